@@ -1,0 +1,1 @@
+"""The operator of Pilotage: turns SchedulerProfile resources into a running configuration."""

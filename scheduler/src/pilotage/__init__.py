@@ -1,0 +1,1 @@
+"""Pilotage: a second scheduler for Kubernetes whose policy is Python."""

@@ -1,0 +1,1 @@
+"""What a plugin author sees: extension points, nodes, verdicts and events."""

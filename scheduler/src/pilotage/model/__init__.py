@@ -1,0 +1,1 @@
+"""Kubernetes ideas without input or output: pods, nodes, quantities, selectors."""

@@ -1,0 +1,1 @@
+"""Policy: one module per plugin, grouped by subject."""

@@ -1,0 +1,1 @@
+"""Who is next: every waiting pod, in exactly one place."""

@@ -1,0 +1,1 @@
+"""What happens to a pod: from intake to a bound node or a reason to wait."""

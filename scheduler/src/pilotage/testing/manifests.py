@@ -1,0 +1,126 @@
+"""One-line builders of plain Kubernetes manifests, for tests that talk to a real API server."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Manifest = dict[str, Any]
+Quantities = Mapping[str, str | int]
+
+# No node ever pulls it: fake nodes run nothing, real ones get it loaded.
+PAUSE_IMAGE = "localhost/pause:1"
+
+
+def pod_manifest(
+    name: str = "pod",
+    *,
+    namespace: str = "default",
+    scheduler: str | None = None,
+    cpu: str | int | None = None,
+    memory: str | int | None = None,
+    requests: Quantities | None = None,
+    limits: Quantities | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    node_selector: Mapping[str, str] | None = None,
+    affinity: Manifest | None = None,
+    tolerations: Sequence[Manifest] = (),
+    priority_class: str | None = None,
+    node: str | None = None,
+    gates: Sequence[str] = (),
+    host_ports: Sequence[int | Manifest] = (),
+    init: Sequence[Quantities] = (),
+    sidecars: Sequence[Quantities] = (),
+    overhead: Quantities | None = None,
+    image: str = PAUSE_IMAGE,
+    spec: Manifest | None = None,
+) -> Manifest:
+    """Return a pod with one main container that has only the fields that were named.
+
+    `init` and `sidecars` hold the requests of one container each, and sidecars start before init containers; a host
+    port is a number or, for its protocol or address, a whole port; `spec` adds or replaces any other field.
+    """
+    main = _container(
+        "main",
+        image,
+        {"cpu": cpu, "memory": memory, **(requests or {})},
+        limits=limits,
+        ports=[_host_port(port) for port in host_ports],
+    )
+    before = [
+        *(_container(f"sidecar-{i}", image, wants, restartPolicy="Always") for i, wants in enumerate(sidecars)),
+        *(_container(f"init-{i}", image, wants) for i, wants in enumerate(init)),
+    ]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _given(name=name, namespace=namespace, labels=labels, annotations=annotations),
+        "spec": _given(
+            schedulerName=scheduler,
+            nodeName=node,
+            nodeSelector=node_selector,
+            affinity=affinity,
+            tolerations=list(tolerations),
+            priorityClassName=priority_class,
+            schedulingGates=[{"name": gate} for gate in gates],
+            overhead=overhead,
+            initContainers=before,
+            containers=[main],
+        )
+        | (spec or {}),
+    }
+
+
+def node_manifest(
+    name: str = "node",
+    *,
+    cpu: str | int = "4",
+    memory: str | int = "32Gi",
+    pods: int = 110,
+    allocatable: Quantities | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    taints: Sequence[Manifest] = (),
+    unschedulable: bool = False,
+    fake: bool = True,
+) -> Manifest:
+    """Return a node with this capacity, all of it allocatable; kwok keeps a fake one ready."""
+    capacity = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), **_texts(allocatable)}
+    kwok_label = {"type": "kwok"} if fake else {}
+    kwok_annotation = {"kwok.x-k8s.io/node": "fake"} if fake else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": _given(
+            name=name,
+            labels={"kubernetes.io/hostname": name, **kwok_label, **(labels or {})},
+            annotations={**kwok_annotation, **(annotations or {})},
+        ),
+        "spec": _given(taints=list(taints), unschedulable=unschedulable),
+        "status": {"capacity": capacity, "allocatable": dict(capacity)},
+    }
+
+
+def _container(
+    name: str,
+    image: str,
+    requests: Mapping[str, str | int | None],
+    limits: Quantities | None = None,
+    **fields: Any,
+) -> Manifest:
+    resources = _given(requests=_texts(requests), limits=_texts(limits))
+    return {"name": name, "image": image, **_given(resources=resources, **fields)}
+
+
+def _host_port(port: int | Manifest) -> Manifest:
+    if isinstance(port, int):
+        return {"containerPort": port, "hostPort": port}
+    return {"containerPort": port["hostPort"], **port}
+
+
+def _texts(quantities: Mapping[str, str | int | None] | None) -> dict[str, str]:
+    return {resource: str(amount) for resource, amount in (quantities or {}).items() if amount is not None}
+
+
+def _given(**fields: Any) -> Manifest:
+    # The API reads an empty field and an absent one alike; the short form is what a person wants to see.
+    return {key: value for key, value in fields.items() if value}
