@@ -12,7 +12,7 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lint format test test-unit test-integration test-e2e images demo demo-down clean always
+.PHONY: help setup binaries images lint format test test-unit test-integration test-e2e demo demo-down clean always
 
 help:
 	@echo "Targets:"
@@ -26,6 +26,12 @@ $(READY): uv.lock pyproject.toml scheduler/pyproject.toml operator/pyproject.tom
 	@$(PYTHON) hack/setup.py
 
 always:
+
+binaries: $(READY) ## Build Kubernetes and its companions into the user cache (once)
+	@$(BIN)/python -m cluster build
+
+images: $(READY) ## Build the images of scheduler and operator
+	@$(BIN)/python -m images build
 
 lint: $(READY) ## Check format, style, types, layers, shell scripts and the chart
 	$(BIN)/ruff format --check
@@ -43,26 +49,24 @@ format: $(READY) ## Rewrite the code in the one format, and fix what can be fixe
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-test: lint ## Run everything: set-up, lint, and all tests on real clusters
+# Before the tests: what they need is built where its progress can be seen and no test's time limit applies.
+test: lint binaries images ## Run everything: set-up, lint, and all tests on real clusters
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 	$(BIN)/pytest tests/unit tests/contract $(PYTEST_ARGS)
 
-test-integration: $(READY) ## Run the tests on a real control plane with fake nodes
+test-integration: binaries ## Run the tests on a real control plane with fake nodes
 	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
 
-test-e2e: $(READY) ## Run the tests on real nodes with real containers (needs root or Docker)
+test-e2e: binaries images ## Run the tests on real nodes with real containers (needs root or Docker)
 	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
 
-images: $(READY) ## Build the images of scheduler and operator
-	$(BIN)/python -m images build
-
 demo: $(READY) ## Bring up a real Kubernetes on this machine, with a running pod to look at
-	$(BIN)/python -m cluster demo up
+	@$(BIN)/python -m cluster demo up
 
 demo-down: $(READY) ## Remove what `make demo` brought up
-	$(BIN)/python -m cluster demo down
+	@$(BIN)/python -m cluster demo down
 
 clean: ## Remove .venv and every cache inside this folder
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .pytest-kind

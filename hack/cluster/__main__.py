@@ -1,0 +1,5 @@
+"""`python -m cluster`."""
+
+from cluster.cli import entry
+
+entry()

@@ -1,0 +1,265 @@
+"""Creates and deletes clusters; a creation that fails or is interrupted leaves nothing behind."""
+
+import fcntl
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from cluster import cgroups, component, control_plane, isolation, keeper, kubeconfig, network, record
+from cluster.api import Api
+from cluster.binaries import TOOLS, Tool, kubernetes
+from cluster.build import ensure
+from cluster.errors import Problem
+from cluster.node import PACKAGES, nodes_of
+from cluster.node_images import node_archives
+from cluster.packages import ensure_packages
+from cluster.paths import state_dir
+from cluster.processes import end_processes
+from cluster.progress import Step, say
+from cluster.record import Cluster, Ports, Shape
+
+ROOM_FOR_STATE = 500 << 20
+READY_SECONDS = 120
+MOST_WORKERS = 20
+FULL_API_PORT = 6443
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a user asks a new cluster to be."""
+
+    name: str
+    shape: Shape
+    kubernetes: str
+    workers: int
+    api_port: int | None
+    with_scheduler: bool
+    kubeconfig: Path
+    retain: bool = False
+
+
+def create(wish: Wish) -> Cluster:
+    """Bring up a cluster and return when pods can be created on it."""
+    _check(wish)
+    binaries = _binaries(wish)
+    with _interruptible():
+        try:
+            cluster = _start(wish, binaries)
+            kubeconfig.merge(wish.kubeconfig, _user_entry(cluster))
+            if cluster.shape == "full":
+                _install_dns(cluster)
+        except BaseException:
+            if not wish.retain:
+                _remove_failed(wish.name)
+            raise
+    return cluster
+
+
+def delete(name: str) -> None:
+    """Remove a cluster and every trace of it; one that does not exist is no error."""
+    folder = record.folder_of(name)
+    cluster = record.load(name)
+    end_processes(folder)
+    if cluster and cluster.shape == "full":
+        network.take_down()
+        cgroups.remove(name)
+        isolation.remove_made_folders()
+    if cluster:
+        kubeconfig.remove(Path(cluster.kubeconfig), cluster.context)
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        raise Problem(f"{folder} cannot be removed; remove it by hand")
+
+
+def _check(wish: Wish) -> None:
+    """Refuse, before anything is started, what cannot work."""
+    record.check_name(wish.name)
+    if record.folder_of(wish.name).exists():
+        raise Problem(
+            f"A cluster {wish.name!r} already exists; delete it first (delete cluster --name {wish.name}) "
+            "or choose another --name"
+        )
+    kubernetes(wish.kubernetes)
+    if wish.shape == "full":
+        _check_full(wish)
+    if wish.api_port:
+        _check_port("127.0.0.1", wish.api_port)
+    _check_room(state_dir())
+
+
+def _check_full(wish: Wish) -> None:
+    if os.geteuid() != 0:
+        raise Problem(
+            "The full shape needs root for network namespaces, mounts and control groups; "
+            "run as root, or use --shape control-plane, which needs none"
+        )
+    if not 1 <= wish.workers <= MOST_WORKERS:
+        raise Problem(f"{wish.workers} nodes cannot be had: choose 1 to {MOST_WORKERS}, more only as fake nodes")
+    if state_dir().is_relative_to("/run"):
+        raise Problem("The full shape hides /run from itself; set PILOTAGE_STATE to a folder elsewhere")
+    for name in record.cluster_names():
+        other = record.load(name)
+        if other and other.shape == "full":
+            raise Problem(f"One full cluster fits on a machine, and {name!r} is there: delete cluster --name {name}")
+    ensure_packages(PACKAGES, "The full shape")
+    network.take_down()
+    network.check_ranges_are_free()
+
+
+def _check_port(host: str, port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise Problem(
+                f"Port {port} is not free on {host} ({error.strerror}); stop what uses it, name another with "
+                "--api-port, or leave it out to get a free one"
+            ) from error
+
+
+def _check_room(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        raise Problem(f"{folder} cannot be made ({error.strerror}); set PILOTAGE_STATE to a folder of yours") from error
+    if free < ROOM_FOR_STATE:
+        raise Problem(
+            f"A cluster needs {ROOM_FOR_STATE >> 20} MiB in {folder} and {free >> 20} MiB are free; "
+            "make room or set PILOTAGE_STATE to a folder that has it"
+        )
+
+
+def _binaries(wish: Wish) -> dict[str, str]:
+    tools: list[Tool] = [TOOLS["etcd"], kubernetes(wish.kubernetes), TOOLS["kwok"]]
+    if wish.shape == "full":
+        tools += [TOOLS["containerd"], TOOLS["coredns"], TOOLS["pause"]]
+    folders = {tool.name: ensure(tool) for tool in tools}
+    return {file.name: str(file) for folder in folders.values() for file in folder.iterdir()}
+
+
+def _start(wish: Wish, binaries: dict[str, str]) -> Cluster:
+    with _one_at_a_time(), Step(f"starting cluster {wish.name} ({wish.shape}, Kubernetes {wish.kubernetes})"):
+        cluster = _lay_out(wish, binaries)
+        process = keeper.start(cluster)
+        api = Api(cluster)
+        _wait(cluster, process, lambda: (cluster.folder / "started").exists())
+        _wait(cluster, process, lambda: api.answers("/api/v1/namespaces/default/serviceaccounts/default"))
+        _wait(cluster, process, lambda: api.schedulable_nodes() >= set(cluster.nodes))
+    return cluster
+
+
+def _lay_out(wish: Wish, binaries: dict[str, str]) -> Cluster:
+    """Write every file of the cluster, with ports that are free now."""
+    full = wish.shape == "full"
+    free = _free_ports(5)
+    api_port = wish.api_port or (FULL_API_PORT if full else free[0])
+    cluster = Cluster(
+        name=wish.name,
+        shape=wish.shape,
+        kubernetes=wish.kubernetes,
+        workers=wish.workers if full else 0,
+        host=network.GATEWAY if full else control_plane.LOOPBACK,
+        ports=Ports(api=api_port, etcd=free[1], etcd_peer=free[2], kwok=free[3], scheduler=free[4]),
+        with_scheduler=wish.with_scheduler,
+        kubeconfig=str(wish.kubeconfig),
+        binaries=binaries,
+    )
+    # Keys and tokens are inside: nobody else looks in.
+    cluster.folder.mkdir(parents=True, mode=0o700)
+    cluster.save()
+    nodes = nodes_of(cluster)
+    control_plane.write_files(cluster, [node.identity() for node in nodes])
+    programs = control_plane.components(cluster)
+    archives = node_archives(cluster) if nodes else []
+    for node in nodes:
+        node.write_files()
+        programs += node.components(archives)
+    component.save(programs, cluster.folder)
+    return cluster
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+
+
+def _wait(cluster: Cluster, process: subprocess.Popen[bytes], condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while not condition():
+        if process.poll() is not None:
+            raise Problem(_why_it_failed(cluster))
+        if time.monotonic() > deadline:
+            raise Problem(f"The cluster {cluster.name!r} was not ready after {READY_SECONDS} s; see it with --retain")
+        time.sleep(0.1)
+
+
+def _why_it_failed(cluster: Cluster) -> str:
+    failure = cluster.folder / "failure"
+    log = cluster.logs / "keeper.log"
+    reason = failure.read_text() if failure.exists() else log.read_text(errors="replace").strip()[-600:]
+    if "no space left on device" in reason:
+        return f"The disk of {cluster.folder} is full; make room or set PILOTAGE_STATE to a folder that has it"
+    if "address already in use" in reason:
+        return f"A port of the cluster was taken meanwhile ({reason}); try again"
+    return f"The cluster {cluster.name!r} did not start: {reason}; keep its logs with --retain"
+
+
+def _user_entry(cluster: Cluster) -> dict[str, object]:
+    return kubeconfig.document(cluster.context, cluster.server, cluster.pki, "admin")
+
+
+def _install_dns(cluster: Cluster) -> None:
+    kubectl = [cluster.binaries["kubectl"], f"--kubeconfig={cluster.identity_kubeconfig('admin')}"]
+    manifest = Path(__file__).with_name("coredns.yaml")
+    rollout = ["-n", "kube-system", "rollout", "status", "deployment/coredns", "--timeout=60s"]
+    steps = [["apply", "-f", str(manifest)]] + ([rollout] if cluster.with_scheduler else [])
+    with Step("installing DNS"):
+        for step in steps:
+            done = subprocess.run([*kubectl, *step], capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise Problem(f"DNS did not come up: {done.stderr.strip()}; look at it with --retain")
+
+
+def _remove_failed(name: str) -> None:
+    # A second Ctrl-C must not stop the removal half-way.
+    for number in INTERRUPTS:
+        signal.signal(number, signal.SIG_IGN)
+    say(f"removing what was started of {name}")
+    delete(name)
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Ports that one creation found free must not be found free by another."""
+    with (state_dir() / ".create.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM and SIGHUP unwind like Ctrl-C does."""
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = {number: signal.signal(number, interrupt) for number in INTERRUPTS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,47 @@
+"""Images on nodes: the two that every node needs, and those that a user loads."""
+
+import subprocess
+from pathlib import Path
+
+from cluster import image_archive
+from cluster.errors import Problem
+from cluster.node import PAUSE_IMAGE, Node, nodes_of
+from cluster.paths import cache_dir
+from cluster.progress import Step
+from cluster.record import Cluster
+
+OWN_IMAGES = {"pause": PAUSE_IMAGE, "coredns": "localhost/coredns:1"}
+
+
+def node_archives(cluster: Cluster) -> list[Path]:
+    """The archives that a node imports before its kubelet starts."""
+    return [_archive_of(Path(cluster.binaries[program]), image) for program, image in OWN_IMAGES.items()]
+
+
+def _archive_of(program: Path, image: str) -> Path:
+    archive = cache_dir() / "images" / program.parent.name / f"{program.name}.tar"
+    if not archive.exists():
+        archive.parent.mkdir(parents=True, exist_ok=True)
+        image_archive.write(archive, image, program)
+    return archive
+
+
+def load(cluster: Cluster, archive: Path, only: list[str]) -> None:
+    """Import an image archive on the nodes of a cluster, or on some of them."""
+    if not archive.is_file():
+        raise Problem(f"There is no image archive {archive}; make one with: make images")
+    nodes = nodes_of(cluster)
+    if unknown := set(only) - {node.name for node in nodes}:
+        raise Problem(f"Cluster {cluster.name!r} has no node {', '.join(sorted(unknown))}: get nodes lists them")
+    if not nodes:
+        raise Problem(f"Cluster {cluster.name!r} has no real nodes to load images on; create one with --shape full")
+    for node in nodes:
+        if not only or node.name in only:
+            _load_on(node, archive)
+
+
+def _load_on(node: Node, archive: Path) -> None:
+    with Step(f"loading {archive.name} on {node.name}"):
+        done = subprocess.run(node.import_command(archive.resolve()), capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise Problem(f"{archive} was not loaded on {node.name}: {done.stderr.strip()}")

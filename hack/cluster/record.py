@@ -1,0 +1,120 @@
+"""What we know of one cluster: written before anything starts, read by everything that touches it later."""
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from cluster.errors import Problem
+from cluster.paths import state_dir
+
+Shape = Literal["control-plane", "full"]
+SHAPES: tuple[Shape, ...] = ("control-plane", "full")
+LONGEST_SOCKET_PATH = 100  # the kernel takes 107 bytes
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The loopback ports of a cluster; api is on the bridge in the full shape."""
+
+    api: int
+    etcd: int
+    etcd_peer: int
+    kwok: int
+    scheduler: int
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster: its settings and where its files are."""
+
+    name: str
+    shape: Shape
+    kubernetes: str
+    workers: int
+    host: str  # where the API server listens
+    ports: Ports
+    with_scheduler: bool
+    kubeconfig: str  # the user's file that got an entry
+    binaries: dict[str, str]  # command -> path
+
+    @property
+    def folder(self) -> Path:
+        """Everything of this cluster is under here."""
+        return folder_of(self.name)
+
+    @property
+    def pki(self) -> Path:
+        """Certificates and keys."""
+        return self.folder / "pki"
+
+    @property
+    def logs(self) -> Path:
+        """One log per component."""
+        return self.folder / "logs"
+
+    @property
+    def audit_log(self) -> Path:
+        """Who bound which pod, one JSON object per line."""
+        return self.folder / "audit" / "audit.log"
+
+    @property
+    def server(self) -> str:
+        """The address of the API server."""
+        return f"https://{self.host}:{self.ports.api}"
+
+    @property
+    def context(self) -> str:
+        """The name of this cluster in a kubeconfig."""
+        return f"kind-{self.name}"
+
+    @property
+    def nodes(self) -> list[str]:
+        """The real nodes, named as kind names its workers."""
+        return [f"{self.name}-worker{number if number > 1 else ''}" for number in range(1, self.workers + 1)]
+
+    def identity_kubeconfig(self, identity: str) -> Path:
+        """The kubeconfig of one of the cluster's own identities."""
+        return self.folder / "kubeconfig" / f"{identity}.yaml"
+
+    def save(self) -> None:
+        """Write the record, whole or not at all."""
+        unfinished = self.folder / ".cluster.json"
+        unfinished.write_text(json.dumps(asdict(self), indent=1))
+        unfinished.replace(self.folder / "cluster.json")
+
+
+def folder_of(name: str) -> Path:
+    """The folder of the cluster of this name, whether it exists or not."""
+    return state_dir() / name
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that cannot be a host name or makes socket paths too long."""
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9.-]{0,38}[a-z0-9])?", name):
+        raise Problem(f"{name!r} cannot name a cluster: use up to 40 lower-case letters, digits, '-' and '.'")
+    if len(str(folder_of(name) / "nodes" / "99" / "containerd.sock.ttrpc")) > LONGEST_SOCKET_PATH:
+        raise Problem(f"The path {folder_of(name)} is too long for sockets; set PILOTAGE_STATE to a shorter folder")
+
+
+def load(name: str) -> Cluster | None:
+    """The record of a cluster, or None if there is none that got far enough to have one."""
+    try:
+        content = json.loads((folder_of(name) / "cluster.json").read_text())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return Cluster(**content | {"ports": Ports(**content["ports"])})
+
+
+def load_existing(name: str) -> Cluster:
+    """The record of a cluster that must exist."""
+    if cluster := load(name):
+        return cluster
+    known = ", ".join(cluster_names()) or "none"
+    raise Problem(f"There is no cluster {name!r} (existing: {known}); create it with: create cluster --name {name}")
+
+
+def cluster_names() -> list[str]:
+    """The clusters of this user that have files, running or not."""
+    return sorted(path.name for path in state_dir().glob("*") if path.is_dir())

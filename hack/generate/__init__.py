@@ -1,0 +1,1 @@
+"""Writes files of this repository from their one source."""

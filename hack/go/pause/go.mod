@@ -1,0 +1,3 @@
+module pilotage.dev/hack/pause
+
+go 1.26.0

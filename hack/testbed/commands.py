@@ -1,0 +1,68 @@
+"""kubectl and helm for tests: a failure shows the command, the server's answer and what the cluster logged."""
+
+import json
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+Manifest = Mapping[str, Any]
+
+
+class CommandFailed(AssertionError):
+    """A command that should have succeeded did not."""
+
+
+class Command:
+    """A program that talks to one cluster."""
+
+    def __init__(self, program: Path, kubeconfig: Path, logs: Callable[[], str]) -> None:
+        self._program = program
+        self._kubeconfig = kubeconfig
+        self._logs = logs
+
+    def __call__(self, *words: str, stdin: str | None = None, timeout: float = 120) -> str:
+        """What the program printed; CommandFailed with everything a reader needs if it failed."""
+        done = self.attempt(*words, stdin=stdin, timeout=timeout)
+        if done.returncode:
+            raise CommandFailed(self._story(words, done))
+        return done.stdout
+
+    def attempt(self, *words: str, stdin: str | None = None, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run it and let the caller judge."""
+        command = [str(self._program), f"--kubeconfig={self._kubeconfig}", *words]
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+
+    def _story(self, words: Sequence[str], done: subprocess.CompletedProcess[str]) -> str:
+        return (
+            f"{self._program.name} {' '.join(words)} ended with code {done.returncode}\n"
+            f"--- it said\n{done.stderr.strip()}\n{done.stdout.strip()}\n--- the cluster logged\n{self._logs()}"
+        )
+
+
+class Kubectl(Command):
+    """kubectl with manifests as Python objects."""
+
+    def create(self, *manifests: Manifest) -> None:
+        """Create objects; it is a failure if one exists."""
+        self("create", "-f", "-", stdin=_listing(manifests))
+
+    def apply(self, *manifests: Manifest) -> None:
+        """Create or change objects."""
+        self("apply", "-f", "-", stdin=_listing(manifests))
+
+    def get(self, *words: str) -> Any:
+        """An object or a list of them, decoded."""
+        return json.loads(self("get", *words, "-o", "json"))
+
+    def bind(self, namespace: str, pod: str, node: str, *words: str, uid: str = "") -> subprocess.CompletedProcess[str]:
+        """Bind a pod by hand, as a scheduler would; the caller judges the answer."""
+        metadata = {"name": pod, "namespace": namespace} | ({"uid": uid} if uid else {})
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        binding = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        path = f"/api/v1/namespaces/{namespace}/pods/{pod}/binding"
+        return self.attempt("create", "--raw", path, "-f", "-", *words, stdin=json.dumps(binding))
+
+
+def _listing(manifests: Sequence[Manifest]) -> str:
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(manifests)})

@@ -1,0 +1,98 @@
+"""A control plane for a test run: created once, asked by many, removed at the end."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from cluster import lifecycle, record
+from cluster.binaries import wanted_kubernetes
+from cluster.record import Cluster
+from testbed.commands import Kubectl
+
+PREFIX = "test-"
+
+
+class ControlPlane:
+    """A running cluster of the control-plane shape."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self.kubeconfig = cluster.identity_kubeconfig("admin")
+        self.audit_log = cluster.audit_log
+        self.kubectl = Kubectl(Path(cluster.binaries["kubectl"]), self.kubeconfig, self.recent_logs)
+
+    def recent_logs(self) -> str:
+        """The last errors and warnings of every component."""
+        return "\n".join(_complaints(log) for log in sorted(self.cluster.logs.glob("*.log")))
+
+    def fake_nodes(self, manifests: Sequence[dict[str, object]], seconds: float = 120) -> None:
+        """Register nodes that kwok plays, and wait until all are Ready."""
+        self.kubectl.create(*manifests)
+        names = [f"node/{manifest['metadata']['name']}" for manifest in manifests]  # type: ignore[index]
+        for start in range(0, len(names), 500):  # a command line has its limits
+            some = names[start : start + 500]
+            self.kubectl("wait", "--for=condition=Ready", *some, f"--timeout={seconds}s", timeout=seconds + 10)
+
+    @contextmanager
+    def kube_scheduler(self, *flags: str) -> Iterator[Path]:
+        """Run the real kube-scheduler against this control plane; gives its log."""
+        own = self.cluster.identity_kubeconfig("scheduler")
+        log = self.cluster.logs / f"kube-scheduler-{time.monotonic_ns()}.log"
+        command = [self.cluster.binaries["kube-scheduler"], f"--kubeconfig={own}", "--leader-elect=false"]
+        command += ["--secure-port=0", *flags]
+        with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as process:
+            try:
+                yield log
+            finally:
+                process.terminate()
+
+
+@contextmanager
+def control_plane(name: str, kubeconfig: Path) -> Iterator[ControlPlane]:
+    """A control plane that is gone afterwards, however the run ends."""
+    wish = lifecycle.Wish(
+        name=name,
+        shape="control-plane",
+        kubernetes=wanted_kubernetes(),
+        workers=0,
+        api_port=None,
+        with_scheduler=False,
+        kubeconfig=kubeconfig,
+    )
+    try:
+        yield ControlPlane(lifecycle.create(wish))
+    finally:
+        lifecycle.delete(name)
+
+
+def name_for_this_run() -> str:
+    """A name that says which process owns the cluster."""
+    return f"{PREFIX}{os.getpid()}"
+
+
+def sweep() -> None:
+    """Delete clusters whose test run was killed before it could."""
+    for name in record.cluster_names():
+        owner = name.removeprefix(PREFIX)
+        if name.startswith(PREFIX) and owner.isdigit() and not _alive(int(owner)):
+            lifecycle.delete(name)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, signal.SIG_DFL)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _complaints(log: Path, count: int = 5) -> str:
+    lines = log.read_text(errors="replace").splitlines()
+    telling = [line for line in lines if line[:1] in "EWF" or "error" in line.lower()]
+    return "\n".join([f"{log.stem}:", *(f"  {line[:300]}" for line in telling[-count:])])

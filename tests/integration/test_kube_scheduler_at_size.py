@@ -1,0 +1,35 @@
+"""The real kube-scheduler on a thousand fake nodes, watched by the auditor: what all else is compared with."""
+
+import time
+
+import pytest
+
+from pilotage.testing import node_manifest, pod_manifest
+from testbed.control_plane import ControlPlane
+from testbed.fixtures import Audit, Nodes
+
+NODES = 1000
+PODS = 1000
+
+
+@pytest.mark.timeout(600)
+def test_kube_scheduler_binds_a_thousand_pods_on_a_thousand_nodes(
+    control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, audit: Audit
+) -> None:
+    names = fake_nodes(*(node_manifest(f"size-{number}", pods=2) for number in range(NODES)))
+    assert len(names) == NODES
+    with audit(serves={"system:kube-scheduler": ["default-scheduler"]}) as running, control_plane.kube_scheduler():
+        control_plane.kubectl.create(
+            *(pod_manifest(f"pod-{number}", namespace=namespace, cpu="1") for number in range(PODS))
+        )
+        deadline = time.monotonic() + 300
+        while (bound := count_bound(control_plane, namespace)) < PODS:
+            assert time.monotonic() < deadline, f"{bound} of {PODS} pods are bound"
+            time.sleep(1)
+    assert running.report["violations"] == []
+    assert running.report["seen"]["bindings"] >= PODS
+
+
+def count_bound(control_plane: ControlPlane, namespace: str) -> int:
+    selector = "--field-selector=spec.nodeName!="
+    return len(control_plane.kubectl("get", "pods", "-n", namespace, selector, "-o", "name").splitlines())
