@@ -22,7 +22,7 @@ from cluster.node import PACKAGES, nodes_of
 from cluster.node_images import node_archives
 from cluster.packages import ensure_packages
 from cluster.paths import state_dir
-from cluster.processes import end_processes
+from cluster.processes import end_processes, wait_for_namespace
 from cluster.progress import Step, say
 from cluster.record import Cluster, Ports, Shape
 
@@ -70,14 +70,20 @@ def delete(name: str) -> None:
     cluster = record.load(name)
     end_processes(folder)
     if cluster and cluster.shape == "full":
-        network.take_down()
-        cgroups.remove(name)
-        isolation.remove_made_folders()
+        _clean_machine(cluster)
     if cluster:
         kubeconfig.remove(Path(cluster.kubeconfig), cluster.context)
     shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():
         raise Problem(f"{folder} cannot be removed; remove it by hand")
+
+
+def _clean_machine(cluster: Cluster) -> None:
+    if cluster.pid_namespace_file.exists():
+        wait_for_namespace(cluster.pid_namespace_file.read_text())
+    network.take_down()
+    cgroups.remove(cluster.name)
+    isolation.remove_made_folders()
 
 
 def _check(wish: Wish) -> None:

@@ -37,6 +37,7 @@ class Authority:
         builder = _unsigned(self._name, self._name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
+        builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(self._key.public_key()), False)
         _write_certificate(folder / "ca.crt", builder.sign(self._key, hashes.SHA256()))
         write_key(folder / "ca.key", self._key)
 
@@ -48,6 +49,9 @@ class Authority:
             builder = builder.add_extension(_key_usage(signs_certificates=False), critical=True)
             both = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH])
             builder = builder.add_extension(both, critical=False)
+            # Python 3.13 and newer verify strictly: who signed must be named.
+            signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
+            builder = builder.add_extension(signer, critical=False)
             if identity.addresses:
                 names = [_general_name(address) for address in identity.addresses]
                 builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)

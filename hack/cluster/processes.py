@@ -41,6 +41,26 @@ def end_processes(folder: Path) -> None:
             raise Problem(f"These processes of {folder} do not end: {left}; end them by hand and delete again")
 
 
+def wait_for_namespace(namespace: str, seconds: float = 20) -> None:
+    """Wait until the kernel has ended everything in a PID namespace: containers carry no mark of ours."""
+    deadline = time.monotonic() + seconds
+    while left := [pid for pid, where in process_namespaces().items() if where == namespace]:
+        if time.monotonic() > deadline:
+            raise Problem(f"Processes of the cluster do not end: {left}; end them by hand and delete again")
+        time.sleep(0.05)
+
+
+def process_namespaces() -> dict[int, str]:
+    """Process id -> PID namespace, for everything that lives; a zombie only waits to be buried."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError):
+                if "\nState:\tZ" not in (entry / "status").read_text():
+                    found[int(entry.name)] = str((entry / "ns" / "pid").readlink())
+    return found
+
+
 def _gone(folder: Path, seconds: float) -> bool:
     deadline = time.monotonic() + seconds
     while processes_of(folder):

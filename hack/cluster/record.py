@@ -60,6 +60,11 @@ class Cluster:
         return self.folder / "audit" / "audit.log"
 
     @property
+    def pid_namespace_file(self) -> Path:
+        """Names the PID namespace of a full cluster, whose end is the end of its containers."""
+        return self.folder / "pid-namespace"
+
+    @property
     def server(self) -> str:
         """The address of the API server."""
         return f"https://{self.host}:{self.ports.api}"

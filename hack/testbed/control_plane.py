@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cluster import lifecycle, record
-from cluster.binaries import wanted_kubernetes
+from cluster.paths import HACK
 from cluster.record import Cluster
 from testbed.commands import Kubectl
 
+KIND = HACK / "kind"
 PREFIX = "test-"
 
 
@@ -54,17 +55,10 @@ class ControlPlane:
 @contextmanager
 def control_plane(name: str, kubeconfig: Path) -> Iterator[ControlPlane]:
     """A control plane that is gone afterwards, however the run ends."""
-    wish = lifecycle.Wish(
-        name=name,
-        shape="control-plane",
-        kubernetes=wanted_kubernetes(),
-        workers=0,
-        api_port=None,
-        with_scheduler=False,
-        kubeconfig=kubeconfig,
-    )
+    create = [str(KIND), "create", "cluster", f"--name={name}", f"--kubeconfig={kubeconfig}", "--shape=control-plane"]
     try:
-        yield ControlPlane(lifecycle.create(wish))
+        subprocess.run(create, check=True)
+        yield ControlPlane(record.load_existing(name))
     finally:
         lifecycle.delete(name)
 

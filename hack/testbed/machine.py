@@ -5,9 +5,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.binaries import TOOLS, kubernetes, wanted_kubernetes
 from cluster.isolation import KUBELET_SETTINGS, MADE_FOLDERS
-from cluster.processes import MARKER
+from cluster.processes import MARKER, process_namespaces
+from cluster.record import folder_of
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,7 @@ class Machine:
     """Everything that a cluster might leave behind."""
 
     processes: frozenset[str]
+    process_namespaces: frozenset[str]  # containers carry no mark, but they live in one of their own
     mounts: tuple[str, ...]
     namespaces: tuple[str, ...]
     links: tuple[str, ...]
@@ -24,10 +25,11 @@ class Machine:
     folders: tuple[str, ...]
 
 
-def look() -> Machine:
-    """The state of the machine now."""
+def look(cluster: str) -> Machine:
+    """The state of the machine now, as far as the cluster of this name may have touched it."""
     return Machine(
-        processes=frozenset(_cluster_processes()),
+        processes=frozenset(_processes(folder_of(cluster))),
+        process_namespaces=frozenset(process_namespaces().values()),
         mounts=tuple(sorted(_mounts())),
         namespaces=tuple(_lines("ip", "netns", "list")),
         links=tuple(_lines("ip", "-oneline", "-brief", "link", "show")),
@@ -38,18 +40,17 @@ def look() -> Machine:
     )
 
 
-def _cluster_processes() -> list[str]:
-    """Every process with the name of one of our programs or with our mark, whoever started it."""
-    names = {name for tool in (*TOOLS.values(), kubernetes(wanted_kubernetes())) for name in tool.commands}
+def _processes(folder: Path) -> list[str]:
+    """Every process that carries the mark of the cluster in this folder, or names the folder in its command."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
-            program = (entry / "cmdline").read_bytes().split(b"\0")[0].decode()
-            marked = MARKER.encode() in (entry / "environ").read_bytes()
+            words = (entry / "cmdline").read_bytes()
+            marked = f"{MARKER}={folder}".encode() in (entry / "environ").read_bytes().split(b"\0")
         except OSError:
             continue
-        if entry.name.isdigit() and (marked or Path(program).name in names):
-            found.append(f"{entry.name} {program}")
+        if marked or f"{folder}/".encode() in words:
+            found.append(f"{entry.name} {words.split(bytes(1))[0].decode()}")
     return found
 
 

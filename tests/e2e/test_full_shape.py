@@ -34,21 +34,21 @@ def delete() -> None:
 
 
 def test_up_and_down_leaves_nothing(create: list[str]) -> None:
-    before = look()
+    before = look(NAME)
     subprocess.run(create, check=True)
-    during = look()
+    during = look(NAME)
     assert during.links != before.links
     assert during.cgroups > before.cgroups
     assert during.processes > before.processes
     assert during.mounts == before.mounts, "the cluster's mounts are its own"
     assert during.settings == before.settings, "the kubelets did not change the machine"
     delete()
-    assert look() == before
+    assert look(NAME) == before
 
 
 @pytest.mark.parametrize("victim", ["the tool while it creates", "the keeper of a running cluster"])
 def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> None:
-    before = look()
+    before = look(NAME)
     with subprocess.Popen(create) as creation:
         if victim == "the tool while it creates":
             _wait_for(state_dir() / NAME / "logs" / "kubelet-2.log")
@@ -59,7 +59,7 @@ def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> No
                 if not component:
                     os.kill(pid, signal.SIGKILL)
     delete()
-    assert look() == before
+    assert look(NAME) == before
 
 
 def _wait_for(file: Path) -> None:

@@ -1,7 +1,6 @@
 """pytest-kind's own fixture on real nodes: our image runs, speaks with the API, and the kubelet has the last word."""
 
 import json
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +10,8 @@ from pytest_kind import KindCluster
 
 from auditor.running import RunningAuditor
 from cluster import real_kind, record
+from images.build import build
+from images.order import Wishes
 from pilotage.testing import pod_manifest
 
 ROOT = Path(__file__).parents[2]
@@ -25,9 +26,9 @@ def eventually(what: str, condition: Callable[[], object], seconds: float = 90) 
         time.sleep(0.5)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def image_on_nodes(kind_cluster: KindCluster) -> KindCluster:
-    subprocess.run([ROOT / ".venv" / "bin" / "python", "-m", "images", "build", "scheduler"], check=True)
+    build(["scheduler"], Wishes(tag="dev"))
     kind_cluster.load_docker_image(IMAGE)
     return kind_cluster
 

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 import subprocess
-import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -46,7 +46,7 @@ def eventually(what: str, condition: Callable[[], object], seconds: float = 60) 
 def test_two_clusters_live_side_by_side_and_leave_nothing(
     control_plane: ControlPlane, create: list[str], tmp_path: Path
 ) -> None:
-    before = look()
+    before = look(NAME)
     assert kind(*create).returncode == 0
     assert NAME in kind("get", "clusters").stdout.splitlines()
     other = tmp_path / "kubeconfig"
@@ -62,39 +62,39 @@ def test_two_clusters_live_side_by_side_and_leave_nothing(
     assert kind("get", "kubeconfig", f"--name={NAME}").stdout.startswith("apiVersion: v1")
     assert kind("delete", "cluster", f"--name={NAME}", f"--kubeconfig={other}").returncode == 0
     assert yaml.safe_load(other.read_text())["contexts"] == []
-    assert look() == before
+    assert look(NAME) == before
 
 
 def test_after_a_killed_keeper_nothing_runs_and_delete_removes_the_rest(create: list[str]) -> None:
-    before = look()
+    before = look(NAME)
     assert kind(*create).returncode == 0
     [keeper] = [pid for pid, component in processes_of(state_dir() / NAME).items() if not component]
     os.kill(keeper, signal.SIGKILL)
     eventually("all programs end with their keeper", lambda: not processes_of(state_dir() / NAME), seconds=10)
     assert kind("delete", "cluster", f"--name={NAME}").returncode == 0
-    assert look() == before
+    assert look(NAME) == before
 
 
 @pytest.mark.parametrize("moment", ["cluster.json", "logs/etcd.log", "logs/kube-controller-manager.log"])
 def test_a_creation_that_is_killed_is_removed_by_delete(create: list[str], moment: str) -> None:
-    before = look()
+    before = look(NAME)
     with subprocess.Popen([KIND, *create], stderr=subprocess.DEVNULL) as creation:
         eventually(moment, (state_dir() / NAME / moment).exists)
         creation.kill()
     assert kind("delete", "cluster", f"--name={NAME}").returncode == 0
-    assert look() == before
+    assert look(NAME) == before
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_creation_that_is_interrupted_removes_itself(create: list[str], number: signal.Signals) -> None:
-    before = look()
+    before = look(NAME)
     with subprocess.Popen([KIND, *create], stderr=subprocess.PIPE, text=True) as creation:
         eventually("the API server is started", (state_dir() / NAME / "logs" / "kube-apiserver.log").exists)
         creation.send_signal(number)
         _, said = creation.communicate(timeout=60)
     assert creation.returncode == 130
     assert said.splitlines()[-1] == "interrupted"
-    assert look() == before
+    assert look(NAME) == before
 
 
 def test_a_program_that_dies_is_started_again(create: list[str], tmp_path: Path) -> None:
@@ -111,45 +111,44 @@ def test_a_program_that_dies_is_started_again(create: list[str], tmp_path: Path)
     eventually("it answers", lambda: subprocess.run(ready, capture_output=True, check=False).returncode == 0)
 
 
-def test_the_control_plane_shape_needs_no_root(tmp_path_factory: pytest.TempPathFactory) -> None:
+def without_root(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run the tool as nobody, who may read root's checkout and cache but has no other right."""
+    nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all,+dac_read_search"]
+    read_only = ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
+    environment = os.environ | {"HOME": str(home), "PILOTAGE_CACHE": str(cache_dir())}
+    command = ["setpriv", *nobody, *read_only, str(KIND), *words]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.fixture
+def home_of_nobody(short_folder: Path) -> Path:
     if os.geteuid() != 0:
         pytest.skip("this run itself is without root, so every other test here shows it")
-    # Under /tmp itself: nobody may not walk through the folders of root. The built programs are shared by links.
-    before = look()
-    home = Path(subprocess.run(["mktemp", "-d"], capture_output=True, text=True, check=True).stdout.strip())
-    try:
-        _give_to_nobody(home)
-        for words in ("create cluster --shape=control-plane", "get clusters", "delete cluster"):
-            done = _as_nobody(home, *words.split(), *([] if "get" in words else ["--name=rootless"]))
-            assert done.returncode == 0, done.stderr
-        assert look() == before
-    finally:
-        subprocess.run(["rm", "-rf", str(home)], check=True)
+    os.chown(short_folder, 65534, 65534)
+    return short_folder
 
 
-def _give_to_nobody(home: Path) -> None:
-    """A checkout, an environment and built programs that nobody can read."""
-    for folder in ("hack", "scheduler", "operator"):
-        subprocess.run(["cp", "-r", str(ROOT / folder), str(home)], check=True)
-    site = Path(sys.prefix) / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    subprocess.run(["cp", "-r", str(site), str(home / "site-packages")], check=True)
-    (home / "cache").mkdir()
-    subprocess.run(["cp", "-r", str(cache_dir() / "bin"), str(home / "cache")], check=True)
-    subprocess.run(["chown", "-R", "65534:65534", str(home)], check=True)
+def test_the_control_plane_shape_needs_no_root(home_of_nobody: Path) -> None:
+    for words in (["create", "cluster", "--shape=control-plane"], ["get", "clusters"], ["delete", "cluster"]):
+        done = without_root(home_of_nobody, *words)
+        assert done.returncode == 0, done.stderr
+        if words[0] == "get":
+            assert done.stdout == "kind\n"
+    state = home_of_nobody / ".local" / "state" / "pilotage"
+    assert not processes_of(state / "kind")
+    assert [path for path in state.iterdir() if path.is_dir()] == []
 
 
-def _as_nobody(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environment = {
-        "HOME": str(home),
-        "PATH": "/usr/bin:/bin",
-        "PILOTAGE_CACHE": str(home / "cache"),
-        "PYTHONPATH": f"{home / 'hack'}:{home / 'site-packages'}",
-    }
-    # The interpreter itself may lie where only root can walk; it is opened before root is given up.
-    give_up_root = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534)"
-    program = f"{give_up_root}; from cluster.cli import entry; sys.argv[1:] = {list(words)!r}; entry()"
-    command = [sys.executable, "-c", program]
-    return subprocess.run(command, env=environment, cwd=home, capture_output=True, text=True, timeout=120, check=False)
+def test_the_full_shape_without_root_is_refused(home_of_nobody: Path) -> None:
+    done = without_root(home_of_nobody, "create", "cluster", f"--name={NAME}", "--shape=full")
+    refused(done, "needs root", "--shape control-plane")
+
+
+@pytest.fixture
+def short_folder() -> Iterator[Path]:
+    """A folder whose path is short enough for sockets and open to everyone, unlike pytest's own."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
@@ -161,14 +160,12 @@ def taken_port() -> Iterator[int]:
 
 
 @pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+def tiny_disk(short_folder: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("only root can mount a tiny disk")
-    disk = tmp_path / "tiny"
-    disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(disk)], check=True)
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(short_folder)], check=True)
+    yield short_folder
+    subprocess.run(["umount", str(short_folder)], check=True)
 
 
 def refused(done: subprocess.CompletedProcess[str], *parts: str) -> None:
@@ -200,21 +197,20 @@ def test_a_disk_without_room_for_the_programs_is_refused(create: list[str], tiny
 
 
 def test_without_go_and_without_pypi_it_is_refused(create: list[str], tmp_path: Path) -> None:
-    bare = {"PATH": "/usr/bin:/bin", "PILOTAGE_CACHE": str(tmp_path / "cache"), "UV_OFFLINE": "1"}
-    if any(Path(folder, "go").exists() for folder in ("/usr/bin", "/bin")):
-        pytest.skip("this machine has Go in a system folder, so it cannot be hidden by PATH")
-    refused(kind(*create, UV_CACHE_DIR=str(tmp_path / "uv"), **bare), "Go 1.26.0 or newer is needed", "install Go")
-
-
-def test_the_full_shape_without_root_is_refused() -> None:
     if os.geteuid() != 0:
-        refused(kind("create", "cluster", f"--name={NAME}", "--shape=full"), "needs root", "--shape control-plane")
-        return
-    program = "import os, sys; os.setuid(65534); from cluster.cli import entry; entry()"
-    command = [sys.executable, "-c", program, "create", "cluster", f"--name={NAME}", "--shape=full"]
-    environment = os.environ | {"PILOTAGE_STATE": "/nonexistent", "PYTHONPATH": str(ROOT / "hack")}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    refused(done, "needs root", "--shape control-plane")
+        pytest.skip("only root can hide the Go of this machine")
+    hide = (
+        "for go in $(type -ap go) /usr/local/go/bin/go; do [ -e $go ] && mount --bind /dev/null $go; done; exec $0 $*"
+    )
+    nothing_cached = {"PILOTAGE_CACHE": str(tmp_path / "cache"), "UV_CACHE_DIR": str(tmp_path / "uv")}
+    done = subprocess.run(
+        ["unshare", "--mount", "bash", "-c", hide, str(KIND), *create],
+        env=os.environ | nothing_cached | {"UV_OFFLINE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    refused(done, "Go 1.26.0 or newer is needed", "install Go")
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,12 @@ def test_addresses_and_names_are_both_served(folder: Path) -> None:
     assert names.get_values_for_type(x509.DNSName) == ["n1"]
 
 
+def test_a_strict_client_finds_who_signed(folder: Path) -> None:
+    authority = read(folder / "ca.crt").extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
+    signer = read(folder / "node.crt").extensions.get_extension_for_class(x509.AuthorityKeyIdentifier).value
+    assert signer.key_identifier == authority.digest
+
+
 def test_private_keys_are_private(folder: Path) -> None:
     write_service_account_keys(folder)
     assert {key.stat().st_mode & 0o777 for key in folder.glob("*.key")} == {0o600}
