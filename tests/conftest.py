@@ -36,17 +36,16 @@ def namespace(control_plane: ControlPlane) -> Iterator[str]:
 @pytest.fixture
 def fake_nodes(control_plane: ControlPlane) -> Iterator[Nodes]:
     """Registers fake nodes from manifests, waits until they are Ready, removes them afterwards."""
-    made: list[str] = []
+    mark = uuid.uuid4().hex
 
     def register(*manifests: dict[str, Any]) -> list[str]:
-        names = [manifest["metadata"]["name"] for manifest in manifests]
-        made.extend(names)
+        for manifest in manifests:
+            manifest["metadata"]["labels"]["test"] = mark
         control_plane.fake_nodes(manifests)
-        return names
+        return [manifest["metadata"]["name"] for manifest in manifests]
 
     yield register
-    for start in range(0, len(made), 500):
-        control_plane.kubectl("delete", "node", *made[start : start + 500], "--wait=false", "--ignore-not-found")
+    control_plane.delete_nodes(f"test={mark}")
 
 
 @pytest.fixture

@@ -19,6 +19,13 @@ rules:
 - level: None
 """
 
+# With kwok's default of 4 a thousand nodes wait for each other.
+KWOK_CONFIGURATION = """\
+apiVersion: config.kwok.x-k8s.io/v1alpha1
+kind: KwokConfiguration
+options: {nodePlayStageParallelism: 16, nodeLeaseParallelism: 16, podPlayStageParallelism: 16}
+"""
+
 LOOPBACK = "127.0.0.1"
 
 
@@ -53,6 +60,7 @@ def write_files(cluster: Cluster, more: list[Identity]) -> None:
         kubeconfig.write(cluster.identity_kubeconfig(identity.name), content)
     cluster.audit_log.parent.mkdir()
     (cluster.audit_log.parent / "policy.yaml").write_text(AUDIT_POLICY)
+    (cluster.folder / "kwok.yaml").write_text(KWOK_CONFIGURATION)
     cluster.logs.mkdir()
 
 
@@ -115,6 +123,8 @@ def _api_server(cluster: Cluster) -> Component:
         requestheader_extra_headers_prefix="X-Remote-Extra-",
         audit_policy_file=cluster.audit_log.parent / "policy.yaml",
         audit_log_path=cluster.audit_log,
+        # Tests remove a thousand nodes in one request; one after the other that takes ten seconds.
+        delete_collection_workers=8,
     )
     return Component("kube-apiserver", command, "control")
 
@@ -154,7 +164,7 @@ def _kwok(cluster: Cluster) -> Component:
     command = [cluster.binaries["kwok"]]
     command += flags(
         kubeconfig=cluster.identity_kubeconfig("kwok"),
-        config=cluster.binaries["stages.yaml"],
+        config=f"{cluster.binaries['stages.yaml']},{cluster.folder / 'kwok.yaml'}",
         manage_nodes_with_label_selector="type=kwok",
         node_lease_duration_seconds=40,
         server_address=f"{LOOPBACK}:{cluster.ports.kwok}",

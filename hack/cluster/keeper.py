@@ -1,7 +1,7 @@
 """The process that holds a cluster together: it starts the programs, restarts what dies and ends with all of them.
 
-    started ──► control ──(API ready)──► cluster ──(tasks done)──► node ──► watching: a dead service is started again
-       └────────────┴───────── a program ends too early ──────────────┴───► failure written, everything ended
+    control ──(API ready)──► cluster ──(tasks done)──► node ──(creation done)──► a dead service is started again
+       └───────────── a program ends too early ──────────┴─────► failure written, everything ended
 
 In the full shape it is process 1 of a PID namespace, so the kernel ends whatever is left in there when it ends.
 """
@@ -37,7 +37,6 @@ class Keeper:
         self._cluster = cluster
         self._running: dict[int, Component] = {}
         self._restart_at: dict[float, Component] = {}
-        self._started_all = False
 
     def start_all(self) -> None:
         """Bring the programs up in their order."""
@@ -48,7 +47,6 @@ class Keeper:
         self._start("cluster", components)
         self._wait("images are not imported", TASK_DEADLINE_SECONDS, self._tasks_done)
         self._start("node", components)
-        self._started_all = True
 
     def watch(self) -> None:
         """Restart what dies, forever."""
@@ -107,7 +105,7 @@ class Keeper:
     def _ended(self, one: Component, code: int) -> None:
         if one.is_task and code == 0:
             return
-        if not self._started_all:
+        if not self._cluster.ready_file.exists():
             raise Problem(f"{one.name} ended with code {code}: {self._last_words(one)}")
         print(f"{one.name} ended with code {code}, starting it again", flush=True)
         self._restart_at[time.monotonic() + RESTART_DELAY_SECONDS] = one

@@ -162,6 +162,7 @@ def _start(wish: Wish, binaries: dict[str, str]) -> Cluster:
         _wait(cluster, process, lambda: (cluster.folder / "started").exists())
         _wait(cluster, process, lambda: api.answers("/api/v1/namespaces/default/serviceaccounts/default"))
         _wait(cluster, process, lambda: api.schedulable_nodes() >= set(cluster.nodes))
+        cluster.ready_file.touch()
     return cluster
 
 

@@ -60,6 +60,11 @@ class Cluster:
         return self.folder / "audit" / "audit.log"
 
     @property
+    def ready_file(self) -> Path:
+        """There once the cluster was seen to work: before, a dead program is a failed creation."""
+        return self.folder / "ready"
+
+    @property
     def pid_namespace_file(self) -> Path:
         """Names the PID namespace of a full cluster, whose end is the end of its containers."""
         return self.folder / "pid-namespace"

@@ -5,13 +5,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from cluster import lifecycle, record
+from cluster.api import Api
 from cluster.paths import HACK
 from cluster.record import Cluster
-from testbed.commands import Kubectl
+from testbed.bulk import Bulk
+from testbed.commands import CommandFailed, Kubectl, Manifest
 
 KIND = HACK / "kind"
 PREFIX = "test-"
@@ -24,19 +27,31 @@ class ControlPlane:
         self.cluster = cluster
         self.kubeconfig = cluster.identity_kubeconfig("admin")
         self.audit_log = cluster.audit_log
+        self._api = Api(cluster)
         self.kubectl = Kubectl(Path(cluster.binaries["kubectl"]), self.kubeconfig, self.recent_logs)
 
     def recent_logs(self) -> str:
         """The last errors and warnings of every component."""
         return "\n".join(_complaints(log) for log in sorted(self.cluster.logs.glob("*.log")))
 
-    def fake_nodes(self, manifests: Sequence[dict[str, object]], seconds: float = 120) -> None:
+    def fake_nodes(self, manifests: Sequence[Manifest], seconds: float = 120) -> None:
         """Register nodes that kwok plays, and wait until all are Ready."""
-        self.kubectl.create(*manifests)
-        names = [f"node/{manifest['metadata']['name']}" for manifest in manifests]  # type: ignore[index]
-        for start in range(0, len(names), 500):  # a command line has its limits
-            some = names[start : start + 500]
-            self.kubectl("wait", "--for=condition=Ready", *some, f"--timeout={seconds}s", timeout=seconds + 10)
+        self.create(manifests)
+        names = {manifest["metadata"]["name"] for manifest in manifests}
+        deadline = time.monotonic() + seconds
+        while missing := names - self._api.schedulable_nodes():
+            if time.monotonic() > deadline:
+                raise CommandFailed(f"{len(missing)} nodes are not Ready after {seconds} s\n{self.recent_logs()}")
+            time.sleep(0.2)
+
+    def create(self, manifests: Sequence[Manifest]) -> None:
+        """Create many nodes or pods, fast."""
+        with closing(Bulk(self.cluster)) as bulk:
+            bulk.create(manifests)
+
+    def delete_nodes(self, selector: str) -> None:
+        """Remove all nodes with these labels in one request."""
+        self.kubectl("delete", "--raw", f"/api/v1/nodes?labelSelector={quote(selector)}")
 
     @contextmanager
     def kube_scheduler(self, *flags: str) -> Iterator[Path]:
