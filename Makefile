@@ -51,7 +51,7 @@ format: $(READY) ## Rewrite the code in the one format, and fix what can be fixe
 
 # Before the tests: what they need is built where its progress can be seen and no test's time limit applies.
 test: lint binaries images ## Run everything: set-up, lint, and all tests on real clusters
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 	$(BIN)/pytest tests/unit tests/contract $(PYTEST_ARGS)

@@ -7,11 +7,39 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
+from xdist.scheduler import LoadFileScheduling
 
 from auditor.running import RunningAuditor
 from testbed.control_plane import ControlPlane, name_for_this_run, sweep
 from testbed.control_plane import control_plane as running_control_plane
 from testbed.fixtures import Audit, Nodes
+
+# No timing in a test's verdict: a loaded machine is no failure.
+settings.register_profile("pilotage", deadline=None)
+settings.load_profile("pilotage")
+
+# One full cluster fits on a machine, and who compares the machine before and after must be alone in changing it.
+WHOLE_MACHINE = ("tests/e2e/", "tests/integration/test_cluster_tool.py")
+
+
+class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist tells no types
+    """Shares files of tests out among workers; all that need the whole machine go to one of them."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "whole machine" if nodeid.startswith(WHOLE_MACHINE) else str(super()._split_scope(nodeid))
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Replace xdist's own way to share out, whatever --dist says."""
+    return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Longest first; and pytest-kind keeps its cluster to the end, so tests that make one of their own come before."""
+    levels = ["e2e", "integration"]
+    items.sort(key=lambda item: levels.index(name) if (name := item.path.parent.name) in levels else len(levels))
+    items.sort(key=lambda item: "kind_cluster" in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,8 @@ def create(wish: Wish) -> Cluster:
     """Bring up a cluster and return when pods can be created on it."""
     _check(wish)
     binaries = _binaries(wish)
-    with _interruptible():
+    with _interruptible(), _one_at_a_time():
+        _check_alone(wish)
         try:
             cluster = _start(wish, binaries)
             kubeconfig.merge(wish.kubeconfig, _user_entry(cluster))
@@ -89,11 +90,6 @@ def _clean_machine(cluster: Cluster) -> None:
 def _check(wish: Wish) -> None:
     """Refuse, before anything is started, what cannot work."""
     record.check_name(wish.name)
-    if record.folder_of(wish.name).exists():
-        raise Problem(
-            f"A cluster {wish.name!r} already exists; delete it first (delete cluster --name {wish.name}) "
-            "or choose another --name"
-        )
     kubernetes(wish.kubernetes)
     if wish.shape == "full":
         _check_full(wish)
@@ -112,11 +108,22 @@ def _check_full(wish: Wish) -> None:
         raise Problem(f"{wish.workers} nodes cannot be had: choose 1 to {MOST_WORKERS}, more only as fake nodes")
     if state_dir().is_relative_to("/run"):
         raise Problem("The full shape hides /run from itself; set PILOTAGE_STATE to a folder elsewhere")
+    ensure_packages(PACKAGES, "The full shape")
+
+
+def _check_alone(wish: Wish) -> None:
+    """Refuse what another cluster, possibly of this very moment, already has."""
+    if record.folder_of(wish.name).exists():
+        raise Problem(
+            f"A cluster {wish.name!r} already exists; delete it first (delete cluster --name {wish.name}) "
+            "or choose another --name"
+        )
+    if wish.shape == "control-plane":
+        return
     for name in record.cluster_names():
         other = record.load(name)
         if other and other.shape == "full":
             raise Problem(f"One full cluster fits on a machine, and {name!r} is there: delete cluster --name {name}")
-    ensure_packages(PACKAGES, "The full shape")
     network.take_down()
     network.check_ranges_are_free()
 
@@ -155,7 +162,7 @@ def _binaries(wish: Wish) -> dict[str, str]:
 
 
 def _start(wish: Wish, binaries: dict[str, str]) -> Cluster:
-    with _one_at_a_time(), Step(f"starting cluster {wish.name} ({wish.shape}, Kubernetes {wish.kubernetes})"):
+    with Step(f"starting cluster {wish.name} ({wish.shape}, Kubernetes {wish.kubernetes})"):
         cluster = _lay_out(wish, binaries)
         process = keeper.start(cluster)
         api = Api(cluster)
@@ -251,7 +258,7 @@ def _remove_failed(name: str) -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Ports that one creation found free must not be found free by another."""
+    """What one creation found free, a port or the machine itself, must not be found free by another."""
     with (state_dir() / ".create.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
