@@ -28,7 +28,7 @@ def ensure(tool: Tool) -> Path:
         return target
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _only_one(target.with_suffix(".lock"), tool):
+        with _only_one(target.with_name(f"{target.name}.lock"), tool):
             if not target.is_dir():
                 _build(tool, target)
     except OSError as error:

@@ -11,10 +11,12 @@ from urllib.parse import quote
 
 from cluster import lifecycle, record
 from cluster.api import Api
+from cluster.binaries import TOOLS
+from cluster.build import ensure
 from cluster.paths import HACK
 from cluster.record import Cluster
 from testbed.bulk import Bulk
-from testbed.commands import CommandFailed, Kubectl, Manifest
+from testbed.commands import Command, CommandFailed, Kubectl, Manifest
 
 KIND = HACK / "kind"
 PREFIX = "test-"
@@ -29,6 +31,10 @@ class ControlPlane:
         self.audit_log = cluster.audit_log
         self._api = Api(cluster)
         self.kubectl = Kubectl(Path(cluster.binaries["kubectl"]), self.kubeconfig, self.recent_logs)
+
+    def helm(self, major: int) -> Command:
+        """Helm 3 or Helm 4, pointed at this control plane."""
+        return Command(ensure(TOOLS[f"helm{major}"]) / "helm", self.kubeconfig, self.recent_logs)
 
     def recent_logs(self) -> str:
         """The last errors and warnings of every component."""
