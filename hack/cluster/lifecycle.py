@@ -124,8 +124,7 @@ def _check_alone(wish: Wish) -> None:
         other = record.load(name)
         if other and other.shape == "full":
             raise Problem(f"One full cluster fits on a machine, and {name!r} is there: delete cluster --name {name}")
-    network.take_down()
-    network.check_ranges_are_free()
+    network.check_free()
 
 
 def _check_port(host: str, port: int) -> None:

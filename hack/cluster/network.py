@@ -11,6 +11,7 @@ import json
 from pathlib import Path
 
 from cluster.errors import Problem
+from cluster.paths import state_dir
 from cluster.shell import run
 
 BRIDGE = "pilotage0"
@@ -37,17 +38,27 @@ def namespace_file(folder: Path, number: int) -> Path:
     return folder / "netns" / str(number)
 
 
-def check_ranges_are_free() -> None:
-    """Refuse to hide a network that this machine already routes to."""
+def check_free() -> None:
+    """Refuse to take a network that is in use; what a killed cluster left is removed."""
+    # A node's link goes with the node: one that is there belongs to a cluster that runs.
+    if any(link.startswith(f"{BRIDGE}-") for link in _links()):
+        raise Problem(
+            f"One full cluster fits on a machine, and one that is not in {state_dir()} runs here; "
+            "delete it as the user and with the PILOTAGE_STATE that made it"
+        )
+    take_down()
     for route in json.loads(run("ip", "-json", "route", "show")):
-        if route["dst"] == "default" or route.get("dev") == BRIDGE:
-            continue
-        for ours in (NODE_RANGE, POD_RANGE, SERVICE_RANGE):
-            if ipaddress.ip_network(route["dst"]).overlaps(ipaddress.ip_network(ours)):
-                raise Problem(
-                    f"The full shape uses {ours}, but this machine routes {route['dst']} to {route['dev']}; "
-                    "remove that route or use --shape control-plane"
-                )
+        if route["dst"] != "default":
+            _check_route(ipaddress.ip_network(route["dst"]), route["dev"])
+
+
+def _check_route(destination: ipaddress.IPv4Network | ipaddress.IPv6Network, device: str) -> None:
+    for ours in (NODE_RANGE, POD_RANGE, SERVICE_RANGE):
+        if destination.overlaps(ipaddress.ip_network(ours)):
+            raise Problem(
+                f"The full shape uses {ours}, but this machine routes {destination} to {device}; "
+                "remove that route or use --shape control-plane"
+            )
 
 
 def bring_up(folder: Path, nodes: int) -> None:
@@ -87,8 +98,11 @@ def _add_node(namespace: Path, number: int, nodes: int) -> None:
 
 def take_down() -> None:
     """Remove what is left on the machine once the namespaces are gone."""
-    links = [link["ifname"] for link in json.loads(run("ip", "-json", "link", "show"))]
-    for name in links:
+    for name in _links():
         if name.startswith(BRIDGE):
             # A veth may vanish by itself between the listing and here.
             run("sh", "-c", f"ip link delete {name} 2>/dev/null || ! ip link show {name} 2>/dev/null")
+
+
+def _links() -> list[str]:
+    return [link["ifname"] for link in json.loads(run("ip", "-json", "link", "show"))]
