@@ -1,0 +1,141 @@
+"""Kubernetes quantities: amounts such as 500m, 2Gi or 1e3, read exactly and counted in whole numbers."""
+
+import re
+from enum import Enum
+from functools import lru_cache
+
+from msgspec import Struct
+
+NANOS = 10**9  # in one unit; nothing finer exists, finer digits round up
+NANOS_IN_MILLI = 10**6
+LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+
+LONGEST = 256  # characters; the regular expression and the arithmetic stay instant below this
+STEEPEST = 99  # powers of ten; far past what 64 bits hold, and small enough to compute
+REMEMBERED = 1 << 16  # distinct texts; a cluster has hundreds, a hostile one must not fill the memory
+
+BINARY_POWERS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+DECIMAL_POWERS = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+# ASCII digits only. A digit may be missing anywhere: Go reads "1.", ".5", and even "." and "Ki", which are 0.
+GRAMMAR = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:([KMGTPE]i)|([numkMGTPE]?)|[eE]([+-]?[0-9]+))")
+
+
+class InvalidQuantity(ValueError):
+    """The text is no quantity."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        shown = repr(text) if len(text) <= 40 else f"{text[:40]!r}... ({len(text)} characters)"
+        super().__init__(f"{shown} is not a quantity: {reason}")
+
+
+class Form(Enum):
+    """The family of suffixes that a quantity was written with and is shown with."""
+
+    DECIMAL = "DecimalSI"
+    BINARY = "BinarySI"
+    EXPONENT = "DecimalExponent"
+
+
+class Quantity(Struct, frozen=True, gc=False):
+    """An exact amount in billionths, and the form in which people see it."""
+
+    nanos: int
+    form: Form = Form.DECIMAL
+
+    def value(self) -> int:
+        """Return the amount in whole units, rounded away from zero, within 64 bits."""
+        return _counted(self.nanos, NANOS)
+
+    def milli_value(self) -> int:
+        """Return the amount in thousandths, rounded away from zero, within 64 bits."""
+        return _counted(self.nanos, NANOS_IN_MILLI)
+
+    def __str__(self) -> str:
+        """Return the canonical text, as kubectl prints it."""
+        whole, rest = divmod(self.nanos, NANOS)
+        # Binary suffixes would round a fraction, and say nothing below 1Ki.
+        if self.form is Form.BINARY and rest == 0 and abs(whole) >= 1024:
+            number, power = _without_factor(whole, 1024, at_most=6)
+            return f"{number}{['', *BINARY_POWERS][power]}"
+        if self.form is Form.EXPONENT:
+            number, power = _without_factor(self.nanos, 1000)
+            return f"{number}e{3 * power - 9}" if number and power != 3 else str(number)
+        number, power = _without_factor(self.nanos, 1000, at_most=9)
+        return f"{number}{list(DECIMAL_POWERS)[power]}" if number else "0"
+
+
+@lru_cache(maxsize=REMEMBERED)
+def parse(written: str | int | float) -> Quantity:
+    """Return the quantity that a text or a plain JSON number stands for, or raise InvalidQuantity."""
+    text = str(written)
+    match = GRAMMAR.fullmatch(text) if 0 < len(text) <= LONGEST else None
+    if match is None:
+        raise InvalidQuantity(text, "write it like 2, 0.5, 500m, 1e3 or 4Gi")
+    sign, whole, fraction, binary, decimal, exponent = match.groups()
+    power, form = _scale(text, binary, decimal, exponent)
+    if not whole + fraction and (power < -9 or binary in ("Pi", "Ei")):
+        raise InvalidQuantity(text, "it has no digits")  # at these scales Go wants a digit, at the others it does not
+    nanos = _nanos(int(whole + fraction or "0"), len(fraction), power, form)
+    if form is Form.BINARY and 0 < nanos < NANOS:
+        form = Form.DECIMAL  # binary suffixes cannot show it
+    return Quantity(-nanos if sign == "-" else nanos, form)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def value_of(written: str | int | float) -> int:
+    """Return what a quantity counts in whole units: bytes, pods, devices."""
+    return parse(written).value()
+
+
+@lru_cache(maxsize=REMEMBERED)
+def milli_value_of(written: str | int | float) -> int:
+    """Return what a quantity counts in thousandths: millicores."""
+    return parse(written).milli_value()
+
+
+def from_value(value: int, form: Form = Form.DECIMAL) -> Quantity:
+    """Return the quantity of so many whole units."""
+    return Quantity(value * NANOS, form)
+
+
+def from_milli_value(value: int, form: Form = Form.DECIMAL) -> Quantity:
+    """Return the quantity of so many thousandths."""
+    return Quantity(value * NANOS_IN_MILLI, form)
+
+
+def _scale(text: str, binary: str | None, decimal: str | None, exponent: str | None) -> tuple[int, Form]:
+    if binary:
+        return BINARY_POWERS[binary], Form.BINARY
+    if exponent is None:
+        return DECIMAL_POWERS[decimal or ""], Form.DECIMAL
+    if abs(int(exponent)) > STEEPEST:
+        # Go takes 1e999 and then counts it as 0; a request for everything must not pass as a request for nothing.
+        raise InvalidQuantity(text, f"its exponent is beyond {STEEPEST}")
+    return int(exponent), Form.EXPONENT
+
+
+def _nanos(digits: int, places: int, power: int, form: Form) -> int:
+    # Division rounds up, also from the tiniest amount: who asks for something gets something.
+    if form is Form.BINARY:
+        nanos = -(-(digits * NANOS << power) // _power_of_ten(places))
+        return min(nanos, LARGEST * NANOS)  # only this family is capped; the others keep any size until counted
+    shift = power + 9 - places
+    return digits * _power_of_ten(shift) if shift >= 0 else -(-digits // _power_of_ten(-shift))
+
+
+def _power_of_ten(power: int) -> int:
+    return int(10**power)
+
+
+def _counted(nanos: int, unit: int) -> int:
+    # Past 64 bits Go yields 0 or a wrapped number, so that a pod that wants 10E would fit everywhere; the nearest
+    # number that exists keeps it out.
+    rounded = -(-nanos // unit) if nanos >= 0 else nanos // unit
+    return max(SMALLEST, min(LARGEST, rounded))
+
+
+def _without_factor(number: int, factor: int, at_most: int = LONGEST) -> tuple[int, int]:
+    times = 0
+    while number and times < at_most and number % factor == 0:
+        number, times = number // factor, times + 1
+    return number, times

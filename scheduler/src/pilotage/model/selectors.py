@@ -1,0 +1,400 @@
+"""Label and node selectors: what they look like in the API, when they are wrong, and what they match."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import gt, lt
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+
+Labels = Mapping[str, str]
+Test = Callable[[Labels], bool]
+RequirementKey = tuple[str, str, tuple[str, ...]]
+LabelKey = tuple[RequirementKey, ...]
+TermKey = tuple[LabelKey, LabelKey]
+NodeKey = tuple[TermKey, ...]
+PreferencesKey = tuple[tuple[int, TermKey], ...]
+Key = TypeVar("Key", RequirementKey, TermKey, LabelKey, NodeKey, PreferencesKey)
+Compiled = TypeVar("Compiled")
+
+NAME_FIELD = "metadata.name"
+LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+NODE_OPERATORS = (*LABEL_OPERATORS, "Gt", "Lt")
+FIELD_OPERATORS = ("In", "NotIn")
+
+
+class LabelSelectorRequirement(Struct, frozen=True, gc=False, rename="camel"):
+    """One condition on a label."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+    def canonical(self) -> RequirementKey:
+        """Return the same key for conditions that differ in the order or repetition of values alone."""
+        is_set = self.operator in ("In", "NotIn")  # for the others a repeated value decides whether they are valid
+        return self.key, self.operator, tuple(sorted(set(self.values))) if is_set else self.values
+
+
+class NodeSelectorRequirement(LabelSelectorRequirement, frozen=True, gc=False):
+    """One condition on a label or field of a node; also knows Gt and Lt."""
+
+
+class LabelSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """All conditions together; an empty selector matches everything, an absent one nothing."""
+
+    match_labels: dict[str, str] = {}
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+    def requirements(self) -> Iterator[LabelSelectorRequirement]:
+        """Yield every condition; an exact label is an In with one value."""
+        for key, value in sorted(self.match_labels.items()):
+            yield LabelSelectorRequirement(key, "In", (value,))
+        yield from self.match_expressions
+
+    def canonical(self) -> LabelKey:
+        """Return the same key for selectors that match the same labels by the same conditions."""
+        return _ordered(requirement.canonical() for requirement in self.requirements())
+
+
+class NodeSelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """Conditions on one node, all of which must hold."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether there is no condition at all; such a term matches nothing, unlike an empty label selector."""
+        return not self.match_expressions and not self.match_fields
+
+    def canonical(self) -> TermKey:
+        """Return the same key for terms with the same conditions."""
+        # Values of fields are not merged: [n1, n1] is invalid, [n1] is not.
+        fields = ((field.key, field.operator, tuple(sorted(field.values))) for field in self.match_fields)
+        return _ordered(expression.canonical() for expression in self.match_expressions), _ordered(fields)
+
+
+class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
+    """Terms, one of which must match."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+    def canonical(self) -> NodeKey:
+        """Return the same key for selectors with the same terms; empty terms do not count."""
+        return _ordered(term.canonical() for term in self.node_selector_terms if not term.empty)
+
+    def names(self) -> frozenset[str] | None:
+        """Return the only node names that the terms allow by metadata.name, or None if some term allows others."""
+        allowed: set[str] = set()
+        for term in self.node_selector_terms:
+            # Several values in one In are read here, although such a term is invalid and never matches a node.
+            named = [set(f.values) for f in term.match_fields if f.key == NAME_FIELD and f.operator == "In"]
+            if not named:
+                return None
+            allowed |= set.intersection(*named)
+        return frozenset(allowed) if self.node_selector_terms else None
+
+
+class PreferredSchedulingTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """A term that adds its weight to the score of the nodes that it matches."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+    @property
+    def idle(self) -> bool:
+        """Tell whether the term changes nothing, so that even its mistakes are overlooked."""
+        return self.weight == 0 or self.preference.empty
+
+
+def preferences_key(terms: Iterable[PreferredSchedulingTerm]) -> PreferencesKey:
+    """Return the same key for lists of preferred terms that give the same scores; repeated terms count twice."""
+    return tuple(sorted((term.weight, term.preference.canonical()) for term in terms if not term.idle))
+
+
+def _ordered(keys: Iterable[Key]) -> tuple[Key, ...]:
+    return tuple(sorted(set(keys)))
+
+
+class InvalidSelector(ValueError):
+    """A selector that cannot be used, in the words of Kubernetes."""
+
+    def __init__(self, complaints: Iterable[str]) -> None:
+        distinct = list(dict.fromkeys(complaints))
+        super().__init__(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
+
+
+NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+VALUE = f"({NAME})?"
+DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
+ENDS = "and must start and end with an alphanumeric character"
+CHARACTERS = f"consist of alphanumeric characters, '-', '_' or '.', {ENDS}"
+DNS_CHARACTERS = f"consist of lower case alphanumeric characters, '-' or '.', {ENDS}"
+
+
+def _wanted(rule: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)  # two spaces before "or", as Kubernetes has them
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+NAME_RULE = _wanted(f"must {CHARACTERS}", NAME, "MyName", "my.name", "123-abc")
+KEY_RULE = f"a valid label key {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+VALUE_RULE = _wanted(f"a valid label must be an empty string or {CHARACTERS}", VALUE, "MyValue", "my_value", "12345")
+PREFIX_RULE = _wanted(f"a lowercase RFC 1123 subdomain must {DNS_CHARACTERS}", SUBDOMAIN, "example.com")
+
+
+def key_complaints(key: str) -> list[str]:
+    """Return what is wrong with a label key."""
+    *prefixes, name = key.split("/")
+    if len(prefixes) > 1:
+        return [KEY_RULE]
+    complaints = ["prefix part must be non-empty"] if prefixes == [""] else []
+    for prefix in filter(None, prefixes):
+        complaints += [f"prefix part {complaint}" for complaint in _complaints(prefix, 253, SUBDOMAIN, PREFIX_RULE)]
+    complaints += [] if name else ["name part must be non-empty"]
+    return complaints + [f"name part {complaint}" for complaint in _complaints(name, 63, NAME, NAME_RULE)]
+
+
+def _complaints(text: str, longest: int, pattern: str, rule: str) -> list[str]:
+    too_long = len(text.encode(errors="replace")) > longest
+    # Past its limit a text may be of any size, and patterns with nested repetition are slow to refuse it.
+    wrong = not re.fullmatch(pattern, text[:1024])
+    return [f"must be no more than {longest} bytes"] * too_long + [rule] * wrong
+
+
+def requirement_complaints(requirement: LabelSelectorRequirement, prefix: str = "") -> Iterator[str]:
+    """Yield what is wrong with a condition on labels whose operator is known."""
+    if wrong := key_complaints(requirement.key):
+        yield _invalid(f"{prefix}key", requirement.key, "; ".join(wrong))
+    yield from _count_complaints(requirement, f"{prefix}values")
+    for index, value in enumerate(requirement.values):
+        if wrong := _complaints(value, 63, VALUE, VALUE_RULE):
+            yield _invalid(f"{prefix}values[{index}][{requirement.key}]", value, "; ".join(wrong))
+
+
+def _count_complaints(requirement: LabelSelectorRequirement, path: str) -> Iterator[str]:
+    values = requirement.values
+    match requirement.operator:
+        case "In" | "NotIn" if not values:
+            yield _invalid(path, values, "for 'in', 'notin' operators, values set can't be empty")
+        case "Exists" | "DoesNotExist" if values:
+            yield _invalid(path, values, "values set must be empty for exists and does not exist")
+        case "Gt" | "Lt":
+            if len(values) != 1:
+                yield _invalid(path, values, "for 'Gt', 'Lt' operators, exactly one value is required")
+            for index, value in enumerate(values):
+                if _integer(value) is None:
+                    yield _invalid(f"{path}[{index}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
+
+
+def term_complaints(term: NodeSelectorTerm, prefix: str = "") -> Iterator[str]:
+    """Yield what is wrong with a term of a node selector."""
+    for index, expression in enumerate(term.match_expressions):
+        where = f"{prefix}matchExpressions[{index}]."
+        if expression.operator in NODE_OPERATORS:
+            yield from requirement_complaints(expression, where)
+        else:
+            yield _unsupported(where, expression.operator, NODE_OPERATORS)
+    for index, field in enumerate(term.match_fields):
+        where = f"{prefix}matchFields[{index}]."
+        if field.operator not in FIELD_OPERATORS:
+            yield _unsupported(where, field.operator, FIELD_OPERATORS)
+        elif len(field.values) != 1:
+            yield _invalid(f"{where}values", field.values, "must have one element")
+
+
+def _invalid(path: str, value: str | tuple[str, ...], detail: str) -> str:
+    # Go shows a list that is absent as null, and the API drops empty lists.
+    shown = json.dumps(None if value == () else value, ensure_ascii=False, separators=(",", ":"))
+    return f"{path}: Invalid value: {shown}: {detail}"
+
+
+def _unsupported(prefix: str, operator: str, known: Iterable[str]) -> str:
+    supported = ", ".join(f'"{name}"' for name in known)
+    return f"{prefix}operator: Unsupported value: {json.dumps(operator)}: supported values: {supported}"
+
+
+def _integer(text: str | None) -> int | None:
+    # Leading zeros are fine; a label has at most 63 characters, so that longer numbers are none.
+    number = int(text) if text and re.fullmatch(r"[+-]?[0-9]{1,63}", text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def _in(key: str, values: tuple[str, ...]) -> Test:
+    wanted = frozenset(values)
+    return lambda labels: labels.get(key) in wanted
+
+
+def _not_in(key: str, values: tuple[str, ...]) -> Test:
+    unwanted = frozenset(values)
+    return lambda labels: labels.get(key) not in unwanted  # a label that is absent passes
+
+
+def _compared(key: str, values: tuple[str, ...], holds: Callable[[int, int], bool]) -> Test:
+    bound = int(values[0])
+    return lambda labels: (number := _integer(labels.get(key))) is not None and holds(number, bound)
+
+
+TESTS: dict[str, Callable[[str, tuple[str, ...]], Test]] = {
+    "In": _in,
+    "NotIn": _not_in,
+    "Exists": lambda key, _: lambda labels: key in labels,
+    "DoesNotExist": lambda key, _: lambda labels: key not in labels,
+    "Gt": lambda key, values: _compared(key, values, gt),
+    "Lt": lambda key, values: _compared(key, values, lt),
+}
+
+
+class LabelMatcher:
+    """A selector of labels, ready to run; equal selectors share one while anybody holds it."""
+
+    __slots__ = ("__weakref__", "matches", "requirements")
+
+    def __init__(self, requirements: LabelKey | None) -> None:
+        self.requirements = requirements  # the canonical key; None for the selector that is absent
+        self.matches: Test = (lambda _: False) if requirements is None else _all_of(requirements)
+
+    @property
+    def empty(self) -> bool:
+        """Tell whether everything matches because nothing is asked."""
+        return self.requirements == ()
+
+
+def _all_of(requirements: LabelKey) -> Test:
+    tests = [TESTS[operator](key, values) for key, operator, values in requirements]
+    if len(tests) == 1:
+        return tests[0]  # by far the most frequent, and asked for every pod
+    return lambda labels: all(test(labels) for test in tests)
+
+
+NOTHING = LabelMatcher(None)
+
+
+class TermMatcher:
+    """One term of a node selector, ready to run."""
+
+    __slots__ = ("expressions", "fields")
+
+    def __init__(self, key: TermKey) -> None:
+        self.expressions = LabelMatcher(key[0])
+        self.fields = key[1]
+
+    def matches(self, labels: Labels, name: str) -> bool:
+        """Tell whether a node with these labels and this name meets all conditions."""
+        return self.expressions.matches(labels) and all(
+            # metadata.name is the only field there is; every other one reads as "".
+            ((name if field == NAME_FIELD else "") == values[0]) == (operator == "In")
+            for field, operator, values in self.fields
+        )
+
+
+class NodeMatcher:
+    """A node selector, ready to run; `flawed` if a term was left out because it is invalid."""
+
+    __slots__ = ("__weakref__", "flawed", "terms")
+
+    def __init__(self, selector: NodeSelector) -> None:
+        used = [term for term in selector.node_selector_terms if not term.empty]
+        valid = [term.canonical() for term in used if not any(term_complaints(term))]
+        self.terms = tuple(TermMatcher(key) for key in _ordered(valid))
+        self.flawed = len(valid) < len(used)
+
+    def matches(self, labels: Labels, name: str) -> bool:
+        """Tell whether any term matches the node; a selector without usable terms matches none."""
+        return any(term.matches(labels, name) for term in self.terms)
+
+
+class RequiredNodeAffinity:
+    """What a pod demands of its node: nodeSelector, and the required terms if there are any."""
+
+    __slots__ = ("labels", "selector")
+
+    def __init__(self, node_selector: Mapping[str, str] | None, required: NodeSelector | None) -> None:
+        self.labels = compile_labels(node_selector)
+        self.selector = None if required is None else compile_node_selector_leniently(required)
+
+    def matches(self, labels: Labels, name: str) -> bool:
+        """Tell whether the node meets both demands."""
+        return self.labels.matches(labels) and (self.selector is None or self.selector.matches(labels, name))
+
+
+class Preferences:
+    """Preferred terms, ready to score."""
+
+    __slots__ = ("__weakref__", "terms")
+
+    def __init__(self, key: PreferencesKey) -> None:
+        self.terms = tuple((weight, TermMatcher(term)) for weight, term in key)
+
+    def score(self, labels: Labels, name: str) -> int:
+        """Return the sum of the weights of the terms that match the node."""
+        return sum(weight for weight, term in self.terms if term.matches(labels, name))
+
+
+# Weak, because selectors with a hash in them come and go with every rollout.
+_checked: WeakValueDictionary[LabelKey, LabelMatcher] = WeakValueDictionary()
+_unchecked: WeakValueDictionary[LabelKey, LabelMatcher] = WeakValueDictionary()
+_node_matchers: WeakValueDictionary[NodeKey, NodeMatcher] = WeakValueDictionary()
+_preferences: WeakValueDictionary[PreferencesKey, Preferences] = WeakValueDictionary()
+
+
+def _shared(known: WeakValueDictionary[Key, Compiled], key: Key, build: Callable[[], Compiled]) -> Compiled:
+    found = known.get(key)
+    if found is None:
+        found = known[key] = build()
+    return found
+
+
+def compile_label_selector(selector: LabelSelector | None) -> LabelMatcher:
+    """Return the matcher of a label selector, or raise InvalidSelector for its first wrong condition."""
+    if selector is None:
+        return NOTHING
+    key = selector.canonical()
+    if key not in _checked:
+        _refuse_mistakes(selector)
+    return _shared(_checked, key, lambda: LabelMatcher(key))
+
+
+def _refuse_mistakes(selector: LabelSelector) -> None:
+    for requirement in selector.requirements():
+        if requirement.operator not in LABEL_OPERATORS:
+            raise InvalidSelector([f"{json.dumps(requirement.operator)} is not a valid label selector operator"])
+        if wrong := list(requirement_complaints(requirement)):
+            raise InvalidSelector(wrong)
+
+
+def compile_labels(labels: Mapping[str, str] | None) -> LabelMatcher:
+    """Return the matcher of exact labels, as nodeSelector and services have them: unchecked, and none match all."""
+    key = tuple(sorted((key, "In", (value,)) for key, value in (labels or {}).items()))
+    return _shared(_unchecked, key, lambda: LabelMatcher(key))
+
+
+def compile_node_selector_leniently(selector: NodeSelector) -> NodeMatcher:
+    """Return the matcher of a pod's own selector, in which an invalid term matches nothing and the others still do."""
+    return _shared(_node_matchers, selector.canonical(), lambda: NodeMatcher(selector))
+
+
+def compile_node_selector(selector: NodeSelector, path: str = "") -> NodeMatcher:
+    """Return the matcher of a node selector, or raise InvalidSelector with all that is wrong in it."""
+    matcher = compile_node_selector_leniently(selector)
+    if matcher.flawed:
+        where, terms = f"{path}." if path else "", enumerate(selector.node_selector_terms)
+        raise InvalidSelector(
+            wrong for i, term in terms for wrong in term_complaints(term, f"{where}nodeSelectorTerms[{i}].")
+        )
+    return matcher
+
+
+def compile_preferences(terms: Sequence[PreferredSchedulingTerm], path: str = "") -> Preferences:
+    """Return the scorer of preferred terms, or raise InvalidSelector with all that is wrong in them."""
+    key = preferences_key(terms)
+    if key not in _preferences:
+        active = ((index, term.preference) for index, term in enumerate(terms) if not term.idle)
+        # The path has no ".preference", as in Kubernetes.
+        if wrong := [text for index, term in active for text in term_complaints(term, f"{path}[{index}].")]:
+            raise InvalidSelector(wrong)
+    return _shared(_preferences, key, lambda: Preferences(key))

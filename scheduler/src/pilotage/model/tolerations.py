@@ -1,0 +1,105 @@
+"""Taints of nodes, tolerations of pods, and which taints keep a pod away."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from msgspec import Struct
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+FORBIDDING = frozenset({NO_SCHEDULE, NO_EXECUTE})  # the effects that a filter looks at
+
+# Stricter than a label value: "007" and "+7" are no numbers here. Nineteen digits hold every 64-bit number.
+CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+
+TolerationsKey = tuple[tuple[str, str, str, str], ...]
+
+
+class Taint(Struct, frozen=True, gc=False, rename="camel"):
+    """What keeps pods off a node unless they tolerate it."""
+
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+    def __str__(self) -> str:
+        """Return the taint as kubectl writes it: key=value:effect."""
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect}"
+
+
+class Toleration(Struct, frozen=True, gc=False, rename="camel"):
+    """Which taints a pod puts up with; tolerationSeconds concerns eviction only and is not read."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint, *, comparisons: bool = False) -> bool:
+        """Tell whether the pod may ignore this taint; Lt and Gt count only with the gate for comparisons."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        match self.operator:
+            case "" | "Equal":
+                return self.value == taint.value  # also without a key: then one value of every key
+            case "Exists":
+                return True
+            case "Lt" | "Gt" if comparisons:
+                return self._compares(taint.value)
+            case _:
+                return False  # an operator that nobody knows tolerates nothing, and is no error
+
+    def _compares(self, value: str) -> bool:
+        bound, number = _integer(self.value), _integer(value)
+        if bound is None or number is None:
+            return False
+        return number < bound if self.operator == "Lt" else number > bound
+
+
+def tolerated(taint: Taint, tolerations: Iterable[Toleration], *, comparisons: bool = False) -> bool:
+    """Tell whether any of the tolerations covers the taint."""
+    return any(toleration.tolerates(taint, comparisons=comparisons) for toleration in tolerations)
+
+
+def first_untolerated(
+    taints: Iterable[Taint],
+    tolerations: Collection[Toleration],
+    effects: Collection[str] = FORBIDDING,
+    *,
+    comparisons: bool = False,
+) -> Taint | None:
+    """Return the first taint with one of these effects that no toleration covers."""
+    for taint in taints:
+        if taint.effect in effects and not tolerated(taint, tolerations, comparisons=comparisons):
+            return taint
+    return None
+
+
+def count_untolerated_preferences(
+    taints: Iterable[Taint], tolerations: Collection[Toleration], *, comparisons: bool = False
+) -> int:
+    """Return how many PreferNoSchedule taints no toleration covers; how many are covered says nothing."""
+    return sum(
+        taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations, comparisons=comparisons)
+        for taint in taints
+    )
+
+
+def tolerations_key(tolerations: Iterable[Toleration]) -> TolerationsKey:
+    """Return the same key for all lists of tolerations that tolerate the same taints by the same rules."""
+    return tuple(sorted({_toleration_key(toleration) for toleration in tolerations}))
+
+
+def _toleration_key(toleration: Toleration) -> tuple[str, str, str, str]:
+    operator = toleration.operator or "Equal"
+    value = "" if operator == "Exists" else toleration.value  # Exists does not look at its value
+    return toleration.key, operator, value, toleration.effect
+
+
+def _integer(text: str) -> int | None:
+    number = int(text) if CANONICAL_INTEGER.fullmatch(text) else None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
