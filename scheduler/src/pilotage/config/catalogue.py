@@ -1,0 +1,61 @@
+"""What the configuration must know about plugins, which stand above it and are asked through this protocol."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol, TypeAlias
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault
+
+
+class ExtensionPoint(StrEnum):
+    """Where a plugin can take part; the value is its key under `plugins`, the order that of kube-scheduler's checks."""
+
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    RESERVE = "reserve"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"
+    PERMIT = "permit"
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PLACEMENT_GENERATE = "placementGenerate"
+    PLACEMENT_SCORE = "placementScore"
+    POD_GROUP_POST_FILTER = "podGroupPostFilter"
+
+    @property
+    def interface(self) -> str:
+        """The name that messages use: PreFilterPlugin."""
+        return f"{self.value[0].upper()}{self.value[1:]}Plugin"
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """A plugin's answer to its arguments: all of them, defaults included, and what is wrong with them."""
+
+    value: Mapping[str, Any]
+    faults: tuple[Fault, ...] = ()
+
+
+# The stage of a fault says who would find it, and so what its text is: bare for DECODING and STRICTNESS
+# (`unknown field "x"`), with the path for VALIDATION, the constructor's words for PROFILES.
+# None instead of arguments is a plugin that kube-scheduler constructs without even its defaults.
+ReadArguments: TypeAlias = Callable[[Mapping[str, Any] | None, At], Arguments]
+
+
+class Catalogue(Protocol):
+    """All plugins that there are."""
+
+    def names(self) -> Collection[str]:
+        """The name of every plugin."""
+
+    def points(self, plugin: str) -> Collection[ExtensionPoint]:
+        """The extension points that a plugin of this catalogue implements."""
+
+    def arguments(self, plugin: str) -> ReadArguments | None:
+        """How the plugin reads its arguments; None for one that declares none, and for an unknown one."""

@@ -1,0 +1,184 @@
+"""From the plugins that a profile names to the plugins that run, extension point by extension point.
+
+user's sets + default multiPoint  --merged-->  a profile as kube-scheduler writes it out
+point's own list + multiPoint     --expand-->  the ordered plugins of each point, and their weights
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pilotage.config.catalogue import Catalogue, ExtensionPoint
+from pilotage.config.defaults import DEFAULT_MULTI_POINT
+from pilotage.config.types import Plugin, Plugins, PluginSet, Profile
+
+ALL = "*"
+WEIGHED = (ExtensionPoint.SCORE, ExtensionPoint.PLACEMENT_SCORE)
+MAX_SCORE = 100
+_LARGEST_TOTAL = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """Why plugins cannot be put together, in kube-scheduler's words; `plugin` is the one that it is about."""
+
+    text: str
+    point: ExtensionPoint | None = None
+    plugin: str = ""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The plugins of one profile in the order of their calls; with complaints, only as far as it got."""
+
+    points: Mapping[ExtensionPoint, tuple[str, ...]]
+    weights: Mapping[ExtensionPoint, Mapping[str, int]]  # of the two points that score
+    complaints: tuple[Complaint, ...] = ()
+
+
+def merged(plugins: Plugins) -> Plugins:
+    """Put the user's plugin sets over the default ones, of which only multiPoint has any."""
+    sets: dict[str, PluginSet] = {
+        point.name.lower(): _merge(PluginSet(), plugins.at(point)) for point in ExtensionPoint
+    }
+    return plugins.model_copy(update={**sets, "multi_point": _merge(DEFAULT_MULTI_POINT, plugins.multi_point)})
+
+
+def expand(profile: Profile, catalogue: Catalogue) -> Expansion:
+    """Decide which plugins run where; the profile's sets are merged already."""
+    work = _Work(profile.plugins, catalogue)
+    own = {point: work.named_at(point) for point in ExtensionPoint}  # 1. what a point names itself
+    points = {point: work.with_multi_point(point, own[point]) for point in ExtensionPoint}  # 2. what stands everywhere
+    weights = {point: work.weights(point) for point in WEIGHED}
+    if not work.complaints:  # 3. what no profile can be without, and what none can bear
+        work.complaints += [*_missing(profile.scheduler_name, points), *_overflows(weights)]
+    running = {point: {name: weights[point][name] for name in points[point]} for point in WEIGHED}
+    return Expansion(points, running, tuple(work.complaints))
+
+
+def _merge(default: PluginSet, user: PluginSet) -> PluginSet:
+    """Replace a default in its place where the user names it too, drop what is disabled, append the rest."""
+    # Of a name that is there twice the last replaces and the first stays, to be found out by `expand`.
+    places = {plugin.name: place for place, plugin in enumerate(user.enabled)}
+    off = user.disabled_names
+    kept = [plugin for plugin in default.enabled if not {plugin.name, ALL} & off]
+    replaced = {places[plugin.name] for plugin in kept if plugin.name in places}
+    first = [user.enabled[places[plugin.name]] if plugin.name in places else plugin for plugin in kept]
+    rest = [plugin for place, plugin in enumerate(user.enabled) if place not in replaced]
+    disabled = tuple(Plugin(name=plugin.name) for plugin in user.disabled)
+    return PluginSet(enabled=(*first, *rest), disabled=disabled)
+
+
+@dataclass
+class _Work:
+    plugins: Plugins
+    catalogue: Catalogue
+    complaints: list[Complaint] = field(default_factory=list)
+    told: set[str] = field(default_factory=set)
+
+    def named_at(self, point: ExtensionPoint) -> tuple[str, ...]:
+        """The plugins of the point's own list; all of them must know the point, and none be there twice."""
+        taken: dict[str, None] = {}
+        for plugin in self.plugins.at(point).enabled:
+            if self.refused(plugin.name, point) or self.repeated(plugin.name, point, taken):
+                continue
+            taken[plugin.name] = None
+        return tuple(taken)
+
+    def with_multi_point(self, point: ExtensionPoint, own: tuple[str, ...]) -> tuple[str, ...]:
+        """The point's own plugins that multiPoint has too, then those of multiPoint alone, then the point's others."""
+        if ALL in self.plugins.at(point).disabled_names:
+            return own
+        willing = self.willing(point)
+        named, overridable = set(own), set(willing)
+        everywhere: dict[str, None] = {}
+        for name in willing:
+            if name not in named and not self.repeated(name, point, everywhere):
+                everywhere[name] = None
+        overriding = [name for name in own if name in overridable]
+        others = [name for name in own if name not in overridable]
+        return (*overriding, *everywhere, *others)
+
+    def willing(self, point: ExtensionPoint) -> list[str]:
+        """The plugins of multiPoint that implement the point and are not disabled there."""
+        names = [plugin.name for plugin in self.plugins.multi_point.enabled]
+        for name in names:
+            self.unknown(name, point)
+        off = self.plugins.at(point).disabled_names
+        return [name for name in names if self.implements(name, point) and name not in off]
+
+    def weights(self, point: ExtensionPoint) -> dict[str, int]:
+        """The weight of each plugin that can score; the point's own entry goes before that of multiPoint."""
+        found: dict[str, int] = {}
+        for plugin in (*self.plugins.at(point).enabled, *self.plugins.multi_point.enabled):
+            if self.implements(plugin.name, point):
+                found.setdefault(plugin.name, plugin.weight or 1)
+        return found
+
+    def implements(self, name: str, point: ExtensionPoint) -> bool:
+        return name in self.catalogue.names() and point in self.catalogue.points(name)
+
+    def refused(self, name: str, point: ExtensionPoint) -> bool:
+        if self.unknown(name, point):
+            return True
+        if not self.implements(name, point):
+            text = f'plugin "{name}" does not extend {point.interface} plugin'
+            self.complaints.append(Complaint(text, point, name))
+            return True
+        return False
+
+    def unknown(self, name: str, point: ExtensionPoint) -> bool:
+        if name in self.catalogue.names():
+            return False
+        # Once is enough for a person; kube-scheduler gets no further than the first either.
+        if name not in self.told:
+            self.complaints.append(Complaint(f'{point.interface} "{name}" does not exist', point, name))
+            self.told.add(name)
+        return True
+
+    def repeated(self, name: str, point: ExtensionPoint, taken: Mapping[str, None]) -> bool:
+        if name not in taken:
+            return False
+        self.complaints.append(Complaint(f'plugin "{name}" already registered as "{point.interface}"', point, name))
+        return True
+
+
+def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -> list[Complaint]:
+    sorters = len(points[ExtensionPoint.QUEUE_SORT])
+    of_profile = f'for profile with scheduler name "{scheduler}"'
+    checks = [
+        (
+            sorters == 1,
+            ExtensionPoint.QUEUE_SORT,
+            f"only one queue sort plugin required {of_profile}, but got {sorters}",
+        ),
+        (
+            bool(points[ExtensionPoint.BIND]),
+            ExtensionPoint.BIND,
+            f"at least one bind plugin is needed {of_profile}",
+        ),
+        (
+            len(points[ExtensionPoint.PLACEMENT_GENERATE]) <= 1,
+            ExtensionPoint.PLACEMENT_GENERATE,
+            f"at most one placement generate plugin is allowed {of_profile}",
+        ),
+    ]
+    return [Complaint(text, point) for holds, point, text in checks if not holds]
+
+
+def _overflows(weights: Mapping[ExtensionPoint, Mapping[str, int]]) -> list[Complaint]:
+    titles = {ExtensionPoint.SCORE: "score plugins", ExtensionPoint.PLACEMENT_SCORE: "placement score plugins"}
+    return [
+        Complaint(f"{titles[point]}: total score of Score plugins could overflow", point)
+        for point in WEIGHED
+        if _overflow(weights[point].values())
+    ]
+
+
+def _overflow(weights: Iterable[int]) -> bool:
+    total = 0
+    for weight in weights:
+        # In 64 bits what is left turns negative below a total of zero: so falls whoever follows a negative weight.
+        if total < 0 or weight * MAX_SCORE > _LARGEST_TOTAL - total:
+            return True
+        total += weight * MAX_SCORE
+    return False

@@ -1,0 +1,39 @@
+"""What somebody probably meant: kept apart from messages whose words are fixed."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import get_args
+
+from pilotage.config.documents import At
+from pilotage.config.types import KubeSchedulerConfiguration, Section
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A question that offers the nearest known word; empty where none is near."""
+    by_small = {name.lower(): name for name in known if name != word}
+    near = get_close_matches(word.lower(), by_small, n=1)
+    return f'did you mean "{by_small[near[0]]}"?' if near else ""
+
+
+def fields_at(at: At) -> list[str]:
+    """The fields that the file may have at this path."""
+    section: type[Section] | None = KubeSchedulerConfiguration
+    for part in at:
+        if section is not None and isinstance(part, str):
+            section = _section_of(section, part)
+    return _fields(section) if section else []
+
+
+def _section_of(section: type[Section], alias: str) -> type[Section] | None:
+    found = next((field for field in section.model_fields.values() if field.alias == alias), None)
+    return next(iter(_sections(found.annotation)), None) if found else None
+
+
+def _sections(annotation: object) -> list[type[Section]]:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return [annotation]
+    return [section for part in get_args(annotation) for section in _sections(part)]
+
+
+def _fields(section: type[Section]) -> list[str]:
+    return [field.alias for field in section.model_fields.values() if field.alias]

@@ -1,0 +1,265 @@
+"""The way in: what is of a wrong type or unknown, what plugins say, what is allowed and hardly meant."""
+
+from pathlib import Path
+
+import pytest
+
+from pilotage.config.catalogue import Catalogue
+from pilotage.config.faults import InvalidConfiguration
+from pilotage.config.load import effective, load
+
+HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+ONE = "profiles: [{pluginConfig: "
+START = "the file begins with apiVersion: kubescheduler.config.k8s.io/v1 and kind: KubeSchedulerConfiguration"
+BUILDING = "initializing profiles: creating profile for scheduler name default-scheduler: "
+
+
+def told(text: str, in_tree: Catalogue) -> list[str]:
+    with pytest.raises(InvalidConfiguration) as refused:
+        load(text, in_tree)
+    return [line.removeprefix("<configuration>:") for line in str(refused.value).splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("paralelism: 1", 'unknown field "paralelism"; did you mean "parallelism"?', id="a typing error"),
+        pytest.param("Parallelism: 1", 'unknown field "Parallelism"; did you mean "parallelism"?', id="a capital"),
+        pytest.param(
+            "leader_election: {}",
+            'unknown field "leader_election"; did you mean "leaderElection"?',
+            id="our own spelling",
+        ),
+        pytest.param(
+            "profiles: [{plugins: {filters: {}}}]",
+            'unknown field "profiles[0].plugins.filters"; did you mean "filter"?',
+            id="a typing error further down",
+        ),
+        pytest.param("zzz: 1", 'unknown field "zzz"', id="nothing like it"),
+        pytest.param(
+            "profiles: [{schedulerName: no}]",
+            "profiles[0].schedulerName: must be a string, not the boolean false; "
+            'YAML takes a bare no for the boolean false; quote it: "no"',
+            id="a name that YAML takes for a boolean",
+        ),
+        pytest.param(
+            "profiles: [{schedulerName: 014}]",
+            "profiles[0].schedulerName: must be a string, not the number 12; "
+            'YAML takes a bare 014 for the number 12; quote it: "014"',
+            id="a name that YAML takes for a number",
+        ),
+        pytest.param(
+            "parallelism: '16'",
+            'parallelism: must be a whole number of 32 bits, not the string "16"; leave out the quotes',
+            id="a number in quotes",
+        ),
+        pytest.param(
+            "parallelism: 1.5", "parallelism: must be a whole number of 32 bits, not the number 1.5", id="a fraction"
+        ),
+        pytest.param(
+            "parallelism: 2147483648",
+            "parallelism: must be a whole number of 32 bits, not the number 2147483648",
+            id="too large",
+        ),
+        pytest.param(
+            "parallelism: true", "parallelism: must be a whole number of 32 bits, not the boolean true", id="no number"
+        ),
+        pytest.param(
+            "enableProfiling: 'yes'", 'enableProfiling: must be true or false, not the string "yes"', id="no boolean"
+        ),
+        pytest.param(
+            "leaderElection: {leaseDuration: 15}",
+            "leaderElection.leaseDuration: must be a duration such as 15s or 1m30s, not the number 15; add a unit: 15s",
+            id="a duration without unit",
+        ),
+        pytest.param(
+            "leaderElection: {leaseDuration: ~}",
+            "leaderElection.leaseDuration: must be a duration such as 15s or 1m30s, not null",
+            id="a duration that is null",
+        ),
+        pytest.param("profiles: {}", "profiles: must be a list, not a map {}", id="a map for a list"),
+        pytest.param("leaderElection: []", "leaderElection: must be a map, not a list []", id="a list for a map"),
+        pytest.param(
+            "clientConnection: {qps: 1e39}",
+            "clientConnection.qps: must be a number of 32 bits, not the number 1e+39",
+            id="a number for which there is no room",
+        ),
+        pytest.param(
+            "extenders: [{tlsConfig: {caData: '%'}}]",
+            'extenders[0].tlsConfig.caData: must be base64 text, not the string "%"',
+            id="no base64",
+        ),
+    ],
+)
+def test_types_and_fields(text: str, expected: str, in_tree: Catalogue) -> None:
+    assert told(HEAD + text, in_tree) == [f"3: {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", f"1: Object 'Kind' is missing; {START}", id="nothing"),
+        pytest.param("# nothing\n", f"1: Object 'Kind' is missing; {START}", id="a comment"),
+        pytest.param(
+            "kind: KubeSchedulerConfiguration", f"1: Object 'apiVersion' is missing; {START}", id="no version"
+        ),
+        pytest.param("[]", f"1: couldn't get version/kind: the file is no map; {START}", id="a list"),
+        pytest.param(
+            HEAD.replace("v1", "v1beta3"),
+            '1: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" '
+            f'in scheme "pkg/runtime/scheme.go:111"; {START}',
+            id="an older version",
+        ),
+        pytest.param(f"{HEAD}a: &a 1", "3: &a refers to another place; write the value out instead", id="an anchor"),
+        pytest.param(
+            f"{HEAD}kind: x", '3: key "kind" already set in map (line 2); keep one of the two', id="a key twice"
+        ),
+    ],
+)
+def test_what_is_no_configuration(text: str, expected: str, in_tree: Catalogue) -> None:
+    assert told(text, in_tree) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        pytest.param(
+            "[{name: NodeAffinity, args: {strange: 1}}]",
+            "decoding .profiles[0].pluginConfig[0]: strict decoding error: decoding args for plugin NodeAffinity: "
+            'strict decoding error: unknown field "strange"',
+            id="an unknown argument",
+        ),
+        pytest.param(
+            "[{name: NodeAffinity, args: {broken: 1}}]",
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: broken: must be whole",
+            id="an argument of a wrong type",
+        ),
+        pytest.param(
+            "[{name: NodeAffinity, args: {late: 1}}]",
+            f'{BUILDING}initializing plugin "NodeAffinity": late: Invalid value',
+            id="an argument that only the constructor checks",
+        ),
+        pytest.param(
+            "[{name: NodeAffinity, args: {kind: InterPodAffinityArgs}}]",
+            "decoding .profiles[0].pluginConfig[0]: args for plugin NodeAffinity were not of type "
+            "NodeAffinityArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io",
+            id="arguments of another plugin",
+        ),
+        pytest.param(
+            "[{name: NodeAffinity, args: [1]}]",
+            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: they must be a map",
+            id="arguments that are a list",
+        ),
+    ],
+)
+def test_arguments(entries: str, expected: str, in_tree: Catalogue) -> None:
+    assert told(f"{HEAD}{ONE}{entries}}}]", in_tree) == [f"3: {expected}"]
+
+
+def test_a_plugin_that_kube_scheduler_would_leave_without_arguments_is_refused_with_the_way_out(
+    in_tree: Catalogue,
+) -> None:
+    nowhere_else = "multiPoint: {disabled: [{name: DefaultPreemption}]}"
+    here = "podGroupPostFilter: {enabled: [{name: DefaultPreemption}]}"
+    text = f"{HEAD}profiles: [{{plugins: {{{nowhere_else}, {here}}}}}]"
+    (line,) = told(text, in_tree)
+    assert "got args of type <nil>, want *DefaultPreemptionArgs; give it arguments" in line
+    load(text.replace("}}}]", "}}, pluginConfig: [{name: DefaultPreemption, args: {}}]}]"), in_tree)
+
+
+def test_what_a_constructor_would_say_does_not_matter_where_it_is_not_called(in_tree: Catalogue) -> None:
+    text = (
+        "profiles: [{plugins: {multiPoint: {disabled: [{name: ImageLocality}, {name: NodeAffinity}]}}, pluginConfig: "
+    )
+    load(f"{HEAD}{text}[{{name: NodeAffinity, args: {{late: 1}}}}]}}]", in_tree)
+
+
+def test_arguments_of_who_runs_are_completed_and_sorted_and_others_are_dropped(in_tree: Catalogue) -> None:
+    entries = "[{name: NodeName, args: {a: 1}}, {name: Nobody, args: 3}, {name: InterPodAffinity, args: {x: 5}}]"
+    found = effective(load(f"{HEAD}{ONE}{entries}}}]", in_tree).config)["profiles"][0]["pluginConfig"]
+    by_name = {entry["name"]: entry["args"] for entry in found}
+    assert list(by_name) == sorted(by_name)
+    assert "Nobody" not in by_name
+    assert by_name["NodeName"] == {"a": 1}
+    assert by_name["InterPodAffinity"] == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "InterPodAffinityArgs",
+        "hardPodAffinityWeight": 1,
+        "ignorePreferredTermsOfExistingPods": False,
+        "x": 5,
+    }
+
+
+def test_resources_that_extenders_manage_replace_the_ignored_ones(in_tree: Catalogue) -> None:
+    text = (
+        f"{HEAD}{ONE}[{{name: NodeResourcesFit, args: {{ignoredResources: [a.io/x]}}}}]}}]\n"
+        "extenders: [{managedResources: [{name: b.io/x, ignoredByScheduler: true}, {name: c.io/x}]}]"
+    )
+    found = effective(load(text, in_tree).config)["profiles"][0]["pluginConfig"]
+    (fit,) = [entry["args"] for entry in found if entry["name"] == "NodeResourcesFit"]
+    assert fit["ignoredResources"] == ["b.io/x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("", [], id="nothing to say"),
+        pytest.param(
+            "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity}, {name: TaintToleration, weight: 1}]}}}]",
+            [
+                "profiles[0].plugins.score.enabled[0]: NodeAffinity weighs 1 here, not its default 2; "
+                "write weight: 2 to keep it"
+            ],
+            id="a weight lost",
+        ),
+        pytest.param(
+            "profiles: [{plugins: {filter: {disabled: [{name: NodeAfinity}, {name: '*'}]}}}]",
+            [
+                'profiles[0].plugins.filter.disabled[0]: "NodeAfinity" is not enabled, so nothing is disabled; '
+                'did you mean "NodeAffinity"?'
+            ],
+            id="disabling nobody",
+        ),
+        pytest.param(
+            "profiles: [{pluginConfig: [{name: Nodename, args: {}}]}]",
+            [
+                'profiles[0].pluginConfig[0]: "Nodename" is not enabled, so its arguments have no effect; '
+                'did you mean "NodeName"?'
+            ],
+            id="arguments for nobody",
+        ),
+        pytest.param(
+            "---\na: 1",
+            ["only the first document of the file is read; what follows is ignored"],
+            id="more documents",
+        ),
+        pytest.param(
+            "...\n%%%",
+            ["only the first document of the file is read; what follows is ignored"],
+            id="more than documents",
+        ),
+    ],
+)
+def test_warnings(text: str, expected: list[str], in_tree: Catalogue) -> None:
+    assert list(load(HEAD + text, in_tree).warnings) == expected
+
+
+def test_files(tmp_path: Path, in_tree: Catalogue) -> None:
+    file = tmp_path / "config.yaml"
+    with pytest.raises(InvalidConfiguration, match=f"open {file}: no such file or directory"):
+        load(file, in_tree)
+    with pytest.raises(InvalidConfiguration, match="is a directory"):
+        load(tmp_path, in_tree)
+    file.write_text(f"{HEAD}parallelism: 0\n")
+    with pytest.raises(InvalidConfiguration, match=f"^{file}:3: parallelism: Invalid value: 0"):
+        load(file, in_tree)
+    file.write_text(HEAD)
+    assert load(file, in_tree).config.parallelism == 16
+
+
+def test_a_file_full_of_faults_is_told_in_no_time(in_tree: Catalogue) -> None:
+    fields = "".join(f"f{i}: 1\n" for i in range(5_000))
+    names = ", ".join(f"{{name: p{i}}}" for i in range(5_000))
+    assert (
+        len(told(f"{HEAD}{fields}profiles: [{{plugins: {{multiPoint: {{enabled: [{names}]}}}}}}]", in_tree)) == 10_000
+    )
