@@ -1,129 +1,18 @@
 """Our reading of configuration files against that of the real kube-scheduler: same verdict, same words, same result."""
 
 import json
-import re
-import subprocess
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from functools import cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from cluster.binaries import DEFAULT_KUBERNETES, kubernetes
-from cluster.build import ensure
-from pilotage.config.catalogue import Arguments, ExtensionPoint, ReadArguments
-from pilotage.config.documents import At, documents
-from pilotage.config.expansion import Expansion
-from pilotage.config.faults import Fault, InvalidConfiguration, Stage
-from pilotage.config.load import effective, load
+from pilotage.config.catalogue import ExtensionPoint
+from pilotage.config.defaults import DEFAULT_PLUGINS
+from testbed.arguments import ODD
+from testbed.configuration import HEAD, JSON_HEAD, ask, ask_for_all, catalogue, ours, write
 
-PLUGINS = Path(__file__).parents[1] / "unit" / "config" / "in_tree_plugins.yaml"
-KUBECONFIG = """
-apiVersion: v1
-kind: Config
-clusters: [{name: nowhere, cluster: {server: "http://127.0.0.1:1"}}]
-contexts: [{name: nowhere, context: {cluster: nowhere}}]
-current-context: nowhere
-"""
-HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-
-
-JSON_HEAD = '{"apiVersion": "kubescheduler.config.k8s.io/v1",\n\t"kind": "KubeSchedulerConfiguration"'
-
-
-class InTree:
-    """The plugins of kube-scheduler, whose arguments are taken as they come."""
-
-    def __init__(self) -> None:
-        self.plugins: dict[str, Any] = next(documents(PLUGINS.read_bytes(), PLUGINS.name)).value
-
-    def names(self) -> Collection[str]:
-        return self.plugins.keys()
-
-    def points(self, plugin: str) -> Collection[ExtensionPoint]:
-        return {ExtensionPoint(point) for point in self.plugins[plugin]["points"]}
-
-    def arguments(self, plugin: str) -> ReadArguments | None:
-        return None if "args" not in self.plugins.get(plugin, {}) else partial(self.read, plugin)
-
-    def read(self, plugin: str, given: Mapping[str, Any] | None, at: At) -> Arguments:
-        if given is None:
-            return Arguments({}, (Fault(Stage.PROFILES, f"got args of type <nil>, want *{plugin}Args", at),))
-        return Arguments({**self.plugins[plugin]["args"], **given})
-
-
-@cache
-def kube_scheduler() -> Path:
-    # Other versions have other plugins and other words; this is the one that we follow.
-    return ensure(kubernetes(DEFAULT_KUBERNETES)) / "kube-scheduler"
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a scheduler makes of a configuration: a complaint, or what results and which plugins run where."""
-
-    complaint: str | None
-    effective: Any = None
-    plugins: Any = None  # for each profile: point -> [(plugin, weight)]
-
-
-def ask(folder: Path, *options: str) -> Answer:
-    """Let the real one answer, which never reaches a cluster."""
-    command = [str(kube_scheduler()), "--config", str(folder / "config.yaml"), "--secure-port=0", "-v=2", *options]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    if done.returncode != 0:
-        return Answer(complaint_in(done.stderr))
-    written = next(documents((folder / "written").read_bytes(), "written")).value
-    lines = re.findall(r'"the scheduler starts to work with those plugins" Plugins=(.*)', done.stderr)
-    return Answer(None, written, [plugins_in(json.loads(line)) for line in lines])
-
-
-def ask_for_all(folder: Path) -> Answer:
-    return ask(folder, "--write-config-to", str(folder / "written"))
-
-
-def complaint_in(log: str) -> str:
-    line = re.search(r'"command failed" err="(.*)"$', log, re.MULTILINE)
-    if line:
-        return str(json.loads(f'"{line[1]}"'))
-    lines = re.search(r'"command failed" err=<\n(.*?)\n >$', log, re.MULTILINE | re.DOTALL)
-    assert lines, log
-    return "\n".join(part.removeprefix("\t") for part in lines[1].split("\n"))
-
-
-def plugins_in(logged: dict[str, Any]) -> dict[str, list[tuple[str, int]]]:
-    sets = {point[0].lower() + point[1:]: plugin_set["Enabled"] for point, plugin_set in logged.items()}
-    return {
-        point: [(plugin["Name"], plugin["Weight"]) for plugin in enabled] for point, enabled in sets.items() if enabled
-    }
-
-
-def ours(folder: Path) -> Answer:
-    try:
-        loaded = load(folder / "config.yaml", InTree())
-    except InvalidConfiguration as refusal:
-        return Answer(refusal.upstream)
-    return Answer(None, effective(loaded.config), [running(expansion) for expansion in loaded.expansions])
-
-
-def running(expansion: Expansion) -> dict[str, list[tuple[str, int]]]:
-    return {
-        point.value: [(name, expansion.weights.get(point, {}).get(name, 0)) for name in names]
-        for point, names in expansion.points.items()
-        if names
-    }
-
-
-def write(folder: Path, body: str) -> None:
-    (folder / "kubeconfig").write_text(KUBECONFIG)
-    client = f"kubeconfig: {folder / 'kubeconfig'}"
-    body = body.replace("JSONCLIENT", f'"kubeconfig": "{folder / "kubeconfig"}"')
-    alone = body.startswith("{") or "CLIENT" in body
-    text = body.replace("CLIENT", client) if alone else f"{body}clientConnection: {{{client}}}\n"
-    (folder / "config.yaml").write_text(text)
+NAMES = [plugin.name for plugin in DEFAULT_PLUGINS]
 
 
 def profile(text: str) -> str:
@@ -334,6 +223,26 @@ REFUSED = [
         f"{HEAD}foo: 1\nParallelism: 3\nprofiles: [{{x: 1, plugins: {{y: 1, filter: {{z: 1}}}}}}]\n", id="unknown"
     ),
     pytest.param(f"{HEAD}yes: 1\n1: 2\n1.5: 3\n", id="unknown fields that are no words"),
+    pytest.param(f"{HEAD}foo: null\nprofiles: [{{x: ~}}]\n", id="unknown fields that hold nothing"),
+    pytest.param(
+        f"{HEAD}profiles: [{', '.join(f'{{schedulerName: p{i}, x: {i}}}' for i in range(12))}]\n",
+        id="unknown fields in a long list",
+    ),
+    pytest.param(
+        f'{JSON_HEAD}, "z": 1, "clientConnection": {{"b": 1, "a": 1, JSONCLIENT}}, "a": 1}}\n',
+        id="unknown fields of JSON in the order in which they are written",
+    ),
+    pytest.param(f"{HEAD}{ODD}: 1\n", id="an unknown field with odd characters"),
+    pytest.param(
+        extender(f"managedResources: [{{name: {ODD}}}, {{name: {ODD}}}]"), id="a resource with odd characters"
+    ),
+    pytest.param(f"{ELECTION}{{resourceLock: {ODD}}}\n", id="a lock with odd characters"),
+    pytest.param(
+        profile(f"schedulerName: {ODD}, plugins: {{bind: {{disabled: [{{name: '*'}}]}}}}"),
+        id="a profile with odd characters",
+    ),
+    pytest.param(plugins(f"filter: {{enabled: [{{name: {ODD}}}]}}"), id="a plugin with odd characters"),
+    pytest.param(f"apiVersion: {ODD}\nkind: {ODD}\n", id="a kind with odd characters"),
     pytest.param(
         profile("pluginConfig: [{name: NodeAffinity, args: {kind: InterPodAffinityArgs}}]"),
         id="arguments of another plugin",
@@ -452,14 +361,13 @@ def test_any_plugin_sets_give_the_same_plugins_or_the_same_words(seed: int, tmp_
 
 def random_sets(random: Random) -> dict[str, Any]:
     """Plugin sets of which about half can run: mostly plugins at points that they know, rarely one twice."""
-    catalogue = InTree()
-    sets = {"multiPoint": random_set(random, [*catalogue.names()])}
+    sets = {"multiPoint": random_set(random, NAMES)}
     for point in random.sample([*ExtensionPoint], 3):
-        able = [name for name in catalogue.names() if point in catalogue.points(name)]
+        able = [name for name in NAMES if point in catalogue().points(name)]
         if point == ExtensionPoint.POD_GROUP_POST_FILTER:
             # Two plugins without arguments fail in an order that the real one draws by lot.
             able = able[:1]
-        anybody = [*catalogue.names()] if random.random() < 0.05 else able
+        anybody = NAMES if random.random() < 0.05 else able
         sets[point.value] = random_set(random, anybody)
     return sets
 

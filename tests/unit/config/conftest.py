@@ -1,48 +1,44 @@
-"""The plugins of kube-scheduler as a table, for tests of the configuration alone."""
-
-from collections.abc import Collection, Mapping
-from functools import partial
-from pathlib import Path
-from typing import Any
+"""Plugins for tests of the configuration: the real ones, and an odd one that can be wrong at every stage."""
 
 import pytest
 
-from pilotage.config.catalogue import Arguments, Catalogue, ExtensionPoint, ReadArguments
-from pilotage.config.documents import At, documents
+from pilotage.config.catalogue import Catalogue
+from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
+from pilotage.config.types import Int32
+from pilotage.framework.plugin import Filter
+from pilotage.plugins.catalogue import PluginCatalogue, built_in
 
-TABLE = Path(__file__).with_name("in_tree_plugins.yaml")
+
+class Odd(Filter):
+    """Objects to arguments when they are checked (`wrong`) and when the plugin is made (`late`)."""
+
+    number: Int32 = 0
+    wrong: str = ""
+    late: bool = False
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return one fault for each."""
+        found = [invalid((*at, "wrong"), self.wrong, "is wrong")] if self.wrong else []
+        return found + ([Fault(Stage.PROFILES, "late: Invalid value", (*at, "late"))] if self.late else [])
 
 
-class InTree:
-    """Plugins that read any argument; `wrong`, `strange`, `broken` and `late` each make one kind of fault."""
+class Needy(Filter):
+    """Cannot do without an argument."""
 
-    def __init__(self) -> None:
-        self.plugins: dict[str, Any] = next(documents(TABLE.read_bytes(), TABLE.name)).value
-
-    def names(self) -> Collection[str]:
-        return self.plugins.keys()
-
-    def points(self, plugin: str) -> Collection[ExtensionPoint]:
-        return {ExtensionPoint(point) for point in self.plugins[plugin]["points"]}
-
-    def arguments(self, plugin: str) -> ReadArguments | None:
-        return None if "args" not in self.plugins.get(plugin, {}) else partial(self.read, plugin)
-
-    def read(self, plugin: str, given: Mapping[str, Any] | None, at: At) -> Arguments:
-        if given is None:
-            return Arguments({}, (Fault(Stage.PROFILES, f"got args of type <nil>, want *{plugin}Args", at),))
-        faults = {
-            "wrong": invalid((*at, "wrong"), given.get("wrong"), "is wrong"),
-            "strange": Fault(Stage.STRICTNESS, 'unknown field "strange"', (*at, "strange")),
-            "broken": Fault(Stage.DECODING, "broken: must be whole", (*at, "broken")),
-            "late": Fault(Stage.PROFILES, "late: Invalid value", (*at, "late")),
-        }
-        found = tuple(fault for name, fault in faults.items() if name in given)
-        return Arguments({**self.plugins[plugin]["args"], **given}, found)
+    label: str
 
 
 @pytest.fixture(scope="session")
 def in_tree() -> Catalogue:
-    """Every plugin that is enabled by default."""
-    return InTree()
+    """All plugins that there are."""
+    return built_in()
+
+
+@pytest.fixture(scope="session")
+def with_odd() -> PluginCatalogue:
+    """All plugins, and the odd ones."""
+    catalogue = built_in()
+    for plugin in (Odd, Needy):
+        catalogue.add(plugin, "a test")
+    return catalogue

@@ -79,6 +79,62 @@ def test_refused(data: bytes | str, told: str) -> None:
     assert told in str(refusal.value)
 
 
+def followed(data: str) -> list[Any]:
+    return [document.value for document in documents(data, "f.yaml", references=20)]
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        pytest.param("a: &x 1\nb: *x\n", {"a": 1, "b": 1}, id="a word"),
+        pytest.param("a: &x {c: [1]}\nb: *x\n", {"a": {"c": [1]}, "b": {"c": [1]}}, id="a map"),
+        pytest.param("&x a: *x\n", {"a": "a"}, id="a key"),
+        pytest.param("a: &x 1\nb: &x 2\nc: *x\n", {"a": 1, "b": 2, "c": 2}, id="the last of two anchors"),
+        pytest.param("<<: {a: 1, b: 2}\nb: 3\n", {"b": 3, "a": 1}, id="a merge key yields to what is written"),
+        pytest.param("x: &x {a: 1}\nz: {<<: *x, b: 2}\n", {"x": {"a": 1}, "z": {"a": 1, "b": 2}}, id="a merged map"),
+        pytest.param("<<: [{a: 1}, {a: 2, b: 2}]\n", {"a": 1, "b": 2}, id="of several maps the first"),
+    ],
+)
+def test_references_are_followed_where_they_are_allowed(data: str, expected: Any) -> None:
+    assert followed(data) == [expected]
+
+
+def test_what_a_reference_stands_for_is_a_copy() -> None:
+    (value,) = followed("a: &x [1]\nb: *x\n")
+    assert value["a"] is not value["b"]
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        pytest.param(BOMB, "line 4: references stand for more than 20 values", id="an alias bomb"),
+        pytest.param("a: *x\n", "*x refers to nothing; an anchor &x must stand before it", id="an alias to nothing"),
+        pytest.param("a: &x 1\n---\nb: *x\n", "document 2, line 3: *x refers to nothing", id="of another document"),
+        pytest.param("a: &x [*x]\n", "*x stands inside of what it refers to", id="an alias to itself"),
+        pytest.param("a: &x 1\n*x : 2\n", "a key must be a word, not a reference", id="an alias for a key"),
+        pytest.param("<<: 5\n", "<< takes a map, or a list of maps", id="nothing to merge"),
+    ],
+)
+def test_references_that_cannot_be_followed(data: str, told: str) -> None:
+    with pytest.raises(Unreadable) as refusal:
+        followed(data)
+    assert told in str(refusal.value)
+
+
+def test_references_do_not_lead_deeper_than_allowed() -> None:
+    deep = "a: &a " + "[" * 90 + "]" * 90 + "\nb: " + "[" * 20 + "*a" + "]" * 20
+    with pytest.raises(Unreadable, match="nested too deeply, by way of references"):
+        list(documents(deep, "f.yaml", references=10**6))
+
+
+def test_progress_is_told_now_and_then() -> None:
+    told: list[tuple[int, int]] = []
+    text = "- a\n" * 20_000
+    list(documents(text, "f.yaml", progress=lambda done, total: told.append((done, total))))
+    assert [total for _, total in told] == [len(text)] * 3
+    assert told[0][0] < told[1][0] < told[2][0] <= len(text)
+
+
 def test_what_comes_before_a_bad_document_is_there() -> None:
     read = documents("a: 1\n---\n]\n", "f.yaml")
     assert next(read).value == {"a": 1}
@@ -109,3 +165,5 @@ def test_a_file_is_read_no_further_than_allowed() -> None:
 def test_anything_is_read_or_refused(data: bytes | str) -> None:
     with suppress(Unreadable):
         values(data)
+    with suppress(Unreadable):
+        list(documents(data, "f.yaml", references=100))

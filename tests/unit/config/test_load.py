@@ -10,6 +10,7 @@ from pilotage.config.load import effective, load
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 ONE = "profiles: [{pluginConfig: "
+FILTERING = "profiles: [{plugins: {filter: {enabled: "
 START = "the file begins with apiVersion: kubescheduler.config.k8s.io/v1 and kind: KubeSchedulerConfiguration"
 BUILDING = "initializing profiles: creating profile for scheduler name default-scheduler: "
 
@@ -36,6 +37,8 @@ def told(text: str, in_tree: Catalogue) -> list[str]:
             id="a typing error further down",
         ),
         pytest.param("zzz: 1", 'unknown field "zzz"', id="nothing like it"),
+        pytest.param("zzz: null", 'unknown field "zzz"', id="a field that holds nothing"),
+        pytest.param('"\\x7f\\"": 1', r'unknown field "\x7f\""', id="odd characters"),
         pytest.param(
             "profiles: [{schedulerName: no}]",
             "profiles[0].schedulerName: must be a string, not the boolean false; "
@@ -120,40 +123,115 @@ def test_what_is_no_configuration(text: str, expected: str, in_tree: Catalogue) 
     assert told(text, in_tree) == [expected]
 
 
+DECODING = "decoding .profiles[0].pluginConfig[0]: "
+ARGS = f"{DECODING}decoding args for plugin Odd: "
+STRICT = f"{DECODING}strict decoding error: decoding args for plugin Odd: strict decoding error: "
+VERSION = 'version "kubescheduler.config.k8s.io/v1" in scheme "pkg/runtime/scheme.go:111"'
+
+
 @pytest.mark.parametrize(
-    ("entries", "expected"),
+    ("args", "expected"),
     [
+        pytest.param("{z: 1}", [f'{STRICT}unknown field "z"'], id="an unknown argument"),
         pytest.param(
-            "[{name: NodeAffinity, args: {strange: 1}}]",
-            "decoding .profiles[0].pluginConfig[0]: strict decoding error: decoding args for plugin NodeAffinity: "
-            'strict decoding error: unknown field "strange"',
-            id="an unknown argument",
+            "{nummer: 1, Wrong: null}",
+            [f'{STRICT}unknown field "Wrong", unknown field "nummer"; did you mean "wrong"?, did you mean "number"?'],
+            id="arguments that are nearly known",
         ),
         pytest.param(
-            "[{name: NodeAffinity, args: {broken: 1}}]",
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: broken: must be whole",
-            id="an argument of a wrong type",
+            "{number: '5'}",
+            [f'{ARGS}number: must be a whole number of 32 bits, not the string "5"; leave out the quotes'],
+            id="an argument of a wrong type, with the fix",
         ),
         pytest.param(
-            "[{name: NodeAffinity, args: {late: 1}}]",
-            f'{BUILDING}initializing plugin "NodeAffinity": late: Invalid value',
+            "{wrong: no}",
+            [
+                f"{ARGS}wrong: must be a string, not the boolean false; "
+                'YAML takes a bare no for the boolean false; quote it: "no"'
+            ],
+            id="an argument that YAML takes for something else",
+        ),
+        pytest.param(
+            "{late: true}",
+            [f'{BUILDING}initializing plugin "Odd": late: Invalid value'],
             id="an argument that only the constructor checks",
         ),
         pytest.param(
-            "[{name: NodeAffinity, args: {kind: InterPodAffinityArgs}}]",
-            "decoding .profiles[0].pluginConfig[0]: args for plugin NodeAffinity were not of type "
-            "NodeAffinityArgs.kubescheduler.config.k8s.io, got InterPodAffinityArgs.kubescheduler.config.k8s.io",
+            "{z: 1, wrong: x, late: true}",
+            [
+                f'{STRICT}unknown field "z"',
+                'profiles[0].pluginConfig[0].args.wrong: Invalid value: "x": is wrong',
+                f'{BUILDING}initializing plugin "Odd": late: Invalid value',
+            ],
+            id="a fault at every stage, all told at once",
+        ),
+        pytest.param(
+            "{z: 1, wrong: 5}",
+            [
+                f'{ARGS}wrong: must be a string, not the number 5; YAML takes a bare 5 for the number 5; quote it: "5"',
+                f'{STRICT}unknown field "z"',
+            ],
+            id="a wrong type and an unknown field",
+        ),
+        pytest.param(
+            "{kind: InterPodAffinityArgs}",
+            [
+                f"{DECODING}args for plugin Odd were not of type OddArgs.kubescheduler.config.k8s.io, "
+                "got InterPodAffinityArgs.kubescheduler.config.k8s.io"
+            ],
             id="arguments of another plugin",
         ),
         pytest.param(
-            "[{name: NodeAffinity, args: [1]}]",
-            "decoding .profiles[0].pluginConfig[0]: decoding args for plugin NodeAffinity: they must be a map",
-            id="arguments that are a list",
+            "{kind: NodeNameArgs}",
+            [f'{ARGS}no kind "NodeNameArgs" is registered for {VERSION}'],
+            id="arguments of a plugin that has none",
         ),
+        pytest.param(
+            "{kind: Odd}", [f'{ARGS}no kind "Odd" is registered for {VERSION}'], id="a plugin instead of a kind"
+        ),
+        pytest.param("{kind: 0}", [f"{ARGS}kind must be a string"], id="a kind that is no string"),
+        pytest.param("{apiVersion: []}", [f"{ARGS}apiVersion must be a string"], id="a version that is no string"),
+        pytest.param(
+            "{apiVersion: a/b/c}", [f"{ARGS}unexpected GroupVersion string: a/b/c"], id="a version in three parts"
+        ),
+        pytest.param("[1]", [f"{ARGS}they must be a map"], id="arguments that are a list"),
+        pytest.param("''", [f"{ARGS}they must be a map"], id="arguments that are an empty string"),
     ],
 )
-def test_arguments(entries: str, expected: str, in_tree: Catalogue) -> None:
-    assert told(f"{HEAD}{ONE}{entries}}}]", in_tree) == [f"3: {expected}"]
+def test_arguments(args: str, expected: list[str], with_odd: Catalogue) -> None:
+    text = f"{HEAD}{FILTERING}[{{name: Odd}}]}}}}, pluginConfig: [{{name: Odd, args: {args}}}]}}]"
+    assert told(text, with_odd) == [f"3: {line}" for line in expected]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param("kind: OddArgs, apiVersion: kubescheduler.config.k8s.io/v1", id="kind and version"),
+        pytest.param("kind: '', apiVersion: null", id="nothing"),
+        pytest.param("apiVersion: kubescheduler.config.k8s.io/", id="a group alone"),
+        pytest.param("apiVersion: /", id="neither group nor version"),
+    ],
+)
+def test_arguments_may_tell_their_kind(kind: str, with_odd: Catalogue) -> None:
+    text = f"{HEAD}{FILTERING}[{{name: Odd}}]}}}}, pluginConfig: [{{name: Odd, args: {{{kind}, number: 5}}}}]}}]"
+    found = effective(load(text, with_odd).config)["profiles"][0]["pluginConfig"]
+    (odd,) = [entry["args"] for entry in found if entry["name"] == "Odd"]
+    assert odd == {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "OddArgs",
+        "number": 5,
+        "wrong": "",
+        "late": False,
+    }
+
+
+def test_a_plugin_that_needs_arguments_and_gets_none_is_refused_with_the_way_out(with_odd: Catalogue) -> None:
+    text = f"{HEAD}{FILTERING}[{{name: Needy}}]}}}}}}]"
+    assert told(text, with_odd) == [
+        f'3: {BUILDING}initializing plugin "Needy": label: must be given; '
+        "give it arguments: pluginConfig: [{name: Needy, args: {label: ...}}]"
+    ]
+    load(text.replace("}}}]", "}}, pluginConfig: [{name: Needy, args: {label: x}}]}]"), with_odd)
 
 
 def test_a_plugin_that_kube_scheduler_would_leave_without_arguments_is_refused_with_the_way_out(
@@ -167,15 +245,13 @@ def test_a_plugin_that_kube_scheduler_would_leave_without_arguments_is_refused_w
     load(text.replace("}}}]", "}}, pluginConfig: [{name: DefaultPreemption, args: {}}]}]"), in_tree)
 
 
-def test_what_a_constructor_would_say_does_not_matter_where_it_is_not_called(in_tree: Catalogue) -> None:
-    text = (
-        "profiles: [{plugins: {multiPoint: {disabled: [{name: ImageLocality}, {name: NodeAffinity}]}}, pluginConfig: "
-    )
-    load(f"{HEAD}{text}[{{name: NodeAffinity, args: {{late: 1}}}}]}}]", in_tree)
+def test_what_a_constructor_would_say_does_not_matter_where_it_is_not_called(with_odd: Catalogue) -> None:
+    load(f"{HEAD}{ONE}[{{name: Odd, args: {{late: true}}}}]}}]", with_odd)
 
 
 def test_arguments_of_who_runs_are_completed_and_sorted_and_others_are_dropped(in_tree: Catalogue) -> None:
-    entries = "[{name: NodeName, args: {a: 1}}, {name: Nobody, args: 3}, {name: InterPodAffinity, args: {x: 5}}]"
+    affinity = "{name: InterPodAffinity, args: {hardPodAffinityWeight: 5}}"
+    entries = f"[{{name: NodeName, args: {{a: 1}}}}, {{name: Nobody, args: 3}}, {affinity}]"
     found = effective(load(f"{HEAD}{ONE}{entries}}}]", in_tree).config)["profiles"][0]["pluginConfig"]
     by_name = {entry["name"]: entry["args"] for entry in found}
     assert list(by_name) == sorted(by_name)
@@ -184,9 +260,8 @@ def test_arguments_of_who_runs_are_completed_and_sorted_and_others_are_dropped(i
     assert by_name["InterPodAffinity"] == {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "InterPodAffinityArgs",
-        "hardPodAffinityWeight": 1,
+        "hardPodAffinityWeight": 5,
         "ignorePreferredTermsOfExistingPods": False,
-        "x": 5,
     }
 
 
@@ -198,6 +273,8 @@ def test_resources_that_extenders_manage_replace_the_ignored_ones(in_tree: Catal
     found = effective(load(text, in_tree).config)["profiles"][0]["pluginConfig"]
     (fit,) = [entry["args"] for entry in found if entry["name"] == "NodeResourcesFit"]
     assert fit["ignoredResources"] == ["b.io/x"]
+    # Nobody looks at what was replaced.
+    assert load(text.replace("a.io/x", "'!'"), in_tree).config.profiles == load(text, in_tree).config.profiles
 
 
 @pytest.mark.parametrize(

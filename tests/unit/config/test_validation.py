@@ -108,9 +108,19 @@ def refusal(text: str, in_tree: Catalogue) -> InvalidConfiguration:
             id="arguments twice",
         ),
         pytest.param(
-            "profiles: [{pluginConfig: [{name: NodeAffinity, args: {wrong: '<'}}]}]",
-            r'profiles[0].pluginConfig[0].args.wrong: Invalid value: "\u003c": is wrong',
+            "profiles: [{pluginConfig: [{name: InterPodAffinity, args: {hardPodAffinityWeight: -1}}]}]",
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: -1: not in valid range [0, 100]",
             id="what a plugin says about its arguments",
+        ),
+        pytest.param(
+            r'profiles: [{pluginConfig: [{name: "<\x7f"}, {name: "<\x7f"}]}]',
+            r'profiles[0].pluginConfig[1]: Duplicate value: "<\x7f"',
+            id="a string is quoted",
+        ),
+        pytest.param(
+            "extenders: [{managedResources: [{name: <}]}]",
+            rf'extenders[0].managedResources[0].name: Invalid value: "\u003c": name part {NAME_RULE}',
+            id="a string that has a type of its own is JSON",
         ),
         pytest.param(
             "profiles: [{schedulerName: a}, "

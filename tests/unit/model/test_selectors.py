@@ -119,6 +119,12 @@ NO_VALUES = "Invalid value: null: for 'in', 'notin' operators, values set can't 
         pytest.param(asks("a", "Gt", "1"), '"Gt" is not a valid label selector operator', id="Gt is for nodes"),
         pytest.param(asks("a b", "in", "1"), '"in" is not a valid label selector operator', id="the operator is first"),
         pytest.param(
+            asks("a", "Exists", "<"),
+            '[values: Invalid value: ["\\u003c"]: values set must be empty for exists and does not exist, '
+            f'values[0][a]: Invalid value: "<": {VALUE}]',
+            id="a list is written as JSON, a string is quoted",
+        ),
+        pytest.param(
             asks("a", "In", "ok", "-x"), f'values[1][a]: Invalid value: "-x": {VALUE}', id="a value that is no label"
         ),
         pytest.param(

@@ -1,16 +1,17 @@
 """The arguments of plugins: read and completed by the plugins themselves, put in their places here."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pilotage.config.catalogue import Arguments, Catalogue, ExtensionPoint, ReadArguments
+from pilotage.config.catalogue import Arguments, Catalogue, ExtensionPoint
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
+from pilotage.config.kinds import without_kind, wrong_kind
 from pilotage.config.types import API_VERSION, KubeSchedulerConfiguration, PluginConfig, Profile
+from pilotage.model.go_text import quoted
 
-_GROUP = API_VERSION.split("/")[0]
 _FIT = "NodeResourcesFit"
 # kube-scheduler forgets this point when it looks for plugins that need their defaults.
 _FORGOTTEN = ExtensionPoint.POD_GROUP_POST_FILTER
@@ -31,7 +32,7 @@ def settle(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> Settled:
     profiles = []
     for i, profile in enumerate(config.profiles):
         entries = [_entry(settled, catalogue, (i, j), entry) for j, entry in enumerate(profile.plugin_config)]
-        entries += _defaults(profile, catalogue)
+        entries += _defaults(settled, catalogue, i)
         _refuse_forgotten(settled, catalogue, i, {entry.name for entry in entries})
         profiles.append(profile.model_copy(update={"plugin_config": tuple(entries)}))
     settled.config = config.model_copy(update={"profiles": tuple(profiles)})
@@ -50,39 +51,31 @@ def _entry(settled: Settled, catalogue: Catalogue, place: tuple[int, int], entry
     if read is None:
         return entry
     at: At = ("profiles", place[0], "pluginConfig", place[1])
-    wrong = _wrong_kind(entry, catalogue)
+    wrong = wrong_kind(entry.name, entry.args, lambda plugin: catalogue.arguments(plugin) is not None)
     if wrong:
         settled.other.append(Fault(Stage.DECODING, f"decoding .{dotted(at)}: {wrong}", (*at, "args")))
         return entry
-    arguments = _read(read, entry.args or {}, (*at, "args"))
+    arguments = read(without_kind(entry.args or {}), (*at, "args"))
+    ignored = _ignored_by_extenders(settled.config)
+    if entry.name == _FIT and ignored:
+        arguments = _as_constructed(arguments, read({**arguments.value, "ignoredResources": ignored}, (*at, "args")))
     _sort_faults(settled, place, entry.name, arguments)
     return _complete(entry.name, arguments.value)
 
 
-def _read(read: ReadArguments, args: Mapping[str, Any], at: At) -> Arguments:
-    return read({key: value for key, value in args.items() if key not in ("apiVersion", "kind")}, at)
+def _as_constructed(given: Arguments, constructed: Arguments) -> Arguments:
+    """The arguments as they were given, except that the constructor of the plugin gets others."""
+    found = [fault for fault in given.faults if fault.stage != Stage.PROFILES]
+    found += [fault for fault in constructed.faults if fault.stage == Stage.PROFILES]
+    return Arguments(constructed.value, tuple(found))
+
+
+def _ignored_by_extenders(config: KubeSchedulerConfiguration) -> list[str]:
+    return [r.name for extender in config.extenders for r in extender.managed_resources if r.ignored_by_scheduler]
 
 
 def _complete(name: str, value: Mapping[str, Any]) -> PluginConfig:
     return PluginConfig(name=name, args={"apiVersion": API_VERSION, "kind": f"{name}Args", **value})
-
-
-def _wrong_kind(entry: PluginConfig, catalogue: Catalogue) -> str:
-    if entry.args is not None and not isinstance(entry.args, dict):
-        return f"decoding args for plugin {entry.name}: they must be a map"
-    args = entry.args or {}
-    wanted, kind = f"{entry.name}Args", args.get("kind") or f"{entry.name}Args"
-    version = args.get("apiVersion") or API_VERSION
-    if version != API_VERSION or catalogue.arguments(str(kind).removesuffix("Args")) is None:
-        return f"decoding args for plugin {entry.name}: {not_registered(kind, version)}"
-    if kind != wanted:
-        return f"args for plugin {entry.name} were not of type {wanted}.{_GROUP}, got {kind}.{_GROUP}"
-    return ""
-
-
-def not_registered(kind: object, version: object) -> str:
-    """How Kubernetes says that it does not know this kind."""
-    return f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
 
 
 def _sort_faults(settled: Settled, place: tuple[int, int], name: str, arguments: Arguments) -> None:
@@ -114,12 +107,16 @@ def profile_prefix(scheduler: str) -> str:
     return f"initializing profiles: creating profile for scheduler name {scheduler}: "
 
 
-def _defaults(profile: Profile, catalogue: Catalogue) -> Iterator[PluginConfig]:
+def _defaults(settled: Settled, catalogue: Catalogue, i: int) -> Iterator[PluginConfig]:
+    profile = settled.config.profiles[i]
     given = {entry.name for entry in profile.plugin_config}
     for name in sorted(enabled(profile, without=_FORGOTTEN) - given):
         read = catalogue.arguments(name)
         if read is not None:
-            yield _complete(name, read({}, ()).value)
+            arguments = read({}, ("profiles", i, "plugins"))
+            missing = ", ".join(f"{fault.at[-1]}: ..." for fault in arguments.faults)
+            settled.other += _without_arguments(profile, name, arguments.faults, missing)
+            yield _complete(name, arguments.value)
 
 
 def _refuse_forgotten(settled: Settled, catalogue: Catalogue, i: int, have: set[str]) -> None:
@@ -127,20 +124,25 @@ def _refuse_forgotten(settled: Settled, catalogue: Catalogue, i: int, have: set[
     for name in sorted(enabled(profile) - have):
         read = catalogue.arguments(name)
         if read is not None:
-            hint = f"give it arguments: pluginConfig: [{{name: {name}, args: {{}}}}]"
             faults = read(None, ("profiles", i, "plugins", _FORGOTTEN.value)).faults
-            settled.other += [replace(_constructing(profile, name, fault), hint=fault.hint or hint) for fault in faults]
+            settled.other += _without_arguments(profile, name, faults)
+
+
+def _without_arguments(profile: Profile, name: str, faults: Iterable[Fault], args: str = "") -> Iterator[Fault]:
+    hint = f"give it arguments: pluginConfig: [{{name: {name}, args: {{{args}}}}}]"
+    for fault in faults:
+        yield replace(_constructing(profile, name, fault), stage=Stage.PROFILES, hint=fault.hint or hint)
 
 
 def _constructing(profile: Profile, name: str, fault: Fault) -> Fault:
-    text = f'{profile_prefix(profile.scheduler_name)}initializing plugin "{name}": {fault.text}'
+    text = f"{profile_prefix(profile.scheduler_name)}initializing plugin {quoted(name)}: {fault.text}"
     return replace(fault, text=text)
 
 
 def _ignore_what_extenders_manage(settled: Settled) -> None:
     """Where extenders ask for it, replace the resources that NodeResourcesFit does not look at."""
     config = settled.config
-    resources = [r.name for extender in config.extenders for r in extender.managed_resources if r.ignored_by_scheduler]
+    resources = _ignored_by_extenders(config)
     if not resources:
         return
     profiles = tuple(_ignoring(profile, resources) for profile in config.profiles)

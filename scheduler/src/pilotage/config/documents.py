@@ -1,7 +1,7 @@
 """The one way in which YAML and JSON come in: as kube-scheduler reads them, and safe whoever wrote them."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,11 +10,15 @@ from typing import Any, TypeAlias
 
 import yaml
 
+from pilotage.config.references import References, TooMuch, merge
 from pilotage.config.scalars import Scalar, key_of, meaning_of
 
 At: TypeAlias = tuple[str | int, ...]  # the way from the top of a document to one value
 
+Progress: TypeAlias = Callable[[int, int], None]  # what is done, of how much
+
 LARGEST = 1 << 20
+EVENTS_BETWEEN = 10_000  # that progress is told
 DEEPEST = 100
 # The parser in C is ten times as fast. Events alone are asked of either, so no tag ever makes an object.
 _Parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -79,14 +83,26 @@ def read_file(path: Path, *, largest: int = LARGEST) -> bytes:
     return data
 
 
-def documents(data: bytes | str, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Iterator[Document]:
-    """Yield the documents of a text one by one; Unreadable tells file, document and line."""
+def documents(
+    data: bytes | str,
+    source: str,
+    *,
+    largest: int = LARGEST,
+    deepest: int = DEEPEST,
+    references: int = 0,
+    progress: Progress | None = None,
+) -> Iterator[Document]:
+    """Yield the documents of a text one by one; Unreadable tells file, document and line.
+
+    `references` is how many values anchors may stand for in all; without it there must be none. `progress` is told now
+    and then how much of how much is read.
+    """
     try:
         content = data.encode() if isinstance(data, str) else data
     except UnicodeEncodeError:
         raise Unreadable("this is no valid Unicode text", source=source) from None
     check_size(content, source, largest)
-    yield from _Builder(source, deepest).documents(content)
+    yield from _Builder(source, deepest, references=references).documents(content, progress)
 
 
 def check_size(data: bytes, source: str, largest: int) -> None:
@@ -95,100 +111,148 @@ def check_size(data: bytes, source: str, largest: int) -> None:
         raise Unreadable(f"larger than {largest} bytes, which is the most that is read here", source=source)
 
 
-@dataclass
 class _Open:
     """A list or map that has begun and not ended."""
 
-    container: list[Any] | dict[str, Any]
-    key: str | None = None
-    awaits_key: bool = False
-    lines: dict[str, int] = field(default_factory=dict)
+    __slots__ = ("awaits_key", "container", "key", "marks", "merged")
+
+    def __init__(self, container: list[Any] | dict[str, Any]) -> None:
+        self.container = container
+        self.key: str | None = None
+        self.awaits_key = isinstance(container, dict)
+        self.marks: dict[str, Any] = {}  # where each key stands
+        self.merged: list[Any] = []  # what << takes its fields from
 
 
 class _Builder:
     """Puts values together from the events of a parser, with a stack of its own so that depth costs no recursion."""
 
-    def __init__(self, source: str, deepest: int = DEEPEST, spots: dict[At, Spot] | None = None) -> None:
+    def __init__(
+        self, source: str, deepest: int = DEEPEST, spots: dict[At, Spot] | None = None, references: int = 0
+    ) -> None:
         self.source, self.deepest, self.spots = source, deepest, spots
         self.number = 0
-        self.line = 0
+        self.mark: Any = None  # where the last event begins
         self.stack: list[_Open] = []
         self.value: Any = None
+        self.references = References(references) if references else None
 
-    def documents(self, data: bytes) -> Iterator[Document]:
+    def documents(self, data: bytes, progress: Progress | None = None) -> Iterator[Document]:
+        # By type, because there are millions of events and this is a step of each.
+        take: dict[type[yaml.Event], Callable[[Any], None]] = {
+            yaml.DocumentStartEvent: self.begin,
+            yaml.ScalarEvent: self.take_scalar,
+            yaml.AliasEvent: self.take_alias,
+            yaml.SequenceStartEvent: self.open,
+            yaml.MappingStartEvent: self.open,
+            yaml.SequenceEndEvent: self.close,
+            yaml.MappingEndEvent: self.close,
+        }
         try:
-            for event in yaml.parse(data, Loader=_Parser):
-                if isinstance(event, yaml.DocumentEndEvent):
+            for count, event in enumerate(yaml.parse(data, Loader=_Parser)):
+                if progress is not None and not count % EVENTS_BETWEEN and event.start_mark is not None:
+                    progress(event.start_mark.index, len(data))
+                handle = take.get(type(event))
+                if handle is not None:
+                    handle(event)
+                elif isinstance(event, yaml.DocumentEndEvent):
                     yield Document(self.value, self.number, self.source, data)
-                else:
-                    self.take(event)
         except yaml.reader.ReaderError as error:
             line = data.count(b"\n", 0, error.position) + 1
             raise self.unreadable(f"a character that YAML does not allow ({error.reason})", line) from None
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 0
             raise self.unreadable(_told(error, data, line), line) from None
+        except TooMuch as error:
+            raise self.unreadable(str(error)) from None
 
-    def take(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.number, self.value = self.number + 1, None
-            if self.spots is not None:
-                self.spots.clear()
-        elif isinstance(event, yaml.NodeEvent):
-            self.line = event.start_mark.line + 1 if event.start_mark else self.line
-            self.refuse_reference(event)
-            assert isinstance(event, (yaml.ScalarEvent, yaml.CollectionStartEvent))
-            self.take_node(event)
-        elif isinstance(event, (yaml.SequenceEndEvent, yaml.MappingEndEvent)):
-            self.stack.pop()
+    @property
+    def line(self) -> int:
+        return self.mark.line + 1 if self.mark is not None else 0
 
-    def refuse_reference(self, event: yaml.NodeEvent) -> None:
+    def begin(self, event: yaml.DocumentStartEvent) -> None:
+        self.number, self.value = self.number + 1, None
+        if self.spots is not None:
+            self.spots.clear()
+        if self.references is not None:
+            self.references.forget()
+
+    def take_scalar(self, event: yaml.ScalarEvent) -> None:
+        self.mark = event.start_mark
+        if self.stack and self.stack[-1].awaits_key:
+            self.take_key(self.stack[-1], event)
+            return
+        value = self.scalar(event)
         if event.anchor is not None:
-            sign = "*" if isinstance(event, yaml.AliasEvent) else "&"
-            raise self.unreadable(f"{sign}{event.anchor} refers to another place; write the value out instead")
+            self.remember(event.anchor, value)
+        self.put(value, event)
 
-    def take_node(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
-        inside = self.stack[-1] if self.stack else None
-        if isinstance(event, yaml.ScalarEvent):
-            if inside and inside.awaits_key:
-                self.take_key(inside, event)
-            else:
-                self.put(self.scalar(event), event.value if event.implicit[0] else None)
-        elif inside and inside.awaits_key:
+    def take_alias(self, event: yaml.AliasEvent) -> None:
+        self.mark = event.start_mark
+        if self.references is None:
+            raise self.refused(f"*{event.anchor}")
+        if self.stack and self.stack[-1].awaits_key:
+            raise self.unreadable("a key must be a word, not a reference")
+        unfinished = [inside.container for inside in self.stack]
+        self.put(self.references.copy(str(event.anchor), unfinished, self.deepest - len(self.stack)))
+
+    def open(self, event: yaml.CollectionStartEvent) -> None:
+        self.mark = event.start_mark
+        if self.stack and self.stack[-1].awaits_key:
             raise self.unreadable("a key must be a word, not a list or a map")
-        else:
-            self.open([] if isinstance(event, yaml.SequenceStartEvent) else {}, event.tag)
+        if len(self.stack) >= self.deepest:
+            raise self.unreadable(f"nested deeper than {self.deepest} levels")
+        is_list = isinstance(event, yaml.SequenceStartEvent)
+        if event.tag is not None and event.tag != _TAG + ("seq" if is_list else "map"):
+            raise self.unreadable(f"the tag {event.tag} is not known here; leave it out")
+        container: list[Any] | dict[str, Any] = [] if is_list else {}
+        if event.anchor is not None:
+            self.remember(event.anchor, container)
+        self.put(container)
+        self.stack.append(_Open(container))
+
+    def close(self, event: yaml.CollectionEndEvent) -> None:
+        ended = self.stack.pop()
+        if ended.merged:
+            assert isinstance(ended.container, dict)
+            merge(ended.container, ended.merged)
+
+    def remember(self, anchor: str, value: Any) -> None:
+        if self.references is None:
+            raise self.refused(f"&{anchor}")
+        self.references.known[anchor] = value
 
     def take_key(self, inside: _Open, event: yaml.ScalarEvent) -> None:
+        if event.anchor is not None:
+            self.remember(event.anchor, event.value)
         if event.value == "<<" and event.implicit[0]:
-            raise self.unreadable("<< takes fields from another place; write them out instead")
+            if self.references is None:
+                raise self.unreadable("<< takes fields from another place; write them out instead")
+            inside.key, inside.awaits_key = None, False
+            return
         key = key_of(self.scalar(event))
         if key is None:
             raise self.unreadable("null cannot be a key; quote it if it is meant as a word")
-        if key in inside.lines:
-            raise self.unreadable(f'key "{key}" already set in map (line {inside.lines[key]}); keep one of the two')
-        inside.key, inside.awaits_key, inside.lines[key] = key, False, self.line
+        if key in inside.marks:
+            line = inside.marks[key].line + 1
+            raise self.unreadable(f'key "{key}" already set in map (line {line}); keep one of the two')
+        inside.key, inside.awaits_key, inside.marks[key] = key, False, self.mark
 
-    def open(self, container: list[Any] | dict[str, Any], tag: str | None) -> None:
-        if len(self.stack) >= self.deepest:
-            raise self.unreadable(f"nested deeper than {self.deepest} levels")
-        if tag is not None and tag != _TAG + ("seq" if isinstance(container, list) else "map"):
-            raise self.unreadable(f"the tag {tag} is not known here; leave it out")
-        self.put(container)
-        self.stack.append(_Open(container, awaits_key=isinstance(container, dict)))
-
-    def put(self, value: Any, word: str | None = None) -> None:
-        inside = self.stack[-1] if self.stack else None
-        if inside is None:
+    def put(self, value: Any, event: yaml.ScalarEvent | None = None) -> None:
+        if not self.stack:
             self.value = value
-        elif isinstance(inside.container, list):
-            inside.container.append(value)
         else:
-            assert inside.key is not None
-            inside.container[inside.key] = value
-            inside.awaits_key = True
+            inside = self.stack[-1]
+            if not isinstance(inside.container, dict):
+                inside.container.append(value)
+            else:
+                if inside.key is None:
+                    inside.merged.append(value)
+                else:
+                    inside.container[inside.key] = value
+                inside.awaits_key = True
         if self.spots is not None:
-            self.spots[self.path()] = Spot(self.line, word)
+            self.spots[self.path()] = Spot(self.line, event.value if event is not None and event.implicit[0] else None)
 
     def path(self) -> At:
         return tuple(
@@ -203,10 +267,12 @@ class _Builder:
             value = str(event.value)
         else:
             value = self.tagged(event)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise self.unreadable(f"{event.value} is no number that JSON can hold")
+        if not isinstance(value, float):
+            return value
         # kube-scheduler's reader goes by way of JSON, where 1.0 is written as 1; from here on it would write 1e+21.
-        return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1e21 else value
+        if not math.isfinite(value):
+            raise self.unreadable(f"{event.value} is no number that JSON can hold")
+        return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
     def tagged(self, event: yaml.ScalarEvent) -> Scalar:
         value, wanted = meaning_of(event.value), _TYPES_OF_TAG.get(event.tag or "")
@@ -215,6 +281,9 @@ class _Builder:
         if type(value) not in wanted:
             raise self.unreadable(f"{event.value!r} is not what its tag {event.tag} says")
         return value
+
+    def refused(self, reference: str) -> Unreadable:
+        return self.unreadable(f"{reference} refers to another place; write the value out instead")
 
     def unreadable(self, problem: str, line: int = 0) -> Unreadable:
         return Unreadable(problem, source=self.source, document=max(self.number, 1), line=line or self.line)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.defaults import DEFAULT_MULTI_POINT
 from pilotage.config.types import Plugin, Plugins, PluginSet, Profile
+from pilotage.model.go_text import quoted
 
 ALL = "*"
 WEIGHED = (ExtensionPoint.SCORE, ExtensionPoint.PLACEMENT_SCORE)
@@ -41,6 +42,15 @@ def merged(plugins: Plugins) -> Plugins:
         point.name.lower(): _merge(PluginSet(), plugins.at(point)) for point in ExtensionPoint
     }
     return plugins.model_copy(update={**sets, "multi_point": _merge(DEFAULT_MULTI_POINT, plugins.multi_point)})
+
+
+def extended(plugins: Plugins, also: Iterable[str]) -> Plugins:
+    """Enable more plugins everywhere, except those that the user names anywhere, be it to disable them."""
+    sets = [plugins.multi_point, *(plugins.at(point) for point in ExtensionPoint)]
+    named = {plugin.name for each in sets for plugin in (*each.enabled, *each.disabled)}
+    added = tuple(Plugin(name=name) for name in also if name not in named)
+    everywhere = plugins.multi_point.model_copy(update={"enabled": (*plugins.multi_point.enabled, *added)})
+    return plugins.model_copy(update={"multi_point": everywhere})
 
 
 def expand(profile: Profile, catalogue: Catalogue) -> Expansion:
@@ -104,7 +114,11 @@ class _Work:
         for name in names:
             self.unknown(name, point)
         off = self.plugins.at(point).disabled_names
-        return [name for name in names if self.implements(name, point) and name not in off]
+        found = [name for name in names if self.implements(name, point) and name not in off]
+        if point is not ExtensionPoint.QUEUE_SORT:
+            return found
+        # There can be but one order: who is enabled everywhere and could sort, too, leaves it to the first.
+        return [name for name in found if name == found[0] or len(self.catalogue.points(name)) == 1]
 
     def weights(self, point: ExtensionPoint) -> dict[str, int]:
         """The weight of each plugin that can score; the point's own entry goes before that of multiPoint."""
@@ -121,7 +135,7 @@ class _Work:
         if self.unknown(name, point):
             return True
         if not self.implements(name, point):
-            text = f'plugin "{name}" does not extend {point.interface} plugin'
+            text = f"plugin {quoted(name)} does not extend {point.interface} plugin"
             self.complaints.append(Complaint(text, point, name))
             return True
         return False
@@ -131,20 +145,22 @@ class _Work:
             return False
         # Once is enough for a person; kube-scheduler gets no further than the first either.
         if name not in self.told:
-            self.complaints.append(Complaint(f'{point.interface} "{name}" does not exist', point, name))
+            self.complaints.append(Complaint(f"{point.interface} {quoted(name)} does not exist", point, name))
             self.told.add(name)
         return True
 
     def repeated(self, name: str, point: ExtensionPoint, taken: Mapping[str, None]) -> bool:
         if name not in taken:
             return False
-        self.complaints.append(Complaint(f'plugin "{name}" already registered as "{point.interface}"', point, name))
+        self.complaints.append(
+            Complaint(f'plugin {quoted(name)} already registered as "{point.interface}"', point, name)
+        )
         return True
 
 
 def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -> list[Complaint]:
     sorters = len(points[ExtensionPoint.QUEUE_SORT])
-    of_profile = f'for profile with scheduler name "{scheduler}"'
+    of_profile = f"for profile with scheduler name {quoted(scheduler)}"
     checks = [
         (
             sorters == 1,

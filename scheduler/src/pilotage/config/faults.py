@@ -1,12 +1,12 @@
 """What is wrong with a configuration: in kube-scheduler's words, and with the fix beside them."""
 
-import json
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
 from pilotage.config.documents import At
+from pilotage.model.go_text import as_json, quoted, shown
 
 
 class Stage(IntEnum):
@@ -30,6 +30,8 @@ class Fault:
     at: At = ()
     hint: str = ""
     line: int = 0
+    # Finds the hint where it depends on the bare word that was written; None stands for a word in quotes.
+    fix: Callable[[str | None], str] | None = field(default=None, compare=False, repr=False)
 
 
 class InvalidConfiguration(Exception):
@@ -69,22 +71,34 @@ def dotted(at: At) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).removeprefix(".")
 
 
-def invalid(at: At, value: Any, detail: str, hint: str = "") -> Fault:
-    """A value that breaks a rule."""
-    return Fault(Stage.VALIDATION, f"{dotted(at)}: Invalid value: {go_json(value)}: {detail}", at, hint)
+def invalid(at: At, value: Any, detail: str, hint: str = "", *, named_type: bool = False) -> Fault:
+    """A value that breaks a rule; `named_type` if to Go it is a string with a type of its own."""
+    written = as_json(value) if named_type else shown(value)
+    return _of_value(at, f"Invalid value: {written}: {detail}", hint)
 
 
-def required(at: At, hint: str = "") -> Fault:
+def unsupported(at: At, value: str, known: Iterable[str], hint: str = "") -> Fault:
+    """A value that is none of the known ones."""
+    # Whatever is one of a few words has a type of its own.
+    return _of_value(
+        at, f"Unsupported value: {as_json(value)}: supported values: {', '.join(map(quoted, known))}", hint
+    )
+
+
+def required(at: At, detail: str = "", hint: str = "") -> Fault:
     """A value that is missing."""
-    return Fault(Stage.VALIDATION, f"{dotted(at)}: Required value", at, hint)
+    return _of_value(at, f"Required value: {detail}" if detail else "Required value", hint)
+
+
+def forbidden(at: At, detail: str, hint: str = "") -> Fault:
+    """A value that must not be there."""
+    return _of_value(at, f"Forbidden: {detail}", hint)
 
 
 def duplicate(at: At, value: Any, hint: str = "") -> Fault:
     """A value that may be there once only."""
-    return Fault(Stage.VALIDATION, f"{dotted(at)}: Duplicate value: {go_json(value)}", at, hint)
+    return _of_value(at, f"Duplicate value: {shown(value)}", hint)
 
 
-def go_json(value: Any) -> str:
-    """Write a value as Go's JSON: compact, and safe inside a web page."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-    return text.replace("&", r"\u0026").replace("<", r"\u003c").replace(">", r"\u003e")
+def _of_value(at: At, text: str, hint: str) -> Fault:
+    return Fault(Stage.VALIDATION, f"{dotted(at)}: {text}", at, hint)

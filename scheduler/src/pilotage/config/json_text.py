@@ -1,9 +1,15 @@
-"""A JSON text as one document; to kube-scheduler a text that begins with a brace is JSON and nothing else."""
+"""A JSON text as documents; to kube-scheduler a text that begins with a brace is JSON and nothing else."""
 
 import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from pilotage.config.documents import DEEPEST, LARGEST, Document, Unreadable, check_size
+
+# What may stand between two JSON values of one text.
+_GAP = re.compile(r"(?:\s|^---[ \t]*$)*", re.MULTILINE)
 
 
 def looks_like_json(data: bytes) -> bool:
@@ -14,19 +20,59 @@ def looks_like_json(data: bytes) -> bool:
 def json_document(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Document:
     """Read the one value of a JSON text; Unreadable tells file and line."""
     check_size(data, source, largest)
-    try:
+    with _explained(source, 1, deepest):
         value = json.loads(data, object_pairs_hook=_map, parse_constant=_no_number)
-        # An escape can stand for half a character, which no file and no terminal takes.
-        json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        raise Unreadable(f"no valid JSON: {error.msg}", source=source, document=1, line=error.lineno) from None
-    except RecursionError:
-        raise _too_deep(source, deepest) from None
-    except ValueError as error:
-        raise Unreadable(f"no valid JSON: {error}", source=source, document=1) from None
-    if _depth(value) > deepest:
-        raise _too_deep(source, deepest)
+        _check(value, deepest)
     return Document(value, 1, source, data)
+
+
+def json_documents(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Iterator[Document]:
+    """Yield the values of a text that may hold several, one after the other; Unreadable tells file, value and line."""
+    check_size(data, source, largest)
+    decoder = json.JSONDecoder(object_pairs_hook=_map, parse_constant=_no_number)
+    number = 1
+    with _explained(source, number, deepest):
+        text = data.decode()
+    end = _after_gap(text, 0)
+    while end < len(text):
+        with _explained(source, number, deepest):
+            value, end = decoder.raw_decode(text, end)
+            _check(value, deepest)
+        yield Document(value, number, source, data)
+        end, number = _after_gap(text, end), number + 1
+
+
+class _TooDeep(Exception):
+    """A value inside of a value inside of a value, and so on."""
+
+
+@contextmanager
+def _explained(source: str, number: int, deepest: int) -> Iterator[None]:
+    try:
+        yield
+    except json.JSONDecodeError as error:
+        problem = f"no valid JSON: {error.msg}"
+        raise Unreadable(problem, source=source, document=number, line=error.lineno) from None
+    except (RecursionError, _TooDeep):
+        raise Unreadable(f"nested deeper than {deepest} levels", source=source, document=number) from None
+    except ValueError as error:
+        raise Unreadable(f"no valid JSON: {error}", source=source, document=number) from None
+
+
+def _check(value: Any, deepest: int) -> None:
+    # An escape can stand for half a character, which no file and no terminal takes.
+    json.dumps(value, ensure_ascii=False).encode()
+    level, depth = [value], 0
+    while level := [part for part in level if isinstance(part, (dict, list))]:
+        depth += 1
+        level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
+    if depth > deepest:
+        raise _TooDeep
+
+
+def _after_gap(text: str, at: int) -> int:
+    gap = _GAP.match(text, at)
+    return gap.end() if gap else at
 
 
 def _map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -40,15 +86,3 @@ def _map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number that JSON can hold")
-
-
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level := [part for part in level if isinstance(part, (dict, list))]:
-        depth += 1
-        level = [inner for part in level for inner in (part.values() if isinstance(part, dict) else part)]
-    return depth
-
-
-def _too_deep(source: str, deepest: int) -> Unreadable:
-    return Unreadable(f"nested deeper than {deepest} levels", source=source, document=1)

@@ -1,6 +1,6 @@
 """The way in: a file or a text becomes a complete, checked configuration, or an error that tells everything."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,13 @@ from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.decoding import decode
 from pilotage.config.defaults import with_defaults
 from pilotage.config.documents import At, Document, Unreadable, documents, read_file
-from pilotage.config.expansion import Complaint, Expansion, expand, merged
+from pilotage.config.expansion import Complaint, Expansion, expand, extended, merged
 from pilotage.config.faults import Fault, InvalidConfiguration, Stage
 from pilotage.config.json_text import json_document, looks_like_json
 from pilotage.config.suggestions import did_you_mean
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
 from pilotage.config.validation import validate
+from pilotage.model.go_text import quoted
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,20 @@ class Loaded:
     config: KubeSchedulerConfiguration
     expansions: tuple[Expansion, ...]  # one for each profile
     warnings: tuple[str, ...] = ()
+    limits_requests: bool = False  # somebody wrote down how many requests a second are allowed
 
 
-def load(source: Path | str, catalogue: Catalogue) -> Loaded:
-    """Load a file (a Path) or a text (a str); InvalidConfiguration holds every fault."""
+def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = ()) -> Loaded:
+    """Load a file (a Path) or a text (a str); InvalidConfiguration holds every fault.
+
+    The plugins of `also` are enabled in every profile that does not name them.
+    """
     name = str(source) if isinstance(source, Path) else "<configuration>"
     document, warnings = _first_document(source, name)
     given, faults = decode(document)  # 1. types and unknown fields
     if given is None:
         raise _refusal(document, faults)
-    settled = settle(_with_plugins(with_defaults(given)), catalogue)  # 2. everything that was not said
+    settled = settle(_with_plugins(with_defaults(given), also), catalogue)  # 2. everything that was not said
     faults += validate(settled.config, settled.of_entries)  # 3. rules for values
     faults += settled.other
     expansions = [expand(profile, catalogue) for profile in settled.config.profiles]  # 4. which plugin runs where
@@ -43,7 +48,8 @@ def load(source: Path | str, catalogue: Catalogue) -> Loaded:
     if faults:
         raise _refusal(document, faults)
     config = _only_running(settled.config, catalogue)
-    return Loaded(config, tuple(expansions), (*warnings, *advise(given, catalogue)))
+    limited = bool(given.client_connection.qps)
+    return Loaded(config, tuple(expansions), (*warnings, *advise(given, catalogue)), limited)
 
 
 def effective(config: KubeSchedulerConfiguration) -> dict[str, Any]:
@@ -74,8 +80,10 @@ def _about_the_rest(read: Iterator[Document]) -> list[str]:
     return ["only the first document of the file is read; what follows is ignored"] if more else []
 
 
-def _with_plugins(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    profiles = (profile.model_copy(update={"plugins": merged(profile.plugins)}) for profile in config.profiles)
+def _with_plugins(config: KubeSchedulerConfiguration, also: Collection[str]) -> KubeSchedulerConfiguration:
+    profiles = (
+        profile.model_copy(update={"plugins": merged(extended(profile.plugins, also))}) for profile in config.profiles
+    )
     return config.model_copy(update={"profiles": tuple(profiles)})
 
 
@@ -111,12 +119,12 @@ def _different_queue(
 ) -> Iterator[Fault]:
     """One queue serves all profiles: the plugin that results, and its arguments, must be those of the first."""
     sorter, first_sorter = (each.points[ExtensionPoint.QUEUE_SORT][0] for each in (expansion, first_expansion))
-    name, at = profile.scheduler_name, ("profiles", i)
+    name, at = quoted(profile.scheduler_name), ("profiles", i)
     if sorter != first_sorter:
-        text = f'different queue sort plugins for profile "{name}": "{sorter}", first: "{first_sorter}"'
+        text = f"different queue sort plugins for profile {name}: {quoted(sorter)}, first: {quoted(first_sorter)}"
         yield Fault(Stage.PROFILES, f"initializing profiles: {text}", at)
     elif _args_of(profile, sorter) != _args_of(first, sorter):
-        yield Fault(Stage.PROFILES, f'initializing profiles: different queue sort plugin args for profile "{name}"', at)
+        yield Fault(Stage.PROFILES, f"initializing profiles: different queue sort plugin args for profile {name}", at)
 
 
 def _args_of(profile: Profile, name: str) -> Any:
@@ -124,5 +132,9 @@ def _args_of(profile: Profile, name: str) -> Any:
 
 
 def _refusal(document: Document, faults: list[Fault]) -> InvalidConfiguration:
-    placed = [replace(fault, line=document.spot(fault.at).line) for fault in faults]
-    return InvalidConfiguration(document.source, placed)
+    return InvalidConfiguration(document.source, [_placed(document, fault) for fault in faults])
+
+
+def _placed(document: Document, fault: Fault) -> Fault:
+    spot = document.spot(fault.at)
+    return replace(fault, line=spot.line, hint=fault.hint or (fault.fix(spot.word) if fault.fix else ""))

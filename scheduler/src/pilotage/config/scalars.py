@@ -5,6 +5,7 @@ alone; Python's reader differs in all of these.
 """
 
 import re
+from functools import lru_cache
 from typing import TypeAlias
 
 Scalar: TypeAlias = str | int | float | bool | None
@@ -28,6 +29,7 @@ _SMALLEST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 
 _LONGEST_NUMBER = 400
 
 
+@lru_cache(maxsize=1 << 12)  # a file says the same words again and again
 def meaning_of(word: str) -> Scalar:
     """Return what an unquoted, untagged word stands for."""
     if word in _WORDS:

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import get_args
 
 from pilotage.config.documents import At
-from pilotage.config.types import KubeSchedulerConfiguration, Section
+from pilotage.config.types import Section
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -15,13 +15,13 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f'did you mean "{by_small[near[0]]}"?' if near else ""
 
 
-def fields_at(at: At) -> list[str]:
-    """The fields that the file may have at this path."""
-    section: type[Section] | None = KubeSchedulerConfiguration
+def fields_at(section: type[Section], at: At) -> list[str]:
+    """The fields that a section may have at this path in it."""
+    inside: type[Section] | None = section
     for part in at:
-        if section is not None and isinstance(part, str):
-            section = _section_of(section, part)
-    return _fields(section) if section else []
+        if inside is not None and isinstance(part, str):
+            inside = _section_of(inside, part)
+    return _fields(inside) if inside else []
 
 
 def _section_of(section: type[Section], alias: str) -> type[Section] | None:

@@ -67,6 +67,7 @@ def _is_unset(value: Any) -> bool:
 
 Int32 = Annotated[int, BeforeValidator(_whole(32))]
 Int64 = Annotated[int, BeforeValidator(_whole(64))]
+Item = Annotated[StrictStr, BeforeValidator(lambda given: "" if given is None else given)]  # a string of a list or map
 Float32 = Annotated[float, BeforeValidator(_number), PlainSerializer(lambda x: int(x) if x.is_integer() else x)]
 Bytes = Annotated[bytes, BeforeValidator(_bytes), PlainSerializer(lambda data: base64.b64encode(data).decode())]
 
@@ -83,9 +84,9 @@ class Section(BaseModel):
             return {}
         if not isinstance(given, dict):
             return given
-        # A duration reads itself, and knows no null.
-        durations = {field.alias for field in cls.model_fields.values() if field.annotation is Duration}
-        return {key: value for key, value in given.items() if value is not None or key in durations}
+        # A duration reads itself, and knows no null; an unknown field is unknown whatever it holds.
+        may_be_null = {field.alias for field in cls.model_fields.values() if field.annotation is not Duration}
+        return {key: value for key, value in given.items() if value is not None or key not in may_be_null}
 
 
 class Plugin(Section):

@@ -88,7 +88,8 @@ def _profiles(profiles: Sequence[Profile], of_arguments: ArgumentFaults) -> Iter
         at: At = ("profiles", i)
         name_at = (*at, "schedulerName")
         if not profile.scheduler_name:
-            yield required(name_at, "each of several profiles needs a name of its own" if len(profiles) > 1 else "")
+            hint = "each of several profiles needs a name of its own" if len(profiles) > 1 else ""
+            yield required(name_at, hint=hint)
         if profile.percentage_of_nodes_to_score is not None:
             yield from _percentage((*at, "percentageOfNodesToScore"), profile.percentage_of_nodes_to_score)
         yield from _removed_plugins(at, profile)
@@ -169,7 +170,7 @@ def _extender_tls(extenders: Sequence[Extender]) -> Iterator[Fault]:
 
 def _extended_resource(at: At, name: str) -> Iterator[Fault]:
     unfit = unqualified(name)
-    yield from (invalid(at, name, why) for why in unfit)
+    yield from (invalid(at, name, why, named_type=True) for why in unfit)
     if not unfit and not is_extended(name):
         hint = "an extended resource is named like example.com/device"
         yield invalid(at, name, "is an invalid extended resource name", hint)

@@ -1,6 +1,5 @@
 """Label and node selectors: what they look like in the API, when they are wrong, and what they match."""
 
-import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import gt, lt
@@ -8,6 +7,9 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
+
+from pilotage.model.go_text import as_json, quoted, shown
+from pilotage.model.label_syntax import VALUE, VALUE_RULE, complaints, key_complaints
 
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
@@ -127,52 +129,13 @@ class InvalidSelector(ValueError):
         super().__init__(distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]")
 
 
-NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-VALUE = f"({NAME})?"
-DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
-ENDS = "and must start and end with an alphanumeric character"
-CHARACTERS = f"consist of alphanumeric characters, '-', '_' or '.', {ENDS}"
-DNS_CHARACTERS = f"consist of lower case alphanumeric characters, '-' or '.', {ENDS}"
-
-
-def _wanted(rule: str, pattern: str, *examples: str) -> str:
-    shown = " or ".join(f"'{example}', " for example in examples)  # two spaces before "or", as Kubernetes has them
-    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
-
-
-NAME_RULE = _wanted(f"must {CHARACTERS}", NAME, "MyName", "my.name", "123-abc")
-KEY_RULE = f"a valid label key {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-VALUE_RULE = _wanted(f"a valid label must be an empty string or {CHARACTERS}", VALUE, "MyValue", "my_value", "12345")
-PREFIX_RULE = _wanted(f"a lowercase RFC 1123 subdomain must {DNS_CHARACTERS}", SUBDOMAIN, "example.com")
-
-
-def key_complaints(key: str) -> list[str]:
-    """Return what is wrong with a label key."""
-    *prefixes, name = key.split("/")
-    if len(prefixes) > 1:
-        return [KEY_RULE]
-    complaints = ["prefix part must be non-empty"] if prefixes == [""] else []
-    for prefix in filter(None, prefixes):
-        complaints += [f"prefix part {complaint}" for complaint in _complaints(prefix, 253, SUBDOMAIN, PREFIX_RULE)]
-    complaints += [] if name else ["name part must be non-empty"]
-    return complaints + [f"name part {complaint}" for complaint in _complaints(name, 63, NAME, NAME_RULE)]
-
-
-def _complaints(text: str, longest: int, pattern: str, rule: str) -> list[str]:
-    too_long = len(text.encode(errors="replace")) > longest
-    # Past its limit a text may be of any size, and patterns with nested repetition are slow to refuse it.
-    wrong = not re.fullmatch(pattern, text[:1024])
-    return [f"must be no more than {longest} bytes"] * too_long + [rule] * wrong
-
-
 def requirement_complaints(requirement: LabelSelectorRequirement, prefix: str = "") -> Iterator[str]:
     """Yield what is wrong with a condition on labels whose operator is known."""
     if wrong := key_complaints(requirement.key):
         yield _invalid(f"{prefix}key", requirement.key, "; ".join(wrong))
     yield from _count_complaints(requirement, f"{prefix}values")
     for index, value in enumerate(requirement.values):
-        if wrong := _complaints(value, 63, VALUE, VALUE_RULE):
+        if wrong := complaints(value, 63, VALUE, VALUE_RULE):
             yield _invalid(f"{prefix}values[{index}][{requirement.key}]", value, "; ".join(wrong))
 
 
@@ -209,13 +172,13 @@ def term_complaints(term: NodeSelectorTerm, prefix: str = "") -> Iterator[str]:
 
 def _invalid(path: str, value: str | tuple[str, ...], detail: str) -> str:
     # Go shows a list that is absent as null, and the API drops empty lists.
-    shown = json.dumps(None if value == () else value, ensure_ascii=False, separators=(",", ":"))
-    return f"{path}: Invalid value: {shown}: {detail}"
+    return f"{path}: Invalid value: {shown(None if value == () else value)}: {detail}"
 
 
 def _unsupported(prefix: str, operator: str, known: Iterable[str]) -> str:
-    supported = ", ".join(f'"{name}"' for name in known)
-    return f"{prefix}operator: Unsupported value: {json.dumps(operator)}: supported values: {supported}"
+    supported = ", ".join(map(quoted, known))
+    # The operator has a type of its own, and so is no plain string to Go.
+    return f"{prefix}operator: Unsupported value: {as_json(operator)}: supported values: {supported}"
 
 
 def _integer(text: str | None) -> int | None:
@@ -362,7 +325,7 @@ def compile_label_selector(selector: LabelSelector | None) -> LabelMatcher:
 def _refuse_mistakes(selector: LabelSelector) -> None:
     for requirement in selector.requirements():
         if requirement.operator not in LABEL_OPERATORS:
-            raise InvalidSelector([f"{json.dumps(requirement.operator)} is not a valid label selector operator"])
+            raise InvalidSelector([f"{quoted(requirement.operator)} is not a valid label selector operator"])
         if wrong := list(requirement_complaints(requirement)):
             raise InvalidSelector(wrong)
 

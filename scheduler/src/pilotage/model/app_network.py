@@ -1,0 +1,105 @@
+"""Applications whose parts talk to each other, and what it costs to do so across a cluster."""
+
+from msgspec import Struct
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.node_resource_topology import Quantity
+
+
+class AppWorkload(Struct, frozen=True, gc=False, rename="camel"):
+    """One part of an application; its pods carry the selector as a label."""
+
+    kind: str = ""
+    name: str = ""
+    selector: str = ""
+    api_version: str = ""
+    namespace: str = ""
+
+
+class AppDependency(Struct, frozen=True, gc=False, rename="camel"):
+    """Another part that a part talks to."""
+
+    workload: AppWorkload = AppWorkload()
+    min_bandwidth: Quantity | None = None
+    max_network_cost: int = 0
+
+
+class AppGroupWorkload(Struct, frozen=True, gc=False, rename="camel"):
+    """A part and all that it talks to."""
+
+    workload: AppWorkload = AppWorkload()
+    dependencies: tuple[AppDependency, ...] = ()
+
+
+class AppGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """All parts of an application."""
+
+    num_members: int = 0
+    topology_sorting_algorithm: str = ""
+    workloads: tuple[AppGroupWorkload, ...] = ()
+
+
+class AppTopologyOrder(Struct, frozen=True, gc=False, rename="camel"):
+    """When a part is to be placed, as a controller has worked out."""
+
+    workload: AppWorkload = AppWorkload()
+    index: int = 0
+
+
+class AppGroupStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What a controller says about an application."""
+
+    running_workloads: int = 0
+    topology_order: tuple[AppTopologyOrder, ...] = ()
+
+
+class AppGroup(Struct, gc=False, rename="camel"):
+    """An application."""
+
+    metadata: Metadata
+    spec: AppGroupSpec = AppGroupSpec()
+    status: AppGroupStatus = AppGroupStatus()
+
+
+class NetworkCost(Struct, frozen=True, gc=False, rename="camel"):
+    """What it costs to get to a place."""
+
+    destination: str = ""
+    network_cost: int = 0
+    bandwidth_capacity: Quantity | None = None
+    bandwidth_allocated: Quantity | None = None
+
+
+class NetworkOrigin(Struct, frozen=True, gc=False, rename="camel"):
+    """What it costs from one place to others."""
+
+    origin: str = ""
+    cost_list: tuple[NetworkCost, ...] = ()
+
+
+class NetworkTopologyList(Struct, frozen=True, gc=False, rename="camel"):
+    """Costs between regions, or between zones."""
+
+    topology_key: str = ""
+    origin_list: tuple[NetworkOrigin, ...] = ()
+
+
+class NetworkWeights(Struct, frozen=True, gc=False, rename="camel"):
+    """A set of costs, by name."""
+
+    name: str = ""
+    topology_list: tuple[NetworkTopologyList, ...] = ()
+
+
+class NetworkTopologySpec(Struct, frozen=True, gc=False, rename="camel"):
+    """All sets of costs."""
+
+    configmap_name: str = ""
+    weights: tuple[NetworkWeights, ...] = ()
+
+
+class NetworkTopology(Struct, gc=False, rename="camel"):
+    """The costs of a cluster's network."""
+
+    metadata: Metadata
+    spec: NetworkTopologySpec = NetworkTopologySpec()

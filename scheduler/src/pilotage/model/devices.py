@@ -1,0 +1,60 @@
+"""Claims for devices, as far as they are read: not to allocate, only to say what is missing."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from pilotage.model.metadata import Metadata
+
+
+class DeviceSubrequest(Struct, frozen=True, gc=False, rename="camel"):
+    """One of several ways to serve a request."""
+
+    name: str = ""
+    device_class_name: str = ""
+
+
+class ExactRequest(Struct, frozen=True, gc=False, rename="camel"):
+    """Devices of one class."""
+
+    device_class_name: str = ""
+
+
+class DeviceRequest(Struct, frozen=True, gc=False, rename="camel"):
+    """What a claim asks for: one kind of device, or the first of several that can be had."""
+
+    name: str = ""
+    exactly: ExactRequest | None = None
+    first_available: tuple[DeviceSubrequest, ...] = ()
+
+
+class DeviceClaim(Struct, frozen=True, gc=False, rename="camel"):
+    """All requests of a claim."""
+
+    requests: tuple[DeviceRequest, ...] = ()
+
+
+class ResourceClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What a claim is about."""
+
+    devices: DeviceClaim = DeviceClaim()
+
+
+class ResourceClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """Whether a claim got its devices."""
+
+    allocation: dict[str, Any] | None = None
+
+
+class ResourceClaim(Struct, gc=False, rename="camel"):
+    """A claim for devices."""
+
+    metadata: Metadata
+    spec: ResourceClaimSpec = ResourceClaimSpec()
+    status: ResourceClaimStatus = ResourceClaimStatus()
+
+
+class DeviceClass(Struct, gc=False, rename="camel"):
+    """A kind of device."""
+
+    metadata: Metadata

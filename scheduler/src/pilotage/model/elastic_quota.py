@@ -1,0 +1,23 @@
+"""How much of the cluster the pods of a namespace are sure of, and how much they may have at most."""
+
+from msgspec import Struct
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.pod_spec import Amounts
+from pilotage.model.selectors import LabelSelector
+
+
+class ElasticQuotaSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """The bounds; None where a quota says nothing."""
+
+    min: Amounts | None = None
+    max: Amounts | None = None
+    # Beyond the original: one quota for all namespaces with these labels, besides its own.
+    namespace_selector: LabelSelector | None = None
+
+
+class ElasticQuota(Struct, gc=False, rename="camel"):
+    """A quota of scheduling.x-k8s.io."""
+
+    metadata: Metadata
+    spec: ElasticQuotaSpec = ElasticQuotaSpec()

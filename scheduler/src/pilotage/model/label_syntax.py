@@ -1,0 +1,42 @@
+"""How label keys and values are written, and what Kubernetes says when they are not."""
+
+import re
+
+NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+VALUE = f"({NAME})?"
+DNS_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+SUBDOMAIN = rf"{DNS_LABEL}(\.{DNS_LABEL})*"
+ENDS = "and must start and end with an alphanumeric character"
+CHARACTERS = f"consist of alphanumeric characters, '-', '_' or '.', {ENDS}"
+DNS_CHARACTERS = f"consist of lower case alphanumeric characters, '-' or '.', {ENDS}"
+
+
+def _wanted(rule: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)  # two spaces before "or", as Kubernetes has them
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
+
+
+NAME_RULE = _wanted(f"must {CHARACTERS}", NAME, "MyName", "my.name", "123-abc")
+KEY_RULE = f"a valid label key {NAME_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+VALUE_RULE = _wanted(f"a valid label must be an empty string or {CHARACTERS}", VALUE, "MyValue", "my_value", "12345")
+PREFIX_RULE = _wanted(f"a lowercase RFC 1123 subdomain must {DNS_CHARACTERS}", SUBDOMAIN, "example.com")
+
+
+def key_complaints(key: str) -> list[str]:
+    """Return what is wrong with a label key."""
+    *prefixes, name = key.split("/")
+    if len(prefixes) > 1:
+        return [KEY_RULE]
+    found = ["prefix part must be non-empty"] if prefixes == [""] else []
+    for prefix in filter(None, prefixes):
+        found += [f"prefix part {complaint}" for complaint in complaints(prefix, 253, SUBDOMAIN, PREFIX_RULE)]
+    found += [] if name else ["name part must be non-empty"]
+    return found + [f"name part {complaint}" for complaint in complaints(name, 63, NAME, NAME_RULE)]
+
+
+def complaints(text: str, longest: int, pattern: str, rule: str) -> list[str]:
+    """Return what is wrong with a text that has a longest length and a pattern."""
+    too_long = len(text.encode(errors="replace")) > longest
+    # Past its limit a text may be of any size, and patterns with nested repetition are slow to refuse it.
+    wrong = not re.fullmatch(pattern, text[:1024])
+    return [f"must be no more than {longest} bytes"] * too_long + [rule] * wrong

@@ -1,0 +1,111 @@
+"""A node as scheduling sees it."""
+
+from msgspec import Struct, field
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.pod_spec import Amounts
+from pilotage.model.requests import Requests, counted
+from pilotage.model.tolerations import Taint
+
+
+class NodeSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What was decided about a node."""
+
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+
+
+class NodeImage(Struct, frozen=True, gc=False, rename="camel"):
+    """An image that a node has, under all of its names."""
+
+    names: tuple[str, ...] = ()
+    size_bytes: int = 0
+
+
+class NodeCondition(Struct, frozen=True, gc=False, rename="camel"):
+    """One thing that is true or false about a node."""
+
+    type: str = ""
+    status: str = ""
+
+
+class NodeAddress(Struct, frozen=True, gc=False, rename="camel"):
+    """One way to reach a node."""
+
+    address: str = ""
+
+
+class NodeStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What a node has."""
+
+    allocatable: Amounts = {}
+    capacity: Amounts = {}
+    images: tuple[NodeImage, ...] = ()
+    conditions: tuple[NodeCondition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
+    declared_features: tuple[str, ...] = ()
+
+
+class NodeObject(Struct, gc=False, rename="camel"):
+    """A node as the API has it, without the fields that nobody schedules by."""
+
+    metadata: Metadata
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = field(default_factory=NodeStatus)
+
+
+FACTS = (
+    "labels",
+    "annotations",
+    "taints",
+    "unschedulable",
+    "allocatable",
+    "capacity",
+    "allowed_pods",
+    "declared_features",
+)
+
+
+class Node:
+    """A node: its labels, its taints, and what it can hold."""
+
+    __slots__ = (
+        "addresses",
+        "allocatable",
+        "allowed_pods",
+        "annotations",
+        "capacity",
+        "conditions",
+        "declared_features",
+        "images",
+        "labels",
+        "metadata",
+        "name",
+        "taints",
+        "uid",
+        "unschedulable",
+    )
+
+    def __init__(self, given: NodeObject) -> None:
+        self.metadata = given.metadata
+        self.name = given.metadata.name
+        self.uid = given.metadata.uid
+        self.labels = given.metadata.labels
+        self.annotations = given.metadata.annotations
+        self.taints = given.spec.taints
+        self.unschedulable = given.spec.unschedulable
+        amounts: Requests = counted(given.status.allocatable)
+        self.allowed_pods = amounts.pop("pods", 0)
+        self.allocatable = amounts  # cpu in thousandths, everything else in units
+        self.capacity = given.status.capacity  # as it is written: few plugins ask, and it is never used up
+        self.images = given.status.images
+        self.conditions = given.status.conditions
+        self.addresses = tuple(each.address for each in given.status.addresses)
+        self.declared_features = frozenset(given.status.declared_features)
+
+    def __repr__(self) -> str:
+        return f"Node({self.name})"
+
+    def has_same_facts(self, other: "Node") -> bool:
+        """Tell whether nothing differs that plugins ask about, besides images."""
+        return all(getattr(self, fact) == getattr(other, fact) for fact in FACTS)

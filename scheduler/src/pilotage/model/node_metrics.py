@@ -1,0 +1,49 @@
+"""What the metrics API tells about a node: how much of it is in use right now."""
+
+from msgspec import Struct
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.node import Node
+from pilotage.model.node_load import NodeLoad, ResourceLoad, is_share, seconds_since_1970
+from pilotage.model.pod_spec import Amounts
+from pilotage.model.quantity import InvalidQuantity, parse
+
+
+class NodeMetrics(Struct, gc=False, rename="camel"):
+    """The use of a node; the API has no `deviation`, which only manifests for a simulation have."""
+
+    metadata: Metadata
+    timestamp: str | None = None
+    usage: Amounts = {}
+    deviation: Amounts = {}
+
+
+def load_of(metrics: NodeMetrics, node: Node, latest: float) -> NodeLoad:
+    """Return the shares of the node's capacity that are in use; the moment is not after `latest`, nor unknown."""
+    until = seconds_since_1970(metrics.timestamp)
+    return NodeLoad(
+        _load("cpu", metrics, node), _load("memory", metrics, node), latest if until is None else min(until, latest)
+    )
+
+
+def capacity_of(node: Node, resource: str) -> int:
+    """Return what a node has of a resource in billionths, whether for pods or not; 0 if that cannot be read."""
+    written = node.capacity.get(resource)
+    if written is None:  # not every manifest tells the two apart
+        return node.allocatable.get(resource, 0) * (10**6 if resource == "cpu" else 10**9)
+    return _nanos(written) or 0
+
+
+def _load(resource: str, metrics: NodeMetrics, node: Node) -> ResourceLoad | None:
+    used, capacity = _nanos(metrics.usage.get(resource)), capacity_of(node, resource)
+    if used is None or capacity <= 0:
+        return None
+    average, deviation = 100 * used / capacity, 100 * (_nanos(metrics.deviation.get(resource)) or 0) / capacity
+    return ResourceLoad(average, deviation) if is_share(average) and is_share(deviation) else None
+
+
+def _nanos(written: str | int | float | None) -> int | None:
+    try:
+        return None if written is None else parse(written).nanos
+    except InvalidQuantity:
+        return None

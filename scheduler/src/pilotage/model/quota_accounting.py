@@ -1,0 +1,246 @@
+"""Elastic quotas in numbers: what a pod counts as, which quota serves a namespace, and what is over or under a bound.
+
+The scheduler decides by these numbers and the operator writes them into the status: there is one definition of each.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.objects import Namespace
+from pilotage.model.pod import Pod
+from pilotage.model.pod_spec import Amounts
+from pilotage.model.quantity import Form, InvalidQuantity, from_milli_value, from_value
+from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, counted
+from pilotage.model.selectors import InvalidSelector, compile_label_selector
+
+NEVER_MADE = "~"  # in place of a time: a quota that was not made by an API server comes after those that were
+
+
+class Excess(NamedTuple):
+    """A resource of which there would be more than a bound."""
+
+    resource: str
+    amount: int
+    bound: int
+
+
+class Contest(NamedTuple):
+    """A namespace that a quota claims, and the older quota that serves it."""
+
+    namespace: str
+    winner: str  # namespace/name
+
+
+@dataclass(frozen=True)
+class Quota:
+    """The bounds of an elastic quota; a resource that it does not name is none of its business."""
+
+    namespace: str
+    name: str
+    min: Requests  # guaranteed; of a resource that is missing, nothing
+    max: Requests  # a resource that is missing has no limit
+    faults: tuple[str, ...] = ()  # what cannot be read, and is overlooked
+
+    @cached_property
+    def key(self) -> str:
+        """Return namespace/name."""
+        return f"{self.namespace}/{self.name}"
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """Return the resources that count."""
+        return frozenset((*self.min, *self.max))
+
+    def of(self, request: Mapping[str, int]) -> Requests:
+        """Return the part of a request that counts."""
+        return {resource: amount for resource, amount in request.items() if resource in self.named}
+
+    def borrows(self, used: Mapping[str, int], resource: str) -> bool:
+        """Tell whether more of a resource is used than is guaranteed."""
+        return resource in self.named and used.get(resource, 0) > self.min.get(resource, 0)
+
+    def contradictions(self) -> list[Excess]:
+        """Return the resources of which more is guaranteed than allowed."""
+        return [
+            Excess(name, self.min[name], self.max[name])
+            for name in sorted(self.min.keys() & self.max.keys())
+            if self.min[name] > self.max[name]
+        ]
+
+
+def counts_as(pod: Pod) -> Requests:
+    """Return what a pod counts as, with sidecars, overhead and the requests of the whole pod: also as one pod."""
+    return pod.usage | {PODS: 1}
+
+
+def is_charged(pod: Pod) -> bool:
+    """Tell whether a pod counts: it has a node, and has not run to its end."""
+    return bool(pod.node_name) and not pod.is_finished
+
+
+def beyond(request: Mapping[str, int], used: Mapping[str, int], bounds: Mapping[str, int]) -> list[Excess]:
+    """Return the resources of which a request asks for more than the bounds leave; what has no bound is left out."""
+    totals = ((name, used.get(name, 0) + amount) for name, amount in request.items() if amount > 0 and name in bounds)
+    return [Excess(name, total, bounds[name]) for name, total in totals if total > bounds[name]]
+
+
+def told(excesses: Iterable[Excess], with_pod: str, bound: str) -> str:
+    """Return a line such as: cpu: 7 used with this pod, 6 allowed."""
+    return "; ".join(
+        f"{name}: {quantity_text(name, amount)} {with_pod}, {quantity_text(name, limit)} {bound}"
+        for name, amount, limit in excesses
+    )
+
+
+def quantity_text(resource: str, amount: int) -> str:
+    """Return an amount as a person writes it: 1500m, 4Gi, 3."""
+    if resource == CPU:
+        return str(from_milli_value(amount))
+    in_bytes = resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-")
+    return str(from_value(amount, Form.BINARY if in_bytes else Form.DECIMAL))
+
+
+def read_quota(given: ElasticQuota) -> Quota:
+    """Return the bounds of a quota; what cannot be read is told and overlooked."""
+    faults: list[str] = []
+    least = {name: max(0, amount) for name, amount in _readable(given.spec.min, "min", faults).items()}
+    most = _readable(given.spec.max, "max", faults)
+    if given.spec.namespace_selector is not None:
+        try:
+            compile_label_selector(given.spec.namespace_selector)
+        except InvalidSelector as error:
+            faults.append(f"spec.namespaceSelector: {error}")
+    metadata = given.metadata
+    return Quota(metadata.namespace or "default", metadata.name, least, most, tuple(faults))
+
+
+def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Requests:
+    found: Requests = {}
+    for name, amount in (amounts or {}).items():
+        try:
+            known = counted({name: amount})
+        except InvalidQuantity as error:
+            faults.append(f"spec.{where}.{name}: {error}")
+            continue
+        if not known:
+            faults.append(f"spec.{where}.{name}: there is no such resource that a pod can ask for")
+        found |= known
+    return found
+
+
+@dataclass(frozen=True)
+class QuotaTable:
+    """Which quota serves which namespace."""
+
+    serving: Mapping[str, Quota] = field(default_factory=dict)  # by namespace
+    quotas: tuple[Quota, ...] = ()  # all of them, the oldest first
+    contests: Mapping[str, tuple[Contest, ...]] = field(default_factory=dict)  # by the quota that lost, namespace/name
+
+    @cached_property
+    def in_force(self) -> dict[str, frozenset[str]]:
+        """Return the namespaces of every quota that serves any, by namespace/name."""
+        found: dict[str, set[str]] = {}
+        for namespace, quota in self.serving.items():
+            found.setdefault(quota.key, set()).add(namespace)
+        return {key: frozenset(namespaces) for key, namespaces in found.items()}
+
+
+def table_of(given: Iterable[ElasticQuota], namespaces: Iterable[Namespace]) -> QuotaTable:
+    """Settle which quota serves which namespace: of several that claim one, the oldest."""
+    labels = {each.metadata.name: each.metadata.labels for each in namespaces}
+    serving: dict[str, Quota] = {}
+    quotas, contests = [], {}
+    for each in sorted(given, key=_age):
+        quota = read_quota(each)
+        quotas.append(quota)
+        claimed = _claims(each, quota, labels)
+        contests[quota.key] = tuple(Contest(name, serving[name].key) for name in claimed if name in serving)
+        for name in claimed:
+            serving.setdefault(name, quota)
+    return QuotaTable(serving, tuple(quotas), {key: lost for key, lost in contests.items() if lost})
+
+
+def _age(given: ElasticQuota) -> tuple[str, str, str]:
+    metadata = given.metadata
+    return metadata.creation_timestamp or NEVER_MADE, metadata.namespace, metadata.name
+
+
+def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Return its own namespace, and all with the labels that it asks for."""
+    if given.spec.namespace_selector is None:
+        return [quota.namespace]
+    try:
+        matcher = compile_label_selector(given.spec.namespace_selector)
+    except InvalidSelector:
+        return [quota.namespace]
+    matching = {name for name, of_namespace in labels.items() if matcher.matches(of_namespace)}
+    return sorted(matching | {quota.namespace})
+
+
+class QuotaLedger:
+    """What is used, by namespace, by quota and in all; pods come and go one by one, quotas all at once."""
+
+    def __init__(self) -> None:
+        self.table = QuotaTable()
+        self._by_namespace: dict[str, Requests] = {}
+        self._by_quota: dict[str, Requests] = {}
+        self.used_in_all: Requests = {}
+        self.guaranteed_in_all: Requests = {}  # of every resource that any quota guarantees
+
+    def place(self, pod: Pod) -> None:
+        """Count a pod in."""
+        self._count(pod, 1)
+
+    def take_away(self, pod: Pod) -> None:
+        """Count a pod out, as it was counted in."""
+        self._count(pod, -1)
+
+    def settle(self, table: QuotaTable) -> None:
+        """Count everything anew by other quotas: pods that were there before them count at once."""
+        self.table = table
+        in_force = {quota.key: quota for quota in table.serving.values()}
+        self._by_quota = {key: {} for key in in_force}
+        self.used_in_all, self.guaranteed_in_all = {}, {}
+        for quota in in_force.values():
+            for resource, amount in quota.min.items():
+                self.guaranteed_in_all[resource] = self.guaranteed_in_all.get(resource, 0) + amount
+        for namespace, used in self._by_namespace.items():
+            self._charge(namespace, used, 1)
+
+    def quota_of(self, namespace: str) -> Quota | None:
+        """Return the quota that serves a namespace."""
+        return self.table.serving.get(namespace)
+
+    def used(self, quota: Quota) -> Requests:
+        """Return what the pods of a quota use of the resources that it names."""
+        return self._by_quota.get(quota.key, {})
+
+    def _count(self, pod: Pod, sign: int) -> None:
+        if not is_charged(pod):
+            return
+        amounts = counts_as(pod)
+        used = self._by_namespace.setdefault(pod.namespace, {})
+        add(used, amounts, sign)
+        if not used:
+            del self._by_namespace[pod.namespace]
+        self._charge(pod.namespace, amounts, sign)
+
+    def _charge(self, namespace: str, amounts: Mapping[str, int], sign: int) -> None:
+        quota = self.quota_of(namespace)
+        if quota is not None:
+            counted_ones = quota.of(amounts)
+            add(self._by_quota[quota.key], counted_ones, sign)
+            add(self.used_in_all, counted_ones, sign)
+
+
+def add(account: Requests, amounts: Mapping[str, int], sign: int) -> None:
+    """Add amounts to an account, or take them off; what comes to nothing has no entry."""
+    for resource, amount in amounts.items():
+        total = account.get(resource, 0) + sign * amount
+        if total:
+            account[resource] = total
+        else:
+            account.pop(resource, None)

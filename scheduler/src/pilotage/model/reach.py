@@ -1,0 +1,64 @@
+"""From which nodes a piece of storage can be reached, by the labels of the nodes."""
+
+from functools import lru_cache
+
+from pilotage.model.selectors import (
+    InvalidSelector,
+    LabelMatcher,
+    Labels,
+    LabelSelector,
+    LabelSelectorRequirement,
+    NodeSelector,
+    compile_label_selector,
+    compile_node_selector_leniently,
+)
+from pilotage.model.volumes import CSIStorageCapacity, PersistentVolume, StorageClass
+
+# Conditions on labels, one of which must hold; no conditions hold nowhere, None stands for everywhere.
+Reach = tuple[LabelMatcher, ...] | None
+EVERYWHERE: Reach = None
+NOWHERE: Reach = ()
+
+
+def reaches(reach: Reach, labels: Labels) -> bool:
+    """Tell whether a node with these labels is within reach."""
+    return reach is None or any(condition.matches(labels) for condition in reach)
+
+
+def reach_of_volume(volume: PersistentVolume) -> Reach:
+    """Return from where a volume can be reached."""
+    affinity = volume.spec.node_affinity
+    return reach_of_selector(affinity.required if affinity else None)
+
+
+@lru_cache(maxsize=65_536)
+def reach_of_selector(selector: NodeSelector | None) -> Reach:
+    """Return the nodes that a volume's selector allows."""
+    if selector is None:
+        return EVERYWHERE
+    # Volumes know nodes by their labels alone: a term that names fields too is not held to them.
+    return tuple(term.expressions for term in compile_node_selector_leniently(selector).terms)
+
+
+def reach_of_class(storage: StorageClass) -> Reach:
+    """Return where a storage class allows volumes to be made."""
+    if not storage.allowed_topologies:
+        return EVERYWHERE
+    found = []
+    for term in storage.allowed_topologies:
+        wanted = (LabelSelectorRequirement(each.key, "In", each.values) for each in term.match_label_expressions)
+        if expressions := tuple(wanted):  # an empty term allows nothing
+            found += _compiled(LabelSelector(match_expressions=expressions))
+    return tuple(found)
+
+
+def reach_of_capacity(capacity: CSIStorageCapacity) -> Reach:
+    """Return the nodes that can use what a driver has left."""
+    return tuple(_compiled(capacity.node_topology))
+
+
+def _compiled(selector: LabelSelector | None) -> list[LabelMatcher]:
+    try:
+        return [compile_label_selector(selector)]
+    except InvalidSelector:
+        return []

@@ -1,0 +1,80 @@
+"""Disruption budgets, charged victim by victim."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from pilotage.model.disruption import DisruptionBudgets
+from pilotage.model.objects import PodDisruptionBudget
+from pilotage.testing import make_pod
+
+FOO = {"matchLabels": {"app": "foo"}}
+
+
+def budget(
+    selector: Any = FOO, *, allowed: int = 0, disrupted: tuple[str, ...] = (), namespace: str = "default"
+) -> PodDisruptionBudget:
+    given = {
+        "metadata": {"name": "pdb", "namespace": namespace},
+        "spec": {"selector": selector},
+        "status": {"disruptionsAllowed": allowed, "disruptedPods": dict.fromkeys(disrupted, "2026-01-01T00:00:00Z")},
+    }
+    return msgspec.convert(given, PodDisruptionBudget)
+
+
+def violating(budgets: list[PodDisruptionBudget], pods: dict[str, dict[str, str]]) -> list[str]:
+    victims = [make_pod(name, labels=labels) for name, labels in pods.items()]
+    found, others = DisruptionBudgets(budgets).split(victims)
+    assert [pod for pod in victims if pod not in found] == others
+    return [pod.name for pod in found]
+
+
+PAIR = {"a": {"app": "foo"}, "b": {"app": "foo"}}
+
+
+@pytest.mark.parametrize(
+    ("budgets", "expected"),
+    [
+        pytest.param([], [], id="without budgets nobody is protected"),
+        pytest.param([budget(allowed=2)], [], id="the budget allows both"),
+        pytest.param([budget(allowed=1)], ["b"], id="T93: the budget allows one, the second violates it"),
+        pytest.param([budget(allowed=0)], ["a", "b"], id="the budget allows none"),
+        pytest.param([budget(allowed=1, disrupted=("b",))], [], id="T93: a pod on its way out is not charged"),
+        pytest.param([budget(allowed=1, disrupted=("a",))], [], id="nor does it use the budget up for others"),
+        pytest.param([budget(namespace="other")], [], id="a budget counts in its own namespace"),
+        pytest.param([budget({"matchLabels": {"app": "bar"}})], [], id="a budget for other pods"),
+        pytest.param([budget({})], [], id="an empty selector protects nothing"),
+        pytest.param([budget(None)], [], id="neither does an absent one"),
+        pytest.param(
+            [budget({"matchExpressions": [{"key": "app", "operator": "Near", "values": ["foo"]}]})],
+            [],
+            id="nor one that is wrong",
+        ),
+        pytest.param(
+            [budget(allowed=0), budget(allowed=1)], ["a", "b"], id="the first budget that is overdrawn is enough"
+        ),
+        pytest.param([budget(allowed=1), budget(allowed=0)], ["a", "b"], id="every budget must allow it"),
+    ],
+)
+def test_two_victims(budgets: list[PodDisruptionBudget], expected: list[str]) -> None:
+    assert violating(budgets, PAIR) == expected
+
+
+def test_a_pod_without_labels_is_never_protected() -> None:
+    absent = {"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}
+    assert violating([budget(absent)], {"bare": {}, "other": {"x": "y"}}) == ["other"]
+
+
+def test_budgets_after_an_overdrawn_one_are_not_charged() -> None:
+    both, only_first = {"a": "1", "b": "1"}, {"a": "1"}
+    first, second = budget({"matchLabels": {"a": "1"}}, allowed=0), budget({"matchLabels": {"b": "1"}}, allowed=1)
+    assert violating([first, second], {"x": both, "y": {"b": "1"}}) == ["x"]
+    assert violating([second, first], {"x": both, "y": {"b": "1"}}) == ["x", "y"]
+    assert violating([first, second], {"x": only_first, "y": both, "z": {"b": "1"}}) == ["x", "y"]
+
+
+def test_each_split_begins_with_full_budgets() -> None:
+    budgets = DisruptionBudgets([budget(allowed=1)])
+    victims = [make_pod("a", labels={"app": "foo"})]
+    assert budgets.split(victims) == budgets.split(victims) == ([], victims)
