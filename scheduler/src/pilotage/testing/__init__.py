@@ -1,5 +1,25 @@
 """Builders for tests: our own and those of plugin authors."""
 
+from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.manifests import Manifest, node_manifest, pod_manifest
+from pilotage.testing.objects import decode_node, decode_pod, make_node, make_pod
+from pilotage.testing.plugins import filter_all, raw_scores, reason_of, score_all, verdicts_of
+from pilotage.testing.scheduler import FakeScheduler, lineup_of
 
-__all__ = ["Manifest", "node_manifest", "pod_manifest"]
+__all__ = [
+    "FakeCluster",
+    "FakeScheduler",
+    "Manifest",
+    "decode_node",
+    "decode_pod",
+    "filter_all",
+    "lineup_of",
+    "make_node",
+    "make_pod",
+    "node_manifest",
+    "pod_manifest",
+    "raw_scores",
+    "reason_of",
+    "score_all",
+    "verdicts_of",
+]

@@ -1,0 +1,1 @@
+"""The oracle: the real kube-scheduler decides generated scenarios, and our engine must decide the same."""

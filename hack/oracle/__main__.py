@@ -1,0 +1,5 @@
+"""`python -m oracle`."""
+
+from oracle.run import main
+
+main()

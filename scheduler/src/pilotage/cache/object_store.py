@@ -1,0 +1,49 @@
+"""API objects by kind, namespace and name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from pilotage.framework.objects import Found, Kind
+
+
+class ObjectStore:
+    """What `framework.objects.Objects` asks for."""
+
+    def __init__(self) -> None:
+        self._objects: dict[type, dict[str, dict[str, Any]]] = {}
+        self._versions: dict[type, int] = {}
+        self.changes = 0  # of all kinds
+
+    def put(self, given: Kind) -> Kind | None:
+        """Add or replace an object; returns the one that it replaces."""
+        kind, metadata = type(given), given.metadata
+        objects = self._objects.setdefault(kind, {}).setdefault(metadata.namespace, {})
+        old: Kind | None = objects.get(metadata.name)
+        objects[metadata.name] = given
+        self._versions[kind] = self._versions.get(kind, 0) + 1
+        self.changes += 1
+        return old
+
+    def drop(self, given: Kind) -> None:
+        """Forget an object; one that is not there is no matter."""
+        kind, metadata = type(given), given.metadata
+        if self._objects.get(kind, {}).get(metadata.namespace, {}).pop(metadata.name, None) is not None:
+            self._versions[kind] += 1
+            self.changes += 1
+
+    def get(self, kind: type[Found], name: str, namespace: str = "") -> Found | None:
+        """Return one object, or None."""
+        return self._objects.get(kind, {}).get(namespace, {}).get(name)
+
+    def all(self, kind: type[Found], namespace: str | None = None) -> Iterable[Found]:
+        """Return all objects of a kind, or those of one namespace."""
+        by_namespace = self._objects.get(kind, {})
+        if namespace is not None:
+            return list(by_namespace.get(namespace, {}).values())
+        return [found for objects in by_namespace.values() for found in objects.values()]
+
+    def version(self, *kinds: type[Kind]) -> int:
+        """Return a number that grows with every change of an object of these kinds."""
+        if len(kinds) == 1:
+            return self._versions.get(kinds[0], 0)
+        return sum([self._versions.get(kind, 0) for kind in kinds])

@@ -1,0 +1,238 @@
+"""Placed pods, counted by node: how many match a query, and who carries which term. Counters instead of scans."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from time import monotonic
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from pilotage.cache.columns import Column, Columns
+from pilotage.framework.nodes import Ids, NodeInfo
+from pilotage.framework.objects import Objects
+from pilotage.framework.pods import CarriedTerm, PodQuery, TermKind
+from pilotage.model.affinity import AffinityTerm, readable_terms_of
+from pilotage.model.objects import Namespace
+from pilotage.model.pod import Pod
+from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
+
+MOST_QUERIES = 4096  # that are kept up; the one that was not asked for the longest goes first
+LONGEST_UNASKED = 300.0  # seconds: pods that are like no other leave queries that nobody asks again
+DROPPED_AT_ONCE = 8  # for each new one
+
+Item = TypeVar("Item")
+KindKey = tuple[str, frozenset[tuple[str, str]], bool]
+
+
+class _ByLabel(Generic[Item]):
+    """Things that select by labels, found by the labels of a pod without looking at all of them."""
+
+    def __init__(self) -> None:
+        self._exact: dict[tuple[str, str], dict[Item, None]] = {}
+        self._others: dict[Item, None] = {}
+
+    def add(self, item: Item, requirements: LabelKey | None) -> None:
+        label = _only_label(requirements)
+        place = self._others if label is None else self._exact.setdefault(label, {})
+        place[item] = None
+
+    def remove(self, item: Item, requirements: LabelKey | None) -> None:
+        label = _only_label(requirements)
+        place = self._others if label is None else self._exact.get(label, {})
+        place.pop(item, None)
+        if label is not None and not place:
+            self._exact.pop(label, None)
+
+    def candidates(self, labels: Labels) -> Iterator[Item]:
+        """Yield everything that may select these labels."""
+        yield from tuple(self._others)
+        for label in labels.items():
+            yield from tuple(self._exact.get(label, ()))
+
+
+class _Kind:
+    """Pods with the same namespace and labels: the same queries count them."""
+
+    __slots__ = ("key", "labels", "namespace", "nodes", "queries", "terminating")
+
+    def __init__(self, pod: Pod, key: KindKey) -> None:
+        self.key = key
+        self.namespace, self.labels, self.terminating = pod.namespace, pod.labels, pod.is_terminating
+        self.nodes: dict[NodeInfo, int] = {}
+        self.queries: dict[_Query, None] = {}
+
+
+class _Query:
+    """A query that is kept up to date."""
+
+    __slots__ = ("asked_at", "column", "conditions", "kinds", "query")
+
+    def __init__(self, query: PodQuery, column: Column) -> None:
+        self.query = query
+        self.asked_at = 0.0  # in seconds of a clock that only goes forward
+        self.column = column
+        self.conditions = [(namespaces, LabelMatcher(key).matches) for namespaces, key in query.conditions]
+        self.kinds: dict[_Kind, None] = {}
+
+    def matches(self, kind: _Kind) -> bool:
+        if self.query.without_terminating and kind.terminating:
+            return False
+        return all(
+            (namespaces is None or kind.namespace in namespaces) and matches(kind.labels)
+            for namespaces, matches in self.conditions
+        )
+
+
+class _Carried:
+    """A term that placed pods have."""
+
+    __slots__ = ("column", "holders", "term")
+
+    def __init__(self, term: AffinityTerm, column: Column) -> None:
+        self.term = term
+        self.column = column
+        self.holders = 0
+
+
+class PlacedPods:
+    """What `framework.pods.PlacedPods` asks for."""
+
+    def __init__(self, columns: Columns, infos: Sequence[NodeInfo], objects: Objects) -> None:
+        self._columns = columns
+        self._infos = infos
+        self._objects = objects
+        self._kinds: dict[KindKey, _Kind] = {}
+        self._queries: dict[PodQuery, _Query] = {}  # the one that was asked last is last
+        self._queries_by_label: _ByLabel[_Query] = _ByLabel()
+        self._carried: list[dict[AffinityTerm, _Carried]] = [{} for _ in TermKind]
+        self._carried_by_label: list[_ByLabel[_Carried]] = [_ByLabel() for _ in TermKind]
+        self.terms_version = 0
+        self._claims: Counter[tuple[str, str]] = Counter()
+
+    def add(self, info: NodeInfo, pod: Pod) -> None:
+        """Count a pod in."""
+        self._count(info, pod, 1)
+
+    def remove(self, info: NodeInfo, pod: Pod) -> None:
+        """Count a pod out, as it was counted in."""
+        self._count(info, pod, -1)
+
+    def counts(self, query: PodQuery) -> Ids:
+        """Return how many pods of a query are on each node, by slot."""
+        known, now = self._queries.pop(query, None), monotonic()
+        if known is None:
+            known = self._counted(query, now)
+        known.asked_at = now
+        self._queries[query] = known
+        return known.column.data[: len(self._infos)]
+
+    def terms_about(self, pod: Pod, kind: TermKind) -> Sequence[CarriedTerm]:
+        """Return the terms of placed pods that match a pod."""
+        if not self._carried[kind]:
+            return ()
+        namespace = self._objects.get(Namespace, pod.namespace)
+        labels: Labels = {} if namespace is None else namespace.metadata.labels
+        return [
+            CarriedTerm(carried.term.topology_key, carried.term.weight, carried.column.data[: len(self._infos)])
+            for carried in self._carried_by_label[kind].candidates(pod.labels)
+            if carried.term.matches(pod, labels)
+        ]
+
+    def claim_users(self, namespace: str, claim: str) -> int:
+        """Return how many placed pods use a claim."""
+        return self._claims[namespace, claim]
+
+    def _count(self, info: NodeInfo, pod: Pod, sign: int) -> None:
+        kind, spec = self._kind(pod), pod.shape.spec
+        number = kind.nodes[info] = kind.nodes.get(info, 0) + sign
+        for query in kind.queries:
+            query.column.data[info.slot] += sign
+        if not number:
+            del kind.nodes[info]
+            self._forget_if_unused(kind)
+        if spec.affinity is not None:
+            self._count_terms(info, pod, sign)
+        for volume in spec.volumes:
+            if volume.persistent_volume_claim is not None:
+                self._count_claim((pod.namespace, volume.persistent_volume_claim.claim_name), sign)
+
+    def _count_claim(self, claim: tuple[str, str], sign: int) -> None:
+        self._claims[claim] += sign
+        if not self._claims[claim]:
+            del self._claims[claim]
+
+    def _kind(self, pod: Pod) -> _Kind:
+        key = pod.namespace, frozenset(pod.labels.items()), pod.is_terminating
+        kind = self._kinds.get(key)
+        if kind is None:
+            kind = self._kinds[key] = _Kind(pod, key)
+            for query in self._queries_by_label.candidates(pod.labels):
+                if query.matches(kind):
+                    self._join(kind, query)
+        return kind
+
+    def _forget_if_unused(self, kind: _Kind) -> None:
+        if not kind.nodes:
+            for query in kind.queries:
+                del query.kinds[kind]
+            del self._kinds[kind.key]
+
+    def _counted(self, query: PodQuery, now: float) -> _Query:
+        """Start to keep up a query: the one time that all pods are looked at, by kind."""
+        new = _Query(query, self._columns.new(np.int32))
+        for kind in self._kinds.values():
+            if new.matches(kind):
+                self._join(kind, new)
+                for info, number in kind.nodes.items():
+                    new.column.data[info.slot] += number
+        self._queries_by_label.add(new, _selective(query))
+        for oldest in list(islice(self._queries.values(), DROPPED_AT_ONCE)):
+            if len(self._queries) >= MOST_QUERIES or now - oldest.asked_at > LONGEST_UNASKED:
+                self._drop_oldest()
+        return new
+
+    def _drop_oldest(self) -> None:
+        oldest = self._queries.pop(next(iter(self._queries)))
+        self._queries_by_label.remove(oldest, _selective(oldest.query))
+        for kind in oldest.kinds:
+            del kind.queries[oldest]
+
+    @staticmethod
+    def _join(kind: _Kind, query: _Query) -> None:
+        kind.queries[query] = None
+        query.kinds[kind] = None
+
+    def _count_terms(self, info: NodeInfo, pod: Pod, sign: int) -> None:
+        terms = readable_terms_of(pod)
+        self._count_carried(info, TermKind.REQUIRED_AFFINITY, terms.required, sign)
+        self._count_carried(info, TermKind.REQUIRED_ANTI_AFFINITY, terms.required_anti, sign)
+        self._count_carried(info, TermKind.PREFERRED_AFFINITY, terms.preferred, sign)
+        self._count_carried(info, TermKind.PREFERRED_ANTI_AFFINITY, terms.preferred_anti, sign)
+
+    def _count_carried(self, info: NodeInfo, kind: TermKind, terms: Iterable[AffinityTerm], sign: int) -> None:
+        for term in terms:
+            carried = self._carried[kind].get(term)
+            if carried is None:
+                carried = self._carried[kind][term] = _Carried(term, self._columns.new(np.int32))
+                self._carried_by_label[kind].add(carried, term.selector.requirements)
+                self.terms_version += 1
+            carried.column.data[info.slot] += sign
+            carried.holders += sign
+            if not carried.holders:
+                del self._carried[kind][term]
+                self.terms_version += 1
+                self._carried_by_label[kind].remove(carried, term.selector.requirements)
+
+
+def _only_label(requirements: LabelKey | None) -> tuple[str, str] | None:
+    """Return a label that whatever is selected must have, if there is one."""
+    for key, operator, values in requirements or ():
+        if operator == "In" and len(values) == 1:
+            return key, values[0]
+    return None
+
+
+def _selective(query: PodQuery) -> LabelKey | None:
+    """Return the requirements by which to find a query: those of any of its conditions."""
+    return query.conditions[0][1] if query.conditions else ()

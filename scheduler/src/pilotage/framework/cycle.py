@@ -1,0 +1,134 @@
+"""One attempt to place one pod: what plugins can look at, and what they note down for themselves."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
+
+from pilotage.framework.nodes import NodeInfo, Nodes
+from pilotage.framework.objects import Objects
+from pilotage.framework.pods import PlacedPods
+from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.model.pod import Pod
+
+
+class Trial(Protocol):
+    """A what-if on one node: pods are taken away, there or elsewhere, or put back, and the filters asked again."""
+
+    info: NodeInfo
+
+    @property
+    def has_rules(self) -> bool:
+        """Tell whether any plugin has a say in who may be evicted."""
+
+    def may_evict(self, pod: Pod) -> bool:
+        """Tell whether all plugins let a pod be evicted, as things stand in this what-if."""
+
+    def remove(self, pod: Pod) -> None:
+        """Pretend that a pod is not on the node, or not on the other node that it names."""
+
+    def add(self, pod: Pod) -> None:
+        """Pretend that a pod is on the node."""
+
+    def verdict(self) -> Rejection | None:
+        """Return why the pod of the cycle would still not fit, or None; nominated pods are counted in."""
+
+
+class Cycle:
+    """The pod, the cluster as it is now, and the notes of plugins, which end with the cycle."""
+
+    __slots__ = (
+        "_nominated",
+        "_promised",
+        "_trial",
+        "again_at",
+        "memory",
+        "nodes",
+        "notes",
+        "objects",
+        "placed",
+        "pod",
+    )
+
+    def __init__(
+        self,
+        pod: Pod,
+        nodes: Nodes,
+        placed: PlacedPods,
+        objects: Objects,
+        *,
+        nominated: Callable[[str], Sequence[Pod]] = lambda _: (),
+        promised: Callable[[], Collection[str]] | None = None,
+        trial: Callable[["Cycle", NodeInfo], Trial] | None = None,
+    ) -> None:
+        self.pod = pod
+        self.nodes = nodes  # all of them
+        self.placed = placed
+        self.objects = objects
+        # By slot: what was found out about a node for pods like this one, until the node changes; None if answers
+        # depend on more than the node, the pods on it, and those to which it was promised.
+        self.memory: dict[int, dict[str, Any]] | None = None
+        self.notes: dict[str, Any] = {}  # by plugin name: whatever pre_filter and pre_score want to keep
+        self.again_at: float | None = None  # when the pod gets another try, should this one fail
+        self._nominated = nominated
+        self._promised = promised
+        self._trial = trial
+
+    def try_again_at(self, moment: float) -> None:
+        """Ask for another try at a time, in seconds as on the wall, even if nothing happens; the earliest counts."""
+        self.again_at = moment if self.again_at is None else min(self.again_at, moment)
+
+    def nominated(self, node: str) -> Sequence[Pod]:
+        """Return the waiting pods to which a node was promised."""
+        return self._nominated(node)
+
+    def promised_to_others(self, node: str) -> list[Pod]:
+        """Return the pods of at least the same priority to which a node was promised."""
+        pod = self.pod
+        return [other for other in self._nominated(node) if other.priority >= pod.priority and other.uid != pod.uid]
+
+    def recall(self, what: str, info: NodeInfo, promised: Sequence[Pod]) -> Any:
+        """Return what was remembered about a node while it was promised to the same pods; None if nothing was."""
+        known = self.memory.get(info.slot) if self.memory else None
+        entry = known.get(what) if known else None
+        if entry is None or entry[0] != self.pod.priority or len(entry[1]) != len(promised):
+            return None
+        return entry[2] if all(one is other for one, other in zip(entry[1], promised, strict=True)) else None
+
+    def remember(self, what: str, info: NodeInfo, promised: Sequence[Pod], found: Any) -> None:
+        """Remember something about a node until it changes, if that is possible."""
+        if self.memory is not None:
+            self.memory.setdefault(info.slot, {})[what] = self.pod.priority, tuple(promised), found
+
+    def promised_nodes(self) -> Collection[str]:
+        """Return the names of the nodes that were promised to any waiting pod."""
+        if self._promised is not None:
+            return self._promised()
+        return [node.name for node in self.nodes if self._nominated(node.name)]
+
+    def try_on(self, info: NodeInfo) -> Trial:
+        """Start a what-if on a node; nothing outside of it changes."""
+        if self._trial is None:
+            raise RuntimeError("this cycle was made without filters to ask")
+        return self._trial(self, info)
+
+    def what_if(self) -> "Cycle":
+        """Return a copy whose notes can change; a note with a `clone` method is cloned, any other shared."""
+        copy = Cycle(
+            self.pod,
+            self.nodes,
+            self.placed,
+            self.objects,
+            nominated=self._nominated,
+            promised=self._promised,
+            trial=self._trial,
+        )
+        copy.notes = {plugin: _copied(plugin, note) for plugin, note in self.notes.items()}
+        return copy
+
+
+def _copied(plugin: str, note: Any) -> Any:
+    if not hasattr(note, "clone"):
+        return note
+    try:
+        return note.clone()
+    except Exception as error:
+        raise PluginFailed(f'copying the notes of plugin "{plugin}": {type(error).__name__}: {error}') from error

@@ -1,0 +1,141 @@
+"""What happens in a cluster, and which of it can help a pod that a plugin rejected."""
+
+from dataclasses import dataclass
+from enum import Flag, StrEnum
+
+
+class Resource(StrEnum):
+    """The kinds of objects whose changes are events."""
+
+    POD = "Pod"
+    ASSIGNED_POD = "AssignedPod"
+    UNSCHEDULED_POD = "UnscheduledPod"
+    TARGET_POD = "TargetPod"  # the waiting pod itself
+    NODE = "Node"
+    NAMESPACE = "Namespace"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
+    COMPOSITE_POD_GROUP = "scheduling.k8s.io/CompositePodGroup"
+    PRIORITY_CLASS = "scheduling.k8s.io/PriorityClass"
+    SCHEDULING_POD_GROUP = "scheduling.x-k8s.io/PodGroup"
+    ELASTIC_QUOTA = "scheduling.x-k8s.io/ElasticQuota"
+    NODE_RESOURCE_TOPOLOGY = "topology.node.k8s.io/NodeResourceTopology"
+    APP_GROUP = "appgroup.diktyo.x-k8s.io/AppGroup"
+    NETWORK_TOPOLOGY = "networktopology.diktyo.x-k8s.io/NetworkTopology"
+    SECCOMP_PROFILE = "security-profiles-operator.x-k8s.io/SeccompProfile"
+    STICKY_JOB = "pilotage.dev/StickyJob"
+    EVERYTHING = "*"
+
+
+class Action(Flag):
+    """What can happen to an object; the order of the bits is kube-scheduler's and matters for matching."""
+
+    ADD = 1 << 0
+    DELETE = 1 << 1
+    UPDATE_NODE_ALLOCATABLE = 1 << 2
+    UPDATE_NODE_LABEL = 1 << 3
+    UPDATE_NODE_TAINT = 1 << 4
+    UPDATE_NODE_CONDITION = 1 << 5
+    UPDATE_NODE_ANNOTATION = 1 << 6
+    UPDATE_NODE_DECLARED_FEATURE = 1 << 7
+    UPDATE_NODE_PREEMPTION_POLICY = 1 << 8
+    UPDATE_POD_LABEL = 1 << 9
+    UPDATE_POD_SCALE_DOWN = 1 << 10
+    UPDATE_POD_SCALE_UP = 1 << 11
+    UPDATE_POD_TOLERATION = 1 << 12
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 13
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 14
+    UPDATE = (1 << 15) - 4
+    ALL = (1 << 15) - 1
+
+
+# As logs and metrics have them: UpdateNodeTaint.
+NAMES = {action: "".join(map(str.capitalize, name.split("_"))) for name, action in Action.__members__.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened; the label replaces its usual name."""
+
+    resource: Resource
+    action: Action
+    label: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return what the event is called in logs and metrics, such as AssignedPodDelete."""
+        return self.label or f"{self.resource}{NAMES.get(self.action, '')}"
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Tell whether the event may concern every waiting pod."""
+        return self.resource is Resource.EVERYTHING and self.action == Action.ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """An event that can help a pod that a plugin rejected.
+
+    `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that tells whether this change helps this
+    very pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
+    """
+
+    resource: Resource
+    action: Action
+    hint: str | None = None
+
+    def matches(self, event: Event) -> bool:
+        """Tell whether the event is of the kind that is waited for."""
+        if self.resource is Resource.EVERYTHING and self.action == Action.ALL:
+            return True
+        pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD)
+        same = self.resource in (event.resource, Resource.EVERYTHING)
+        same = same or (self.resource is Resource.POD and event.resource in pods)
+        # A general update does not wake whoever waits for one particular kind of update.
+        return same and bool(self.action & event.action) and event.action.value <= self.action.value
+
+
+# A pod has got its node, or has left it: the most frequent news by far.
+POD_PLACED = Event(Resource.ASSIGNED_POD, Action.ADD)
+POD_GONE = Event(Resource.ASSIGNED_POD, Action.DELETE)
+
+NODE_ADDED = Retry(Resource.NODE, Action.ADD)
+NODE_LABELS_CHANGED = Retry(Resource.NODE, Action.UPDATE_NODE_LABEL)
+NODE_TAINTS_CHANGED = Retry(Resource.NODE, Action.UPDATE_NODE_TAINT)
+NODE_ALLOCATABLE_CHANGED = Retry(Resource.NODE, Action.UPDATE_NODE_ALLOCATABLE)
+POD_DELETED = Retry(Resource.ASSIGNED_POD, Action.DELETE)
+ANYTHING = Retry(Resource.EVERYTHING, Action.ALL)
+
+# What can help a pod that an extender rejected: nobody can ask the extender.
+EXTENDER_RETRIES = tuple(
+    Retry(resource, Action.ALL)
+    for resource in (
+        Resource.ASSIGNED_POD,
+        Resource.UNSCHEDULED_POD,
+        Resource.TARGET_POD,
+        Resource.NODE,
+        Resource.PERSISTENT_VOLUME,
+        Resource.PERSISTENT_VOLUME_CLAIM,
+        Resource.CSI_NODE,
+        Resource.CSI_DRIVER,
+        Resource.CSI_STORAGE_CAPACITY,
+        Resource.STORAGE_CLASS,
+        Resource.RESOURCE_CLAIM,
+        Resource.DEVICE_CLASS,
+    )
+)
+
+# These concern every waiting pod or, with a pod as the new object, that one.
+UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTimeout")
+FORCE_ACTIVATE = Event(Resource.EVERYTHING, Action.ALL, "ForceActivate")
+TIME_HAS_COME = Event(Resource.EVERYTHING, Action.ALL, "TimeHasCome")
+PROFILES_CHANGED = Event(Resource.EVERYTHING, Action.ALL, "ProfilesChanged")

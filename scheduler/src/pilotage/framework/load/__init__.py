@@ -1,0 +1,1 @@
+"""What plugins share that score by how busy nodes really are."""

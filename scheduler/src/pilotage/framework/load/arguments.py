@@ -1,0 +1,105 @@
+"""The arguments that all plugins have that score by how busy nodes are: where the figures come from."""
+
+import math
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainSerializer, StrictBool, StrictStr
+from pydantic_core import PydanticCustomError
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, Stage, invalid, unsupported
+from pilotage.config.types import Section
+
+METRICS_SERVER, PROMETHEUS, SIGNAL_FX = "KubernetesMetricsServer", "Prometheus", "SignalFx"
+DEFAULT_PROMETHEUS = "http://prometheus-k8s:9090"
+INSTANCE = "instance"  # the label
+INSTANCE_IS = ("Any", "NodeName", "NodeAddress")
+RULES = {"cpu": "instance:node_cpu:ratio", "memory": "instance:node_memory_utilisation:ratio"}
+FUNCTIONS = {"average": "avg_over_time", "deviation": "stddev_over_time"}
+
+Query = tuple[tuple[str, str], str]  # a resource and average or deviation, and how to ask for it
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise PydanticCustomError("float_type", "no number")
+    return float(value)
+
+
+Number = Annotated[float, BeforeValidator(_number), PlainSerializer(lambda x: int(x) if x.is_integer() else x)]
+
+
+def _is_empty(value: Any) -> bool:
+    return not value
+
+
+class ResourceQueries(Section):
+    """PromQL for one resource, whose answers are shares of 1 for each node; without it the recording rule is asked."""
+
+    average: StrictStr = Field(default="", exclude_if=_is_empty)
+    deviation: StrictStr = Field(default="", exclude_if=_is_empty)
+
+
+NO_QUERIES = ResourceQueries()
+
+
+class LoadQueries(Section):
+    """PromQL for both resources."""
+
+    cpu: ResourceQueries = Field(default=NO_QUERIES, exclude_if=lambda given: given == NO_QUERIES)
+    memory: ResourceQueries = Field(default=NO_QUERIES, exclude_if=lambda given: given == NO_QUERIES)
+
+
+RECORDING_RULES = LoadQueries()
+
+
+class MetricProvider(Section):
+    """Who is asked for figures."""
+
+    type: StrictStr = Field(default="", exclude_if=_is_empty)
+    address: StrictStr = Field(default="", exclude_if=_is_empty)
+    token: StrictStr = Field(default="", exclude_if=_is_empty)
+    token_file: StrictStr = Field(default="", exclude_if=_is_empty)
+    ca_file: StrictStr = Field(default="", exclude_if=_is_empty)
+    insecure_skip_verify: StrictBool = Field(default=False, exclude_if=_is_empty)
+    instance_label: StrictStr = Field(default=INSTANCE, exclude_if=lambda given: given == INSTANCE)
+    instance_is: StrictStr = Field(default=INSTANCE_IS[0], exclude_if=lambda given: given == INSTANCE_IS[0])
+    queries: LoadQueries = Field(default=RECORDING_RULES, exclude_if=lambda given: given == RECORDING_RULES)
+
+    @property
+    def asked(self) -> tuple[Query, ...]:
+        """Return all queries for Prometheus."""
+        own = {"cpu": self.queries.cpu, "memory": self.queries.memory}
+        return tuple(
+            ((resource, figure), getattr(own[resource], figure) or f"{function}({rule}[15m])")
+            for resource, rule in RULES.items()
+            for figure, function in FUNCTIONS.items()
+        )
+
+    @property
+    def url(self) -> str:
+        """Return where Prometheus is."""
+        return self.address or DEFAULT_PROMETHEUS
+
+    def wrong(self, at: At) -> Iterator[Fault]:
+        """Yield what is wrong."""
+        if self.type not in ("", METRICS_SERVER, PROMETHEUS):
+            hint = f"write {METRICS_SERVER} or {PROMETHEUS}, or give a watcherAddress"
+            if self.type == SIGNAL_FX:
+                hint = f"{SIGNAL_FX} is not offered here; {hint} of a load-watcher that asks it"
+            yield Fault(Stage.PROFILES, f"invalid MetricProvider.Type, got {self.type}", (*at, "type"), hint)
+        elif self.type == PROMETHEUS:
+            yield from wrong_address((*at, "address"), self.url)
+        if self.instance_is not in INSTANCE_IS:
+            yield unsupported((*at, "instanceIs"), self.instance_is, INSTANCE_IS)
+        if not self.instance_label:
+            yield invalid((*at, "instanceLabel"), "", "must be the name of a label, such as instance or node")
+        if self.token and self.token_file:
+            yield invalid((*at, "tokenFile"), self.token_file, "there is a token already", "leave one of the two out")
+
+
+def wrong_address(at: At, address: str) -> Iterator[Fault]:
+    """Yield why nobody can be asked there."""
+    if not address.lower().startswith(("http://", "https://")):
+        yield invalid(at, address, "must be a URL that begins with http:// or https://")

@@ -1,0 +1,72 @@
+"""Pods that were placed so recently that the figures of their nodes may not know them yet."""
+
+from collections.abc import Callable
+
+from pilotage.model.node_load import seconds_since_1970
+from pilotage.model.pod import Pod
+
+LONG_AGO = float("-inf")
+UNNOTICED = 60.0  # seconds before the end of a measurement in which a pod may have gone unnoticed
+KEPT = 900.0  # seconds; figures that are older than this are of no use to anybody
+
+
+class RecentPods:
+    """When pods came to their nodes; those that were there before anybody asked are not new."""
+
+    def __init__(self) -> None:
+        self.is_asked = False  # somebody has begun to schedule by it
+        self._moments: dict[str, dict[str, tuple[float, Pod]]] = {}  # by node and uid
+        self._left: dict[str, tuple[str, float]] = {}  # node and moment by uid, in case the pod is only told anew
+        self._swept = 0.0
+
+    def placed(self, pod: Pod, now: float) -> None:
+        """Take note of a pod."""
+        node, moment = self._left.pop(pod.uid, ("", LONG_AGO))
+        if node != pod.node_name:
+            moment = self._moment(pod, now)
+        if moment > now - KEPT:
+            self._moments.setdefault(pod.node_name, {})[pod.uid] = moment, pod
+        self._sweep(now)
+
+    def left(self, pod: Pod) -> None:
+        """Take note that a pod is gone, or about to be told anew."""
+        pods = self._moments.get(pod.node_name, {})
+        known = pods.pop(pod.uid, None)
+        self._left[pod.uid] = pod.node_name, LONG_AGO if known is None else known[0]
+        if not pods:
+            self._moments.pop(pod.node_name, None)
+
+    def unnoticed(self, node: str, until: float, use: Callable[[Pod], int]) -> int:
+        """Return what those pods use together that a measurement until then may not know."""
+        pods = self._moments.get(node)
+        if not pods:
+            return 0
+        return sum(use(pod) for moment, pod in pods.values() if moment > until - UNNOTICED)
+
+    def nodes(self) -> list[str]:
+        """Return the names of all nodes with such pods."""
+        return list(self._moments)
+
+    def _moment(self, pod: Pod, now: float) -> float:
+        """Return when a pod came; its status knows, unless it was placed just now."""
+        scheduled = pod.status.condition("PodScheduled")
+        if scheduled is not None and scheduled.status == "True":
+            told = seconds_since_1970(scheduled.last_transition_time)
+        else:
+            told = seconds_since_1970(pod.status.start_time)
+        if told is not None:
+            return min(told, now)
+        return now if self.is_asked else LONG_AGO
+
+    def _sweep(self, now: float) -> None:
+        """Forget now and then what is of no use any more."""
+        if now < self._swept + UNNOTICED:
+            return
+        self._swept = now
+        self._left.clear()  # a pod that is told anew comes back at once
+        for node, pods in list(self._moments.items()):
+            young = {uid: known for uid, known in pods.items() if known[0] > now - KEPT}
+            if young:
+                self._moments[node] = young
+            else:
+                del self._moments[node]

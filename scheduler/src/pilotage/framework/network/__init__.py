@@ -1,0 +1,1 @@
+"""What plugins about applications and the network between their parts share."""

@@ -1,0 +1,292 @@
+"""Nodes as a plugin sees them: one by one with what runs on them, or many at once as arrays."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.model.node import Node
+from pilotage.model.pod import HostPort, Pod
+from pilotage.model.tolerations import Taint
+
+Ints = NDArray[np.int64]
+Ids = NDArray[np.int32]
+Bools = NDArray[np.bool_]
+Element = TypeVar("Element", bound=np.generic)
+
+ABSENT = 0  # the id of a label that a node does not have
+
+
+class NodeInfo:
+    """A node, the pods on it (bound or about to be), and what is left of it."""
+
+    __slots__ = ("node", "nonzero_cpu", "nonzero_memory", "pods", "requested", "slot", "used_ports")
+
+    def __init__(self, node: Node, slot: int = -1) -> None:
+        self.node = node
+        self.slot = slot  # its place in all arrays
+        self.pods: dict[str, Pod] = {}  # by uid
+        self.requested: dict[str, int] = {}
+        self.nonzero_cpu = 0
+        self.nonzero_memory = 0
+        self.used_ports: dict[HostPort, int] = {}
+
+    def __repr__(self) -> str:
+        return f"NodeInfo({self.name}, {len(self.pods)} pods)"
+
+    @property
+    def name(self) -> str:
+        """Return the node's name."""
+        return self.node.name
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Return the node's labels."""
+        return self.node.labels
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        """Return the node's annotations."""
+        return self.node.annotations
+
+    @property
+    def taints(self) -> tuple[Taint, ...]:
+        """Return the node's taints."""
+        return self.node.taints
+
+    @property
+    def allocatable(self) -> Mapping[str, int]:
+        """Return what the node can hold: cpu in thousandths, everything else in units."""
+        return self.node.allocatable
+
+    def free(self, resource: str) -> int:
+        """Return how much of a resource nobody on the node has asked for; negative if it is over-committed."""
+        return self.node.allocatable.get(resource, 0) - self.requested.get(resource, 0)
+
+    def add_pod(self, pod: Pod) -> None:
+        """Count a pod in."""
+        self.pods[pod.uid] = pod
+        self._count(pod, 1)
+        for port in pod.shape.host_ports:
+            self.used_ports[port] = self.used_ports.get(port, 0) + 1
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Count a pod out that was counted in."""
+        known = self.pods.pop(pod.uid)  # as it was counted in, not as it has become
+        self._count(known, -1)
+        for resource in known.usage:
+            if not self.requested[resource]:
+                del self.requested[resource]
+        for port in known.shape.host_ports:
+            self.used_ports[port] -= 1
+            if not self.used_ports[port]:
+                del self.used_ports[port]
+
+    def clone(self) -> "NodeInfo":
+        """Return a copy whose pods can be changed for a what-if."""
+        copy = NodeInfo(self.node, self.slot)
+        copy.pods = dict(self.pods)
+        copy.requested = dict(self.requested)
+        copy.nonzero_cpu, copy.nonzero_memory = self.nonzero_cpu, self.nonzero_memory
+        copy.used_ports = dict(self.used_ports)
+        return copy
+
+    def _count(self, pod: Pod, sign: int) -> None:
+        requested = self.requested
+        for resource, amount in pod.usage.items():
+            requested[resource] = requested.get(resource, 0) + sign * amount
+        cpu, memory = pod.nonzero_usage
+        self.nonzero_cpu += sign * cpu
+        self.nonzero_memory += sign * memory
+
+
+class NodeTable(Protocol):
+    """Where the arrays come from: one row for each node, without gaps; a row is a node's slot."""
+
+    infos: list[NodeInfo]
+
+    @property
+    def pod_count(self) -> Ints:
+        """Return how many pods are on each node."""
+
+    @property
+    def allowed_pods(self) -> Ints:
+        """Return how many pods may be on each node."""
+
+    @property
+    def nonzero_cpu(self) -> Ints:
+        """Return cpu requests with a small amount instead of none."""
+
+    @property
+    def nonzero_memory(self) -> Ints:
+        """Return memory requests with a small amount instead of none."""
+
+    @property
+    def unschedulable(self) -> Bools:
+        """Tell which nodes are cordoned."""
+
+    @property
+    def taint_set_ids(self) -> Ids:
+        """Return which of the distinct lists of taints each node has."""
+
+    @property
+    def static_version(self) -> int:
+        """Return a number that grows when a node is added, removed or its object changes."""
+
+    @property
+    def pods_version(self) -> int:
+        """Return a number that grows when anything about any node changes, its pods included."""
+
+    @property
+    def image_version(self) -> int:
+        """Return a number that grows when a node's images or the number of nodes change."""
+
+    def changed_since(self, pods_version: int) -> Ids | None:
+        """Return the slots with changes since a version, each once; None if that is too long ago to tell."""
+
+    def image(self, name: str) -> tuple[int, Ids] | None:
+        """Return an image's size in bytes and, by slot, 1 for the nodes that have it; None if no node has."""
+
+    def allocatable(self, resource: str) -> Ints:
+        """Return a resource's amount for all rows."""
+
+    def requested(self, resource: str) -> Ints:
+        """Return what the pods on each node ask for."""
+
+    def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
+        """Return the distinct lists of taints, which the ids index."""
+
+    def label_ids(self, key: str) -> Ids:
+        """Return the id of each node's value of a label; ABSENT for those without it."""
+
+    def label_values(self, key: str) -> Sequence[str]:
+        """Return the distinct values of a label, which its ids index; the one at ABSENT means nothing."""
+
+    def label_id(self, key: str, value: str) -> int:
+        """Return the id of a value, or ABSENT if no node ever had it."""
+
+    def slot(self, name: str) -> int | None:
+        """Return the slot of a node by its name."""
+
+
+class Nodes:
+    """Any set of nodes: the same facts for all, as arrays in the order of the set."""
+
+    __slots__ = ("_count", "_index", "_table", "slots")
+
+    def __init__(self, table: NodeTable, slots: Ids | None = None) -> None:
+        self._table = table
+        everything = slots is None
+        self.slots: Ids = np.arange(len(table.infos), dtype=np.int32) if slots is None else slots
+        self._count = len(self.slots)
+        # All nodes are a view of the columns; a selection has to be copied out of them.
+        self._index: slice | Ids = slice(0, len(table.infos)) if everything else self.slots
+
+    def __len__(self) -> int:
+        """Return how many nodes there are."""
+        return self._count
+
+    def __iter__(self) -> Iterator[NodeInfo]:
+        """Yield the nodes one by one."""
+        infos = self._table.infos
+        return iter(infos) if isinstance(self._index, slice) else (infos[slot] for slot in self.slots.tolist())
+
+    def __getitem__(self, place: int) -> NodeInfo:
+        """Return the node at a place of this set."""
+        return self._table.infos[int(self.slots[place])]
+
+    def take(self, which: Bools | Ids) -> "Nodes":
+        """Return the nodes that a mask marks, or those at these places."""
+        return Nodes(self._table, self.slots[which])
+
+    def find(self, name: str) -> NodeInfo | None:
+        """Return a node of the whole cluster by its name."""
+        slot = self._table.slot(name)
+        return None if slot is None else self._table.infos[slot]
+
+    def same_cluster(self, other: "Nodes") -> bool:
+        """Tell whether both are nodes of one cluster, whose slots and versions mean the same."""
+        return self._table is other._table
+
+    @property
+    def static_version(self) -> int:
+        """Return a number that grows when a node of the cluster is added, removed or its object changes."""
+        return self._table.static_version
+
+    @property
+    def pods_version(self) -> int:
+        """Return a number that grows when anything about any node of the cluster changes, its pods included."""
+        return self._table.pods_version
+
+    @property
+    def image_version(self) -> int:
+        """Return a number that grows when a node's images or the number of nodes change."""
+        return self._table.image_version
+
+    def changed_since(self, pods_version: int) -> Ids | None:
+        """Return the slots of the cluster with changes since a version; None if that is too long ago to tell."""
+        return self._table.changed_since(pods_version)
+
+    def image(self, name: str) -> tuple[int, Ids] | None:
+        """Return an image's size and, for all slots of the cluster, 1 where a node has it; None if none has."""
+        return self._table.image(name)
+
+    def at(self, per_slot: NDArray[Element]) -> NDArray[Element]:
+        """Return the part of a column over all slots that belongs to these nodes."""
+        return per_slot[self._index]
+
+    def allocatable(self, resource: str) -> Ints:
+        """Return how much each node can hold; 0 for those that do not know the resource."""
+        return self._table.allocatable(resource)[self._index]
+
+    def requested(self, resource: str) -> Ints:
+        """Return how much the pods on each node ask for."""
+        return self._table.requested(resource)[self._index]
+
+    @property
+    def nonzero_cpu(self) -> Ints:
+        """Return the cpu requests with a small amount for containers that name none."""
+        return self._table.nonzero_cpu[self._index]
+
+    @property
+    def nonzero_memory(self) -> Ints:
+        """Return the memory requests with a small amount for containers that name none."""
+        return self._table.nonzero_memory[self._index]
+
+    @property
+    def pod_count(self) -> Ints:
+        """Return how many pods are on each node."""
+        return self._table.pod_count[self._index]
+
+    @property
+    def allowed_pods(self) -> Ints:
+        """Return how many pods may be on each node."""
+        return self._table.allowed_pods[self._index]
+
+    @property
+    def unschedulable(self) -> Bools:
+        """Tell which nodes are cordoned."""
+        return self._table.unschedulable[self._index]
+
+    @property
+    def taint_set_ids(self) -> Ids:
+        """Return which of the distinct lists of taints each node has."""
+        return self._table.taint_set_ids[self._index]
+
+    @property
+    def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
+        """Return the distinct lists of taints, which the ids index."""
+        return self._table.taint_sets()
+
+    def label_ids(self, key: str) -> Ids:
+        """Return the id of each node's value of a label; ABSENT for those without it."""
+        return self._table.label_ids(key)[self._index]
+
+    def label_values(self, key: str) -> Sequence[str]:
+        """Return the distinct values of a label, which its ids index."""
+        return self._table.label_values(key)
+
+    def label_id(self, key: str, value: str | None) -> int:
+        """Return the id of a value of a label; ABSENT for None, and for one that no node ever had."""
+        return ABSENT if value is None else self._table.label_id(key, value)

@@ -1,0 +1,1 @@
+"""What the match of pods and NUMA zones is made of."""

@@ -1,0 +1,83 @@
+"""What a pod wants of NUMA zones, as a whole and container by container."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from pilotage.model.pod import Pod, PodShape
+from pilotage.model.pod_spec import Container
+from pilotage.model.qos import QOSClass, qos_of_spec
+from pilotage.model.requests import CPU, MEMORY, Requests, counted
+
+INIT, SIDECAR, APP, WHOLE = "init container", "sidecar container", "container", "pod"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A container, or the pod as a whole, and what it asks for."""
+
+    kind: str
+    requests: Requests
+
+    @property
+    def keeps(self) -> bool:
+        """Tell whether what it gets is taken for those that come after it: an init container gives it back."""
+        return self.kind != INIT
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What the topology manager looks at when the pod arrives."""
+
+    qos: str
+    containers: tuple[Part, ...]  # in the order in which they start
+    pod: Part
+    wants_devices: bool
+
+    @property
+    def guaranteed(self) -> bool:
+        """Tell whether the pod gets cores and memory for itself."""
+        return self.qos == QOSClass.GUARANTEED
+
+    @property
+    def is_free(self) -> bool:
+        """Tell whether the pod gets nothing of any zone for itself, so that it fits everywhere."""
+        return self.qos == QOSClass.BEST_EFFORT and not self.wants_devices
+
+    def pinned(self, resource: str) -> bool:
+        """Tell whether an amount of the resource must be there in one zone, and not only the resource."""
+        return self.guaranteed or not is_shared(resource)
+
+
+QUESTION: Final = "NUMA demand"
+
+
+def demand_of(pod: Pod) -> Demand:
+    """Return what a pod wants, worked out once for all pods of its shape."""
+    return pod.shape.remember(QUESTION, _demand)
+
+
+def is_native(resource: str) -> bool:
+    """Tell whether a resource is Kubernetes' own."""
+    return "/" not in resource or "kubernetes.io/" in resource
+
+
+def is_shared(resource: str) -> bool:
+    """Tell whether pods that are not guaranteed get the resource from what all of them share."""
+    return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
+
+
+def is_host_level(resource: str) -> bool:
+    """Tell whether a resource may rightly belong to the node and to no zone of it."""
+    return resource in ("ephemeral-storage", "storage") or not is_native(resource)
+
+
+def _demand(shape: PodShape) -> Demand:
+    spec = shape.spec
+    before = [Part(SIDECAR if each.is_sidecar else INIT, _asked(each)) for each in spec.init_containers]
+    containers = (*before, *(Part(APP, _asked(each)) for each in spec.containers))
+    devices = any(not is_native(name) for part in containers for name, amount in part.requests.items() if amount)
+    return Demand(qos_of_spec(spec), containers, Part(WHOLE, shape.requests), devices)
+
+
+def _asked(container: Container) -> Requests:
+    return counted(container.resources.requests)

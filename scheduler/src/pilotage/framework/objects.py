@@ -1,0 +1,49 @@
+"""The API objects that a plugin can look up, besides nodes and pods."""
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from pilotage.model.decoding import OtherObject
+
+Kind = OtherObject
+
+Found = TypeVar("Found", bound=Kind)
+
+
+class Objects(Protocol):
+    """Objects by kind, namespace and name, as last seen."""
+
+    @property
+    def changes(self) -> int:
+        """Return how many changes of objects of any kind there were."""
+
+    def get(self, kind: type[Found], name: str, namespace: str = "") -> Found | None:
+        """Return one object, or None."""
+
+    def all(self, kind: type[Found], namespace: str | None = None) -> Iterable[Found]:
+        """Return all objects of a kind, or those of one namespace."""
+
+    def version(self, *kinds: type[Kind]) -> int:
+        """Return a number that grows with every change of an object of these kinds: what was derived still holds
+        while it stays."""
+
+
+class _NoObjects:
+    """A cluster without any."""
+
+    changes = 0
+
+    def get(self, kind: type[Found], name: str, namespace: str = "") -> Found | None:
+        """Return None."""
+        return None
+
+    def all(self, kind: type[Found], namespace: str | None = None) -> Iterable[Found]:
+        """Return nothing."""
+        return ()
+
+    def version(self, *kinds: type[Kind]) -> int:
+        """Return the only version there is."""
+        return 0
+
+
+NO_OBJECTS: Objects = _NoObjects()

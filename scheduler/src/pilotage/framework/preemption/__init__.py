@@ -1,0 +1,1 @@
+"""What making room is made of: whom to evict, where, and at what cost."""

@@ -1,0 +1,1 @@
+"""What scores by resources are made of."""

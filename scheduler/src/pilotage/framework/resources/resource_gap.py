@@ -1,0 +1,36 @@
+"""What a cluster as a whole lacks of some resources."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from pilotage.framework.nodes import Nodes
+from pilotage.model.pod import Pod
+from pilotage.model.quantity import InvalidQuantity
+from pilotage.model.requests import counted
+
+
+def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: int, own: Iterable[Pod]) -> str:
+    """Return what is missing of resources and room for pods, "" if nothing is; own pods do not count as others.
+
+    A node that is over-committed offers nothing, and takes nothing from what others offer.
+    """
+    try:
+        need = {**counted(wanted), "pods": pods}
+    except InvalidQuantity as error:
+        return f"minResources cannot be understood: {error}"
+    mine = list(own)
+    gaps = {}
+    for resource, amount in need.items():
+        if resource == "pods":
+            free = int(np.maximum(nodes.allowed_pods - nodes.pod_count, 0).sum()) + len(mine)
+        else:
+            free = int(np.maximum(nodes.allocatable(resource) - nodes.requested(resource), 0).sum())
+            free += sum(pod.usage.get(resource, 0) for pod in mine)
+        if amount > free:
+            gaps[resource] = amount - free
+    return ", ".join(f"{name}: {_amount(name, missing)}" for name, missing in sorted(gaps.items()))
+
+
+def _amount(resource: str, amount: int) -> str:
+    return f"{amount}m" if resource == "cpu" and amount % 1000 else str(amount // 1000 if resource == "cpu" else amount)

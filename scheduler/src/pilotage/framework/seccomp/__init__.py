@@ -1,0 +1,1 @@
+"""What pods may ask of the kernel of their node."""

@@ -1,0 +1,150 @@
+"""All plugins that there are: those in this folder, those of installed packages, and those of a user's folder."""
+
+import pkgutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+import pilotage.plugins
+from pilotage.config.catalogue import Arguments, ExtensionPoint, ReadArguments
+from pilotage.config.documents import At
+from pilotage.config.faults import dotted
+from pilotage.framework.plugin import Plugin
+from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_of
+from pilotage.plugins.soundness import BrokenPlugin, checked
+
+__all__ = ["BrokenPlugin", "Entry", "PluginCatalogue", "built_in"]
+
+ENTRY_POINTS = "pilotage.plugins"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A plugin and where it comes from."""
+
+    plugin: type[Plugin]
+    origin: str
+
+    @property
+    def description(self) -> str:
+        """Return the first line of the plugin's docstring."""
+        return cleandoc(self.plugin.__doc__ or "").partition("\n")[0]
+
+    def read_arguments(self, given: Mapping[str, Any] | None, at: At) -> Arguments:
+        """Return the arguments with defaults, and what is wrong with them; BrokenPlugin if the plugin cannot tell."""
+        with self._fence():
+            return self.plugin.read_arguments(given, at)
+
+    def construct(self, arguments: Mapping[str, Any]) -> Plugin:
+        """Return the plugin with its arguments; BrokenPlugin if it cannot be made of them."""
+        with self._fence():
+            return self.plugin.model_validate(arguments)
+
+    @contextmanager
+    def _fence(self) -> Iterator[None]:
+        try:
+            yield
+        except ValidationError as error:
+            faults = [f"{dotted(each['loc'])}: {each['msg']}" for each in error.errors(include_url=False)]
+            problem = "; ".join(faults)
+            raise self._broken(f"{problem}; arguments stand under pluginConfig in a configuration") from error
+        except Exception as error:
+            raise self._broken(f"{type(error).__name__}: {first_line(error)}") from error
+
+    def _broken(self, problem: str) -> BrokenPlugin:
+        return BrokenPlugin(f"{self.origin}: {self.plugin.name} cannot be made: {problem}")
+
+
+class PluginCatalogue:
+    """Plugins by name: what `config.Catalogue` asks for, and the classes themselves."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+
+    def add(self, plugin: type[Plugin], origin: str) -> None:
+        """Take in a plugin; two of one name are one too many."""
+        known = self._entries.get(plugin.name)
+        if known is not None and known.plugin is not plugin:
+            raise BrokenPlugin(
+                f"{origin}: there is a plugin {plugin.name} already, in {known.origin}; give this class another name"
+            )
+        self._entries[plugin.name] = Entry(plugin, origin)
+
+    def add_folder(self, folder: Path) -> list[str]:
+        """Take in every plugin of the .py files of a folder; returns their names."""
+        if not folder.is_dir():
+            raise BrokenPlugin(f"{folder}: no such folder; --plugin-dir wants a folder with .py files")
+        names, problems = [], []
+        for file in plugin_files(folder):
+            try:
+                for plugin in plugins_in_file(file):
+                    self.add(plugin, str(file))
+                    names.append(plugin.name)
+            except BrokenPlugin as error:
+                problems.append(str(error))
+        if problems:
+            raise BrokenPlugin("\n".join(problems))
+        if not names:
+            raise BrokenPlugin(f"{folder}: no .py file in it; a plugin is one file")
+        return names
+
+    def __iter__(self) -> Iterator[Entry]:
+        """Yield all plugins by name."""
+        return iter(sorted(self._entries.values(), key=lambda entry: entry.plugin.name))
+
+    def entry(self, name: str) -> Entry | None:
+        """Return one plugin."""
+        return self._entries.get(name)
+
+    def plugin(self, name: str) -> type[Plugin]:
+        """Return the class of a plugin that is known to be there."""
+        return self._entries[name].plugin
+
+    def names(self) -> Collection[str]:
+        """Return the name of every plugin."""
+        return self._entries.keys()
+
+    def points(self, plugin: str) -> Collection[ExtensionPoint]:
+        """Return where a plugin takes part."""
+        return self._entries[plugin].plugin.points()
+
+    def arguments(self, plugin: str) -> ReadArguments | None:
+        """Return how a plugin reads its arguments; None if it has none."""
+        entry = self._entries.get(plugin)
+        return entry.read_arguments if entry is not None and entry.plugin.model_fields else None
+
+    def construct(self, name: str, arguments: Mapping[str, Any]) -> Plugin:
+        """Return a plugin with its arguments; BrokenPlugin if it cannot be made of them."""
+        return self._entries[name].construct(arguments)
+
+
+def built_in() -> PluginCatalogue:
+    """Return the plugins of this folder and of installed packages."""
+    catalogue = PluginCatalogue()
+    for module in pkgutil.walk_packages(pilotage.plugins.__path__, "pilotage.plugins."):
+        if not module.ispkg and module.name != __name__:
+            for plugin in plugins_of(import_module(module.name), module.name):
+                catalogue.add(plugin, "built in")
+    for point in entry_points(group=ENTRY_POINTS):
+        origin = f"{point.dist.name if point.dist else '?'} ({point.value})"
+        catalogue.add(checked(_from_package(point.load, origin), origin), origin)
+    return catalogue
+
+
+def _from_package(load: Callable[[], object], origin: str) -> type[Plugin]:
+    try:
+        found = load()
+    except (Exception, SystemExit) as error:
+        raise BrokenPlugin(f"{origin}: it cannot be imported: {type(error).__name__}: {first_line(error)}") from error
+    if not (isinstance(found, type) and issubclass(found, Plugin)):
+        raise BrokenPlugin(f"{origin}: an entry point of {ENTRY_POINTS} must be a plugin class, not {found!r}")
+    if not found.points():
+        raise BrokenPlugin(f"{origin}: {found.name} takes part in nothing; give it a base such as Filter or Score")
+    return found

@@ -1,0 +1,1 @@
+"""Policy about devices that pods claim."""

@@ -1,0 +1,1 @@
+"""Policy about nodes: their names, labels, taints, ports, images and features."""

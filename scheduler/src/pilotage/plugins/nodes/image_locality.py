@@ -1,0 +1,77 @@
+"""Images that nodes have already."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import Ids, Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC, Score
+from pilotage.model.pod import Pod, PodShape
+
+MIB = 1024 * 1024
+LEAST = 23 * MIB  # what is smaller is pulled in no time
+MOST = 1000 * MIB  # for each image
+
+
+class ImageLocality(Score):
+    """Prefer nodes that have a pod's images already, above all large ones that many nodes have."""
+
+    depends_on = STATIC
+    same_for_shape = True
+
+    def epoch(self, cycle: Cycle) -> int:
+        """Return a number that changes with the images of any node: how many have an image counts for all of them."""
+        return cycle.nodes.image_version
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return 0 for a node that has next to nothing of the images, 100 for one that has a lot."""
+        uses = _uses(pod)
+        if not uses:
+            return 0
+        found, most = 0, _most(uses)
+        for name, times in uses.items():
+            image = cycle.nodes.image(name)
+            if image is not None and image[1][node.slot]:
+                found += times * _worth(image, cycle.nodes)
+        return 100 * (min(max(found, LEAST), most) - LEAST) // (most - LEAST)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Return the same for all nodes."""
+        uses = _uses(pod)
+        present = [(times, image) for name, times in uses.items() if (image := nodes.image(name)) is not None]
+        if not present:
+            return 0
+        found, most = np.zeros(len(nodes), np.int64), _most(uses)
+        for times, image in present:
+            found += np.int64(times * _worth(image, cycle.nodes)) * nodes.at(image[1])
+        return 100 * (np.clip(found, LEAST, most) - LEAST) // (most - LEAST)
+
+
+def _worth(image: tuple[int, Ids], everywhere: Nodes) -> int:
+    # An image that few nodes have counts less, or all pods that use it would go to those few.
+    size, holders = image
+    return int(float(size) * (int(holders.sum()) / len(everywhere)))
+
+
+def _most(uses: Mapping[str, int]) -> int:
+    return MOST * sum(uses.values())
+
+
+def _uses(pod: Pod) -> Mapping[str, int]:
+    return pod.shape.remember(("ImageLocality", "uses of images"), lambda shape: Counter(_names(shape)))
+
+
+def _names(shape: PodShape) -> Iterator[str]:
+    spec = shape.spec
+    for container in (*spec.init_containers, *spec.containers):
+        yield _with_tag(container.image)
+    for volume in spec.volumes:
+        if volume.image is not None:
+            yield _with_tag(volume.image.reference)
+
+
+def _with_tag(name: str) -> str:
+    # The colon of a registry's port is no tag.
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"

@@ -1,0 +1,52 @@
+"""Nodes that were cordoned."""
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC, Filter, PreFilter
+from pilotage.framework.verdicts import Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod, PodShape
+from pilotage.model.tolerations import NO_SCHEDULE, Taint, tolerated
+
+CORDONED = Rejection("node(s) were unschedulable", preemption_helps=False)
+# A cordoned node counts as if it had this taint, whether or not it really has it.
+CORDON = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
+
+
+class NodeUnschedulable(PreFilter, Filter):
+    """Keep pods off cordoned nodes, unless they tolerate that."""
+
+    depends_on = STATIC
+    same_for_shape = True
+    retry_on = (
+        Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, "became_schedulable"),
+        Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION, "now_tolerates"),
+    )
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Find nothing to say before the nodes."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a cordoned node."""
+        return CORDONED if node.node.unschedulable and not _tolerates(pod) else None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Reject all cordoned nodes."""
+        return Verdicts.all_fit(len(nodes)) if _tolerates(pod) else Verdicts.where(nodes.unschedulable, CORDONED)
+
+    def became_schedulable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
+        """Tell whether the node was cordoned, or not there, and is open now."""
+        return not new.unschedulable and (old is None or old.unschedulable)
+
+    def now_tolerates(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
+        """Tell whether the pod tolerates cordoned nodes as it is now."""
+        return _tolerates(new)
+
+
+def _tolerates(pod: Pod) -> bool:
+    return pod.shape.remember(("NodeUnschedulable", "tolerates"), _shape_tolerates)
+
+
+def _shape_tolerates(shape: PodShape) -> bool:
+    return tolerated(CORDON, shape.spec.tolerations)

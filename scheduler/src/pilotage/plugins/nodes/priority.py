@@ -1,0 +1,100 @@
+"""A label whose value says how much a node is liked."""
+
+import logging
+import re
+
+import numpy as np
+from pydantic import Field, PrivateAttr, StrictStr
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.distinct import answer_for_each
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import ABSENT, Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC, Filter, Score
+from pilotage.framework.scoring import MAX_SCORE, by_maximum
+from pilotage.framework.verdicts import Filtered, Rejection, Verdicts
+from pilotage.model.label_syntax import key_complaints
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
+
+log = logging.getLogger(__name__)
+
+# As Go reads a whole number: no spaces, no underscores, no digits of other scripts.
+WHOLE = re.compile("[+]?0*([0-9]{1,17})")
+HIGHEST = LARGEST // MAX_SCORE  # normalising multiplies by this
+INVALID = -1
+MOST_WARNINGS = 20_000  # remembered; nodes come and go with names of their own
+
+
+class Priority(Filter, Score):
+    """Keep pods on nodes that have a priority label, and prefer the highest value of it."""
+
+    label_key: StrictStr = Field(default="priority.lixueduan.com", description="The label of nodes whose value counts.")
+
+    depends_on = STATIC
+    same_for_shape = True
+    retry_on = (Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "got_the_label"),)
+    normalize = by_maximum
+
+    _warned: dict[str, str] = PrivateAttr(default_factory=dict)  # the invalid value of each node, told already
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return why the key cannot be that of a label."""
+        return [invalid((*at, "labelKey"), self.label_key, why) for why in key_complaints(self.label_key)]
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a node without the label, whatever its value would be."""
+        return None if self.label_key in node.labels else self._unlabelled(node)
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Reject all such nodes, each for a reason of its own."""
+        places = np.flatnonzero(nodes.label_ids(self.label_key) == ABSENT)
+        codes = np.zeros(len(nodes), np.uint16)
+        codes[places] = np.arange(1, len(places) + 1)
+        return Verdicts(codes, [self._unlabelled(nodes[place]) for place in places.tolist()])
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return the value of the label; 0 without one, which only a profile that does not filter lets through."""
+        value = node.labels.get(self.label_key)
+        if value is None:
+            return 0
+        priority = priority_of(value)
+        return self._warn(node) if priority == INVALID else priority
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes."""
+        ids = nodes.label_ids(self.label_key)
+        scores = answer_for_each(ids, nodes.label_values(self.label_key), priority_of, np.int64)
+        scores[ids == ABSENT] = 0
+        for place in np.flatnonzero(scores == INVALID).tolist():
+            scores[place] = self._warn(nodes[place])
+        return scores
+
+    def got_the_label(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
+        """Tell whether the node has the label now and had not before."""
+        return self.label_key in new.labels and (old is None or self.label_key not in old.labels)
+
+    def _unlabelled(self, node: NodeInfo) -> Rejection:
+        # No eviction adds a label; but the original says nothing of that, and then the end of the message is another.
+        return Rejection(f"Node:Node: {node.name} does not have label {self.label_key}")
+
+    def _warn(self, node: NodeInfo) -> int:
+        """Tell once that the value of a node is invalid; returns what it counts as."""
+        value = node.labels[self.label_key]
+        if self._warned.get(node.name) != value:
+            if len(self._warned) >= MOST_WARNINGS:
+                self._warned.clear()
+            self._warned[node.name] = value
+            text = "node %s: label %s=%.80r is no whole number from 0 to %d, it counts as 0"
+            log.warning(text, node.name, self.label_key, value, HIGHEST)
+        return 0
+
+
+def priority_of(value: str) -> int:
+    """Return the number that a label's value is, or INVALID."""
+    match = WHOLE.fullmatch(value)
+    number = int(match[1]) if match else INVALID
+    return number if number <= HIGHEST else INVALID

@@ -1,0 +1,199 @@
+"""Pods return to the node where the pod before them ran."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+from pydantic import Field, PrivateAttr, StrictStr
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid, unsupported
+from pilotage.config.types import Int64
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.objects import Objects
+from pilotage.framework.plugin import Filter, FollowsPods, PreFilter, PreScore, Score
+from pilotage.framework.scoring import MAX_SCORE
+from pilotage.framework.vacant_places import VacantPlaces, lineage
+from pilotage.framework.verdicts import (
+    SKIP,
+    SKIP_KIND,
+    SKIP_SHAPE,
+    Filtered,
+    OnlyNodes,
+    PreFiltered,
+    Rejection,
+    Skip,
+    Verdicts,
+)
+from pilotage.model.moments import seconds_of
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.model.sticky_job import StickyJob
+
+PREFER, REQUIRE = "Prefer", "Require"
+ELSEWHERE = Rejection("already stick to another node", preemption_helps=False)  # no eviction changes where it ran
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The nodes to which a pod may return, of those that still exist, and whether it must."""
+
+    nodes: frozenset[str]
+    is_required: bool
+
+    def mask(self, nodes: Nodes) -> Bools:
+        """Mark those nodes of a set that are among them."""
+        found = (nodes.find(name) for name in self.nodes)
+        return np.isin(nodes.slots, [info.slot for info in found if info is not None])
+
+
+class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
+    """Bring a pod back to the node where its predecessor ran, if possible or by all means."""
+
+    mode: StrictStr = Field(
+        default=PREFER, description="Prefer: another node will do, too. Require: the pod waits for its node."
+    )
+    remember_seconds: Int64 = Field(
+        default=0, description="How long a node is remembered after the predecessor has left it; 0 is for ever."
+    )
+    give_up_seconds: Int64 = Field(
+        default=0, description="With Require, how old a pod may become before any node will do; 0 is no limit."
+    )
+
+    # On its own memory, on the time, and on the pod's name: so the answers depend on CLUSTER.
+    retry_on = (
+        Retry(Resource.NODE, Action.ADD | Action.DELETE, "home_came_or_went"),
+        Retry(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE, "kin_came_or_went"),
+        Retry(Resource.STICKY_JOB, Action.ALL, "job_moved"),
+    )
+    reads = (StickyJob,)
+
+    _vacant: VacantPlaces = PrivateAttr(default_factory=VacantPlaces)
+    _clock: Callable[[], float] = PrivateAttr(default=time.time)
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with the arguments."""
+        found = [] if self.mode in (PREFER, REQUIRE) else [unsupported((*at, "mode"), self.mode, (PREFER, REQUIRE))]
+        seconds = {"rememberSeconds": self.remember_seconds, "giveUpSeconds": self.give_up_seconds}
+        wrong = {name: value for name, value in seconds.items() if value < 0}
+        return found + [invalid((*at, name), value, "not in valid range [0, inf)") for name, value in wrong.items()]
+
+    def pod_placed(self, pod: Pod) -> None:
+        """Let the pod take the place of a predecessor."""
+        self._vacant.pod_placed(pod, self._clock())
+
+    def pod_left(self, pod: Pod) -> None:
+        """Keep its place for a successor."""
+        self._vacant.pod_left(pod, self._clock())
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Leave only the nodes where predecessors ran, if the pod must return to one."""
+        if self.mode != REQUIRE:
+            return SKIP_SHAPE
+        if lineage(pod) is None:
+            return SKIP_KIND
+        home = self._home(cycle, pod)
+        return OnlyNodes(home.nodes) if home.is_required else SKIP
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject the other nodes, for a profile that asks this plugin nothing before it looks at nodes."""
+        home = self._home(cycle, pod)
+        return ELSEWHERE if home.is_required and node.name not in home.nodes else None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Reject all such nodes."""
+        home = self._home(cycle, pod)
+        return Verdicts.where(~home.mask(nodes), ELSEWHERE) if home.is_required else Verdicts.all_fit(len(nodes))
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
+        """Have nothing to prefer for a pod that has no predecessor."""
+        if lineage(pod) is None:
+            return SKIP_KIND
+        return None if self._home(cycle, pod).nodes else SKIP
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return the best score for a node where a predecessor ran."""
+        return MAX_SCORE if node.name in self._home(cycle, pod).nodes else 0
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Return the same for many nodes."""
+        home = self._home(cycle, pod)
+        return home.mask(nodes).astype(np.int64) * MAX_SCORE if home.nodes else 0
+
+    def home_came_or_went(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
+        """Tell whether a node is one of those to which the pod may return."""
+        changed = new or old
+        return changed is not None and changed.name in self._remembered(self._cluster_objects, pod)
+
+    def kin_came_or_went(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
+        """Tell whether a pod of the same owner has left a place, or has taken one that this pod waits for."""
+        other = new or old
+        return other is not None and lineage(other) == lineage(pod)
+
+    def job_moved(self, pod: Pod, event: Event, old: StickyJob | None, new: StickyJob | None) -> bool:
+        """Tell whether another node is written down in the pod's job."""
+        owner, job = pod.metadata.controller, new or old
+        if owner is None or job is None or not _is_owner(pod, job):
+            return False
+        return (old.status.last_node if old else "") != (new.status.last_node if new else "")
+
+    def _home(self, cycle: Cycle, pod: Pod) -> Home:
+        """Return where the pod may go back to; found out once in a cycle."""
+        home: Home | None = cycle.notes.get(self.name)
+        if home is None:
+            home = cycle.notes[self.name] = self._find_home(cycle, pod)
+        return home
+
+    def _find_home(self, cycle: Cycle, pod: Pod) -> Home:
+        ends = {
+            node: end
+            for node, end in self._remembered(cycle.objects, pod).items()
+            if cycle.nodes.find(node) is not None  # nobody can return to a node that is gone
+        }
+        if not ends or self.mode != REQUIRE:
+            return Home(frozenset(ends), is_required=False)
+        end = min(max(ends.values()), self._gives_up(pod))
+        is_required = self._clock() < end
+        if is_required and end < inf:
+            cycle.try_again_at(end)
+        return Home(frozenset(ends), is_required)
+
+    def _remembered(self, objects: Objects, pod: Pod) -> dict[str, float]:
+        """Return the nodes where predecessors ran, and until when each is remembered."""
+        kin, now, found = lineage(pod), self._clock(), dict[str, float]()
+        if kin is None:
+            return found
+        for place in list(self._vacant.of(kin)):
+            end = place.since + self.remember_seconds if self.remember_seconds else inf
+            if end > now:
+                found[place.node] = max(end, found.get(place.node, end))
+            else:
+                self._vacant.forget(place)
+        job = _job_of(objects, pod)
+        # What this process has seen is at least as new as what is written down.
+        return found or ({job.status.last_node: inf} if job is not None and job.status.last_node else {})
+
+    def _gives_up(self, pod: Pod) -> float:
+        created = seconds_of(pod.metadata.creation_timestamp)
+        return created + self.give_up_seconds if created is not None and self.give_up_seconds else inf
+
+
+def _job_of(objects: Objects, pod: Pod) -> StickyJob | None:
+    owner = pod.metadata.controller
+    if owner is None or owner.kind != "StickyJob":
+        return None
+    job = objects.get(StickyJob, owner.name, pod.namespace)
+    return job if job is not None and _is_owner(pod, job) else None
+
+
+def _is_owner(pod: Pod, job: StickyJob) -> bool:
+    """Tell whether a pod is this job's; one of the same name in another group, or before this one, is another."""
+    owner, about = pod.metadata.controller, job.metadata
+    if owner is None or owner.kind != "StickyJob" or not owner.api_version.startswith("pilotage.dev/"):
+        return False
+    same_name = (owner.name, pod.namespace) == (about.name, about.namespace or "default")
+    return same_name and about.uid in ("", owner.uid)  # only in files there is none

@@ -1,0 +1,1 @@
+"""Policy about who is next."""

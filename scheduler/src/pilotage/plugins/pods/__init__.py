@@ -1,0 +1,1 @@
+"""Policy about pods: their gates, their neighbours, and how they are bound."""

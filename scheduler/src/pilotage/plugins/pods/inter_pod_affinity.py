@@ -1,0 +1,253 @@
+"""Pods that want to be near other pods, or away from them."""
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import add, and_, or_
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import StrictBool
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid
+from pilotage.config.types import Int32
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
+from pilotage.framework.pods import TermKind
+from pilotage.framework.scoring import MAX_SCORE
+from pilotage.framework.topology.neighbours import DomainSums, OwnTerms, Weighed, namespace_labels, own_terms
+from pilotage.framework.verdicts import (
+    SKIP,
+    SKIP_KIND,
+    SKIP_SHAPE,
+    Filtered,
+    PluginFailed,
+    PreFiltered,
+    Rejection,
+    Skip,
+    Verdicts,
+)
+from pilotage.model.affinity import AffinityTerm, InvalidTerms, readable_terms_of, terms_of
+from pilotage.model.node import Node
+from pilotage.model.objects import Namespace
+from pilotage.model.pod import Pod
+
+# No eviction brings the pods that are missing.
+LONELY = Rejection("node(s) didn't match pod affinity rules", preemption_helps=False)
+CROWDED = Rejection("node(s) didn't match pod anti-affinity rules")
+UNWELCOME = Rejection("node(s) didn't satisfy existing pods anti-affinity rules")
+
+SCORES = "InterPodAffinity scores"  # the note of scoring; filtering has its own under the plugin's name
+
+
+class Surroundings:
+    """Where the pods are that a pod wants, that it shuns, and that shun it."""
+
+    __slots__ = ("may_be_first", "own", "shunned", "shunning", "wanted")
+
+    def __init__(
+        self, own: OwnTerms, may_be_first: bool, wanted: DomainSums, shunned: DomainSums, shunning: DomainSums
+    ) -> None:
+        self.own = own
+        self.may_be_first = may_be_first  # the pod wants pods like itself: somebody has to be the first of them
+        self.wanted = wanted
+        self.shunned = shunned
+        self.shunning = shunning
+
+    def clone(self) -> "Surroundings":
+        """Return a copy that can be changed for a what-if."""
+        copies = self.wanted.clone(), self.shunned.clone(), self.shunning.clone()
+        return Surroundings(self.own, self.may_be_first, *copies)
+
+    def has_wanted(self, node: NodeInfo) -> bool:
+        """Tell whether a node meets the required affinity."""
+        if all(count > 0 for count in self.wanted.at(node)):
+            return True
+        return self.may_be_first and self.wanted.empty and self.wanted.has_domains(node)
+
+    def have_wanted(self, nodes: Nodes) -> Bools:
+        """Return the same for many nodes."""
+        if self.may_be_first and self.wanted.empty:
+            return self.wanted.have_domains(nodes)
+        return reduce(and_, (counts > 0 for counts in self.wanted.over(nodes)))
+
+
+class InterPodAffinity(PreFilter, Filter, PreScore, Score):
+    """Bring pods near the pods that they want and away from those that they shun, or that shun them."""
+
+    hard_pod_affinity_weight: Int32 = 1
+    ignore_preferred_terms_of_existing_pods: StrictBool = False
+
+    depends_on = CLUSTER
+    retry_on = (
+        Retry(Resource.ASSIGNED_POD, Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE, "after_pod"),
+        Retry(Resource.TARGET_POD, Action.UPDATE_POD_LABEL),
+        Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "after_node"),
+    )
+    reads = (Namespace,)
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with arguments whose types are right."""
+        weight = self.hard_pod_affinity_weight
+        if 0 <= weight <= 100:
+            return []
+        return [invalid((*at, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")]
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Count in each domain the pods that the pod wants, that it shuns, and that shun it."""
+        try:
+            own = own_terms(pod, cycle.objects)
+        except InvalidTerms as error:
+            return Rejection(f"parsing pod: {error}", preemption_helps=False)
+        carried = cycle.placed.terms_about(pod, TermKind.REQUIRED_ANTI_AFFINITY)
+        shunning = DomainSums.of(cycle.nodes, (Weighed(term.topology_key, term.counts) for term in carried))
+        if not own.required and not own.required_anti and shunning.empty:
+            return SKIP if carried else SKIP_KIND
+        wanted = DomainSums.of(cycle.nodes, _wanted(cycle, own))
+        shunned = DomainSums.of(cycle.nodes, _shunned(cycle, own))
+        cycle.notes[self.name] = Surroundings(own, own.required_match(pod), wanted, shunned, shunning)
+        return None
+
+    def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count another pod in."""
+        self._count(cycle, pod, other, node, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count another pod out."""
+        self._count(cycle, pod, other, node, -1)
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a node without the pods that are wanted, or with pods that shun or are shunned."""
+        around: Surroundings = cycle.notes[self.name]
+        if not around.has_wanted(node):
+            return LONELY
+        if any(count > 0 for count in around.shunned.at(node)):
+            return CROWDED
+        return UNWELCOME if any(count > 0 for count in around.shunning.at(node)) else None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Return the same for many nodes."""
+        around: Surroundings = cycle.notes[self.name]
+        cases = [(~around.have_wanted(nodes), LONELY)] if around.own.required else []
+        for sums, rejection in ((around.shunned, CROWDED), (around.shunning, UNWELCOME)):
+            if not sums.empty:
+                cases.append((reduce(or_, (counts > 0 for counts in sums.over(nodes))), rejection))
+        return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
+        """Weigh in each domain, also of nodes that are out, the pods that the pod prefers or that prefer it."""
+        if self.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
+            return SKIP_SHAPE
+        try:
+            own = own_terms(pod, cycle.objects)
+        except InvalidTerms as error:
+            raise PluginFailed(f"failed to parse pod: {error}") from error
+        parts = list(self._preferences(cycle, pod, own))
+        # Weights that cancel each other out are still something to score by.
+        if not any(part.exists(cycle.nodes) for part in parts):
+            return SKIP if parts else SKIP_KIND
+        cycle.notes[SCORES] = DomainSums.of(cycle.nodes, parts)
+        return None
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return the sum of the weights in the node's domains; may be negative."""
+        sums: DomainSums = cycle.notes[SCORES]
+        return sum(sums.at(node))
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes."""
+        sums: DomainSums = cycle.notes[SCORES]
+        return reduce(add, sums.over(nodes))
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
+        """Stretch from the lowest to the highest score; if all are equal, all are worst."""
+        lowest, highest = scores.min(), scores.max()
+        if lowest == highest:
+            return np.zeros_like(scores)
+        # The order of the operations decides how 29 of 50 is rounded: to 57, as in Go.
+        stretched: NDArray[np.float64] = MAX_SCORE * ((scores - lowest) / (highest - lowest))
+        return stretched.astype(np.int64)
+
+    def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
+        """Tell whether a placed pod that came, changed its labels or went makes the difference."""
+        if any(each is not None and not each.node_name and not each.nominated_node for each in (old, new)):
+            return False
+        try:
+            own = terms_of(pod)
+            if new is None:
+                assert old is not None
+                return _any_matches(own.required_anti, old) or _any_matches(terms_of(old).required_anti, pod)
+        except InvalidTerms:
+            return True
+        if old is None:
+            return _all_match(own.required, new)
+        came = _all_match(own.required, new) and not _all_match(own.required, old)
+        return came or (_any_matches(own.required_anti, old) and not _any_matches(own.required_anti, new))
+
+    def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
+        """Tell whether a node that came or moved to other domains makes the difference."""
+        try:
+            own = terms_of(pod)
+        except InvalidTerms:
+            return True
+        if old is None:
+            return bool(own.required_anti) or any(term.topology_key in new.labels for term in own.required)
+        moved = {key for key in old.labels.keys() | new.labels.keys() if old.labels.get(key) != new.labels.get(key)}
+        return any(term.topology_key in moved and term.topology_key in new.labels for term in own.required) or any(
+            term.topology_key in moved and term.topology_key in old.labels for term in own.required_anti
+        )
+
+    def _count(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo, by: int) -> None:
+        around: Surroundings = cycle.notes[self.name]
+        labels = namespace_labels(cycle.objects, pod.namespace)
+        for carried in readable_terms_of(other).required_anti:
+            if carried.matches(pod, labels):
+                around.shunning.change(carried.topology_key, node, by)
+        if around.own.required_match(other):
+            for key in dict.fromkeys(term.topology_key for term in around.own.required):
+                around.wanted.change(key, node, by)
+        for term in around.own.required_anti:
+            if term.matches(other):
+                around.shunned.change(term.topology_key, node, by)
+
+    def _preferences(self, cycle: Cycle, pod: Pod, own: OwnTerms) -> Iterator[Weighed]:
+        for sign, terms in ((1, own.preferred), (-1, own.preferred_anti)):
+            for term in terms:
+                yield Weighed(term.topology_key, cycle.placed.counts(term.query), sign * term.weight)
+        if self.hard_pod_affinity_weight > 0:
+            for carried in cycle.placed.terms_about(pod, TermKind.REQUIRED_AFFINITY):
+                yield Weighed(carried.topology_key, carried.counts, self.hard_pod_affinity_weight)
+        for sign, kind in ((1, TermKind.PREFERRED_AFFINITY), (-1, TermKind.PREFERRED_ANTI_AFFINITY)):
+            for carried in cycle.placed.terms_about(pod, kind):
+                yield Weighed(carried.topology_key, carried.counts, sign * carried.weight)
+
+
+def _wanted(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
+    if own.required:
+        # One and the same pod must meet all terms, but each key may have its own.
+        counts = cycle.placed.counts(own.required_query)
+        yield from (Weighed(key, counts) for key in dict.fromkeys(term.topology_key for term in own.required))
+
+
+def _shunned(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
+    return (Weighed(term.topology_key, cycle.placed.counts(term.query)) for term in own.required_anti)
+
+
+def _has_preferences(pod: Pod) -> bool:
+    affinity = pod.shape.spec.affinity
+    return affinity is not None and any(
+        each is not None and bool(each.preferred) for each in (affinity.pod_affinity, affinity.pod_anti_affinity)
+    )
+
+
+# Who only waits for an event does not look up namespaces: selectors of them see no labels.
+
+
+def _all_match(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:
+    return bool(terms) and all(term.matches(pod, {}) for term in terms)
+
+
+def _any_matches(terms: Iterable[AffinityTerm], pod: Pod) -> bool:
+    return any(term.matches(pod, {}) for term in terms)

@@ -1,0 +1,38 @@
+"""Nodes where pods are about to leave, and nodes where others are about to come."""
+
+from pydantic import PrivateAttr
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import Score
+from pilotage.framework.scoring import by_range
+from pilotage.framework.volumes.node_facts import NodeColumn
+from pilotage.model.pod import Pod
+
+
+class PodState(Score):
+    """Prefer nodes that many pods are leaving and that are promised to few."""
+
+    # Who is promised a node changes without any change of the node.
+    same_for_shape = True
+    retry_on = ()
+    normalize = by_range
+
+    _leaving: NodeColumn = PrivateAttr(default_factory=NodeColumn)
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return how many pods of the node are being deleted, less those that were promised it."""
+        return leaving(node) - len(cycle.nominated(node.name))
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes; few of them are promised to anybody."""
+        scores = self._leaving.read(cycle.nodes, leaving).copy()
+        for name in cycle.promised_nodes():
+            if (node := cycle.nodes.find(name)) is not None:
+                scores[node.slot] -= len(cycle.nominated(name))
+        return nodes.at(scores)
+
+
+def leaving(node: NodeInfo) -> int:
+    """Return how many pods of a node are being deleted."""
+    return sum(pod.is_terminating for pod in node.pods.values())

@@ -1,0 +1,20 @@
+"""Pods that somebody holds back."""
+
+from pilotage.framework.events import Action, Resource, Retry
+from pilotage.framework.plugin import PreEnqueue
+from pilotage.framework.verdicts import Filtered, Rejection
+from pilotage.model.pod import Pod
+
+
+class SchedulingGates(PreEnqueue):
+    """Keep pods out of the queue until their last scheduling gate is removed."""
+
+    retry_on = (Retry(Resource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
+
+    def pre_enqueue(self, pod: Pod) -> Filtered:
+        """Return the gates that are left."""
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return None
+        names = " ".join(gate.name for gate in gates)
+        return Rejection(f"waiting for scheduling gates: [{names}]", preemption_helps=False)

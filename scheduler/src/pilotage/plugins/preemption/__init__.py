@@ -1,0 +1,1 @@
+"""Policy about making room."""

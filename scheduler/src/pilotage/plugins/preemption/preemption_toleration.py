@@ -1,0 +1,141 @@
+"""Evictions that spare pods whose priority class asks for it, for a time."""
+
+import logging
+import re
+import time
+from dataclasses import dataclass
+from math import inf
+
+from pydantic import Field, PrivateAttr
+
+from pilotage.config.types import Item
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.objects import Objects
+from pilotage.framework.plugin import EvictionRule
+from pilotage.framework.preemption.evicting_lower import EvictingLower
+from pilotage.framework.preemption.victims import Victims
+from pilotage.framework.verdicts import NoRoom, Verdicts
+from pilotage.model.moments import seconds_of
+from pilotage.model.objects import PodDisruptionBudget, PriorityClass
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+PREFIX = "preemption-toleration.scheduling.x-k8s.io"
+MINIMUM, SECONDS = f"{PREFIX}/minimum-preemptable-priority", f"{PREFIX}/toleration-seconds"
+WHOLE = re.compile("[+-]?[0-9]+")  # as Go reads a number: no spaces, no underscores, no digits of other scripts
+LONGEST_NUMBER = 1000  # digits; none of that length is within any limit
+NOT_SPARED = -inf
+
+
+class UnreadablePolicy(Exception):
+    """An annotation of a priority class is no number; says which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """From which priority on a preemptor may evict pods of a class at once, and how long the others must wait."""
+
+    minimum: int
+    seconds: int  # negative is for ever
+
+    @classmethod
+    def of(cls, given: PriorityClass) -> "Policy":
+        """Read the annotations of a priority class."""
+        annotations = given.metadata.annotations
+        minimum, seconds = annotations.get(MINIMUM), annotations.get(SECONDS)
+        return cls(
+            given.value + 1 if minimum is None else _number(minimum, 32), 0 if seconds is None else _number(seconds, 64)
+        )
+
+    def spared_until(self, victim: Pod, preemptor: Pod) -> float:
+        """Return until when the preemptor must leave a pod of the class alone."""
+        if preemptor.priority >= self.minimum:
+            return NOT_SPARED
+        if self.seconds < 0:
+            return inf
+        placed = victim.status.condition("PodScheduled")
+        if placed is None or placed.status != "True":
+            return inf  # it is on its way to its node: its time has not begun
+        since = seconds_of(placed.last_transition_time)
+        return NOT_SPARED if since is None else since + self.seconds
+
+
+@dataclass(slots=True)
+class Watch:
+    """The time of an attempt, and when the first of the pods that were spared in it will be so no more."""
+
+    now: float
+    next_end: float = inf
+
+
+class PreemptionToleration(EvictingLower, EvictionRule):
+    """Evict pods of lower priority, but spare those whose priority class tolerates preemption only after a time."""
+
+    excluded_namespaces: tuple[Item, ...] = Field(
+        default=(), description="Namespaces whose pods are never evicted, whatever their priority class says."
+    )
+
+    reads = (PriorityClass, PodDisruptionBudget)
+    no_arguments = "got args of type <nil>, want *{}Args"
+
+    _policies: tuple[Objects, int, dict[str, Policy | None]] | None = PrivateAttr(default=None)
+
+    def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
+        """Return the nodes to free; if there is none, the pod is tried again when the first toleration ends."""
+        watch = cycle.notes[self.name] = Watch(now)
+        found = super().candidates(cycle, pod, verdicts, now)
+        if isinstance(found, NoRoom) and watch.next_end < inf:
+            cycle.try_again_at(watch.next_end)
+        return found
+
+    def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
+        """Tell whether the victim may go, for this plugin or for any other that evicts."""
+        if victim.namespace in self.excluded_namespaces:
+            return False
+        end = self.spared_until(cycle.objects, victim, pod)
+        watch: Watch | None = cycle.notes.get(self.name)
+        now = time.time() if watch is None else watch.now
+        if end > now and watch is not None:
+            watch.next_end = min(watch.next_end, end)
+        return end <= now
+
+    def spared_until(self, objects: Objects, victim: Pod, preemptor: Pod) -> float:
+        """Return until when the preemptor must leave the victim alone."""
+        name = victim.spec.priority_class_name
+        policy = self._policy(objects, name) if name else None
+        if policy is None:
+            return NOT_SPARED
+        if preemptor.spec.preemption_policy == "Never":
+            return inf
+        return policy.spared_until(victim, preemptor)
+
+    def _policy(self, objects: Objects, name: str) -> Policy | None:
+        """Return the policy of a class; None if there is no such class, or if its annotations cannot be read."""
+        version = objects.version(PriorityClass)
+        if self._policies is None or self._policies[0] is not objects or self._policies[1] != version:
+            self._policies = objects, version, {}
+        known = self._policies[2]
+        if name not in known:
+            known[name] = _policy_of(objects.get(PriorityClass, name))
+        return known[name]
+
+
+def _policy_of(given: PriorityClass | None) -> Policy | None:
+    if given is None:
+        return None
+    try:
+        return Policy.of(given)
+    except UnreadablePolicy as error:
+        log.warning("PriorityClass %s: %s; its pods are not spared", given.metadata.name, error)
+        return None
+
+
+def _number(text: str, bits: int) -> int:
+    """Read a whole number of so many bits, or say what is wrong in the words of Go."""
+    if not WHOLE.fullmatch(text):
+        raise UnreadablePolicy(f'strconv.ParseInt: parsing "{text:.80}": invalid syntax')
+    number = int(text) if len(text) < LONGEST_NUMBER else 1 << bits
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise UnreadablePolicy(f'strconv.ParseInt: parsing "{text:.80}": value out of range')
+    return number

@@ -1,0 +1,1 @@
+"""Policy about resources: what fits, and how nodes fill."""

@@ -1,0 +1,99 @@
+"""NodeResourcesAllocatable: small nodes first, or large ones, whatever runs on them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from pydantic import AfterValidator, Field, StrictStr
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, Stage, invalid
+from pilotage.config.types import Int64, Section
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.scoring import by_range, truncated_division
+from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
+
+LEAST, MOST = "Least", "Most"
+
+
+class ResourceWeight(Section):
+    """A resource, and how much one unit of it counts: a thousandth of a core, a byte, a device."""
+
+    name: StrictStr = ""
+    weight: Int64 = 0
+
+
+# A thousandth of a core counts as much as a mebibyte.
+DEFAULT_RESOURCES = (ResourceWeight(name="cpu", weight=1 << 20), ResourceWeight(name="memory", weight=1))
+
+
+class NodeResourcesAllocatable(Score):
+    """Prefer nodes that are small, or large, by what they can hold in all, whatever runs on them."""
+
+    mode: Annotated[StrictStr, AfterValidator(lambda given: given or LEAST)] = Field(
+        default=LEAST, description="Least prefers small nodes, Most large ones."
+    )
+    resources: Annotated[tuple[ResourceWeight, ...], AfterValidator(lambda given: given or DEFAULT_RESOURCES)] = Field(
+        default=DEFAULT_RESOURCES,
+        description="What is counted; of a resource that comes twice, the last weight counts.",
+    )
+
+    depends_on = STATIC
+    same_for_shape = True
+    retry_on = ()
+    normalize = by_range
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return everything that is wrong as one fault, as only the constructor of the original plugin finds it."""
+        found = list(self._wrong())
+        texts = list(dict.fromkeys(fault.text for fault in found))
+        if not texts:
+            return []
+        text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return [Fault(Stage.PROFILES, text, (*at, *found[0].at), found[0].hint)]
+
+    def _wrong(self) -> Iterator[Fault]:
+        for i, (name, weight) in enumerate((each.name, each.weight) for each in self.resources):
+            if weight <= 0:
+                detail = f"resource weight of {name} should be a positive value, got :{weight}"
+                yield invalid(("resources", i, "weight"), weight, detail)
+        if self.mode not in (LEAST, MOST):
+            yield invalid(("mode",), self.mode, "invalid support ModeType", f"write {LEAST} or {MOST}", named_type=True)
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return the weighted mean of what the node can hold, negative where small nodes are best."""
+        total = sum(node.allocatable.get(name, 0) * weight for name, weight in self._weights.items())
+        size = abs(total) // self._sum_of_weights
+        return self._sign * (size if total >= 0 else -size)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Return the same for many nodes."""
+        columns = [(weight, nodes.allocatable(name)) for name, weight in self._weights.items()]
+        if not _stays_within_64_bits(columns):
+            return super().score_nodes(cycle, pod, nodes)
+        total = np.zeros(len(nodes), np.int64)
+        for weight, amounts in columns:
+            total += amounts * weight
+        return self._sign * truncated_division(total, self._sum_of_weights)
+
+    @cached_property
+    def _weights(self) -> Mapping[str, int]:
+        return {each.name: each.weight for each in self.resources}
+
+    @cached_property
+    def _sum_of_weights(self) -> int:
+        return sum(self._weights.values())
+
+    @property
+    def _sign(self) -> int:
+        return -1 if self.mode == LEAST else 1
+
+
+def _stays_within_64_bits(columns: Sequence[tuple[int, Ints]]) -> bool:
+    """Tell whether no sum of weighted amounts can be too large, nor that of the weights alone."""
+    extremes = [(weight, int(amounts.min(initial=0)), int(amounts.max(initial=1))) for weight, amounts in columns]
+    return sum(weight * max(-low, high) for weight, low, high in extremes) <= LARGEST

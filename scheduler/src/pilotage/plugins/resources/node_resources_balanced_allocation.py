@@ -1,0 +1,163 @@
+"""NodeResourcesBalancedAllocation: resources of a node run out together, not one long before the others."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, duplicate, invalid
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import NODE, PreScore, Score
+from pilotage.framework.resources.resource_scoring import Demands, demands_of
+from pilotage.framework.resources.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
+from pilotage.framework.scoring import MAX_SCORE
+from pilotage.framework.verdicts import SKIP_SHAPE, Skip
+from pilotage.model.pod import Pod, PodShape
+
+Floats = NDArray[np.float64]
+
+HALF = MAX_SCORE // 2
+
+
+class NodeResourcesBalancedAllocation(PreScore, Score):
+    """Prefer nodes whose resources a pod makes more evenly used."""
+
+    resources: ResourceSpecs = DEFAULT_RESOURCES
+
+    depends_on = NODE
+    same_for_shape = True
+    retry_on = ()
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with the resources: one that comes twice, a weight other than 1."""
+        found, seen = [], set()
+        for i, resource in enumerate(self.resources):
+            if resource.name in seen:
+                found.append(duplicate((*at, "resources", i, "name"), resource.name))
+            if resource.weight != 1:
+                found.append(invalid((*at, "resources", i, "weight"), resource.weight, "must be 1"))
+            seen.add(resource.name)
+        return found
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
+        """Skip pods that ask for none of the resources: they would all go to the same node."""
+        return None if self._demands(pod) else SKIP_SHAPE
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return 75 if the balance stays as it is, up to 100 if it gets better, down to 50 if worse."""
+        demands = self._demands(pod)
+        if not demands:
+            return 0
+        allocatable, requested = node.node.allocatable, node.requested
+        before: list[float] = []
+        after: list[float] = []
+        for resource, _, amount in demands:
+            if capacity := allocatable.get(resource, 0):
+                used, whole = requested.get(resource, 0), float(capacity)
+                before.append(used / whole if used < capacity else 1.0)
+                after.append((used + amount) / whole if used + amount < capacity else 1.0)
+        return HALF + (HALF + _balance(after) - _balance(before)) // 2
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
+        """Return the same for many nodes."""
+        demands = self._demands(pod)
+        if not demands:
+            return 0
+        capacities = [nodes.allocatable(resource) for resource, _, _ in demands]
+        if all(np.count_nonzero(capacity) == len(nodes) for capacity in capacities):
+            return _improvement(demands, capacities, nodes)
+        return self._score_by_what_nodes_have(demands, capacities, nodes)
+
+    def _score_by_what_nodes_have(self, demands: Demands, capacities: Sequence[Ints], nodes: Nodes) -> Ints:
+        have = np.zeros(len(nodes), np.int64)
+        for place, capacity in enumerate(capacities):
+            have |= (capacity > 0).astype(np.int64) << place
+        scores = np.empty(len(nodes), np.int64)
+        for kind in np.unique(have).tolist():
+            alike = have == kind
+            which = [place for place in range(len(demands)) if kind >> place & 1]
+            some = tuple(demands[place] for place in which)
+            scores[alike] = _improvement(some, [capacities[place][alike] for place in which], nodes.take(alike))
+        return scores
+
+    def _demands(self, pod: Pod) -> Demands:
+        return pod.shape.remember(self._question, self._demands_of)
+
+    @cached_property
+    def _question(self) -> str:
+        # Profiles with other arguments share the shape.
+        return f"{self.name} {self.resources!r}"
+
+    def _demands_of(self, shape: PodShape) -> Demands:
+        found = demands_of(shape.requests, self.resources)
+        return found if any(demand.amount for demand in found) else ()
+
+
+def _balance(fractions: Sequence[float]) -> int:
+    """Return 100 if all are equal, less the more they deviate from their mean, at least 50."""
+    count, deviation = len(fractions), 0.0
+    if count == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif count > 2:
+        # Added one by one: the sum of newer Pythons is more exact, and so another one.
+        total = squares = 0.0
+        for fraction in fractions:
+            total += fraction
+        mean = total / count
+        for fraction in fractions:
+            squares += (fraction - mean) * (fraction - mean)
+        deviation = math.sqrt(squares / count)
+    return int((1 - deviation) * MAX_SCORE)
+
+
+def _improvement(demands: Demands, capacities: Sequence[Ints], nodes: Nodes) -> Ints | int:
+    """Return the scores of nodes that have all of the resources."""
+    if len(demands) < 2:
+        return HALF + HALF // 2  # nothing to balance with
+    fractions = [
+        _fractions(nodes.requested(resource), amount, capacity)
+        for (resource, _, amount), capacity in zip(demands, capacities, strict=True)
+    ]
+    before, after = _balances(fractions)
+    scores: Ints = after - before
+    scores += HALF
+    scores //= 2
+    scores += HALF
+    return scores
+
+
+def _fractions(used: Ints, amount: int, capacity: Ints) -> Floats:
+    """Return two rows, without the pod and with it."""
+    found = np.empty((2, len(used)))
+    found[0] = used
+    found[1] = used + amount
+    found /= capacity.astype(np.float64)
+    return np.minimum(found, 1.0, out=found)
+
+
+def _balances(fractions: Sequence[Floats]) -> Ints:
+    if len(fractions) == 2:
+        deviation = fractions[0] - fractions[1]
+        deviation /= 2
+        np.abs(deviation, out=deviation)
+    else:
+        deviation = _deviations(fractions)
+    np.subtract(1.0, deviation, out=deviation)
+    deviation *= MAX_SCORE
+    return deviation.astype(np.int64)
+
+
+def _deviations(fractions: Sequence[Floats]) -> Floats:
+    # One by one, as in the form for one node: another order would round differently.
+    mean, squares = np.zeros_like(fractions[0]), np.zeros_like(fractions[0])
+    for fraction in fractions:
+        mean += fraction
+    mean /= len(fractions)
+    for fraction in fractions:
+        squares += (fraction - mean) * (fraction - mean)
+    squares /= len(fractions)
+    return np.sqrt(squares, out=squares)

@@ -1,0 +1,162 @@
+"""NodeResourcesFit: a pod goes where enough is left for it, and by preference where most or least is."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+from pydantic import Field
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, Stage, invalid
+from pilotage.config.resource_names import unqualified
+from pilotage.config.types import Item
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score
+from pilotage.framework.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
+from pilotage.framework.resources.resource_scoring import Demands, Strategy, demands_of
+from pilotage.framework.resources.scoring_arguments import LEAST, ScoringStrategy
+from pilotage.framework.verdicts import Rejection, Verdicts
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod, PodShape
+from pilotage.model.requests import is_extended, scored_requests
+
+Wanted = tuple[tuple[str, int], ...]  # resources with amounts above zero
+
+
+class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
+    """Keep pods off nodes where too little is left for them, and prefer nodes by how full they would be."""
+
+    ignored_resources: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
+    ignored_resource_groups: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
+    scoring_strategy: ScoringStrategy = ScoringStrategy(type=LEAST)
+
+    depends_on = NODE
+    same_for_shape = True
+    retry_on = (
+        Retry(Resource.ASSIGNED_POD, Action.DELETE, "after_pod_deleted"),
+        Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, "after_node_change"),
+        Retry(Resource.ASSIGNED_POD, Action.UPDATE_POD_SCALE_DOWN, "after_pod_scaled_down"),
+        Retry(Resource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN),
+    )
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return everything that is wrong as one fault, as only kube-scheduler's constructor of the plugin finds it."""
+        found = [*self._wrong_names(), *self.scoring_strategy.faults(("scoringStrategy",))]
+        texts = list(dict.fromkeys(fault.text for fault in found))
+        if not texts:
+            return []
+        text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        return [Fault(Stage.PROFILES, text, (*at, *found[0].at))]
+
+    def _wrong_names(self) -> Iterator[Fault]:
+        for i, name in enumerate(self.ignored_resources):
+            for why in unqualified(name):
+                yield invalid(("ignoredResources", i), name, why)
+        for i, group in enumerate(self.ignored_resource_groups):
+            if "/" in group:
+                yield invalid(("ignoredResourceGroups", i), group, "resource group name can't contain '/'")
+            for why in unqualified(group):
+                yield invalid(("ignoredResourceGroups", i), group, why)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
+        """Skip no pod: even one that asks for nothing needs a place among the pods of its node."""
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Rejection | None:
+        """Return what the node has too little of."""
+        return _shortage(self._wanted(pod), node)
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Return the same for many nodes."""
+        cases: list[tuple[str, Bools, Bools | bool]] = []
+        full = nodes.pod_count >= nodes.allowed_pods
+        if full.any():
+            cases.append((TOO_MANY_PODS, full, False))
+        for resource, amount in self._wanted(pod):
+            allocatable = nodes.allocatable(resource)
+            short = allocatable - nodes.requested(resource) < amount
+            if short.any():
+                cases.append((f"{INSUFFICIENT}{resource}", short, allocatable < amount))
+        return Verdicts.all_reasons(cases) if cases else Verdicts.all_fit(len(nodes))
+
+    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> None:
+        """Skip no pod: one that asks for nothing counts as a small one."""
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return how full the node would be, by the strategy."""
+        return self._strategy.score(self._demands(pod), node)
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes."""
+        return self._strategy.score_nodes(self._demands(pod), nodes)
+
+    def after_pod_deleted(self, pod: Pod, event: Event, old: Pod, new: None) -> bool:
+        """Tell whether the deleted pod had a node, or the promise of one."""
+        return bool(old.node_name or old.nominated_node)
+
+    def after_node_change(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
+        """Tell whether the pod would fit the node without its pods, and whether that is new."""
+        wanted = pod.shape.remember(self.name, _wanted_of)
+        # Resources that are ignored are not ignored here, as in kube-scheduler.
+        if _shortage(wanted, NodeInfo(new)) is not None:
+            return False
+        return old is None or new.allowed_pods > old.allowed_pods or _has_more(wanted, old.allocatable, new.allocatable)
+
+    def after_pod_scaled_down(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
+        """Tell whether a placed pod gave back some of what the pod wants."""
+        return bool(new.node_name) and _has_more(pod.shape.remember(self.name, _wanted_of), new.usage, old.usage)
+
+    @cached_property
+    def _strategy(self) -> Strategy:
+        return self.scoring_strategy.compiled()
+
+    # Profiles with other arguments share the shape, so that the arguments are part of the questions.
+
+    @cached_property
+    def _wanted_question(self) -> str:
+        return f"{self.name} wanted {self.ignored_resources} {self.ignored_resource_groups}"
+
+    @cached_property
+    def _demands_question(self) -> str:
+        return f"{self.name} demands {self.scoring_strategy.resources!r}"
+
+    def _wanted(self, pod: Pod) -> Wanted:
+        return pod.shape.remember(self._wanted_question, self._wanted_and_not_ignored)
+
+    def _demands(self, pod: Pod) -> Demands:
+        return pod.shape.remember(self._demands_question, self._demands_of)
+
+    def _wanted_and_not_ignored(self, shape: PodShape) -> Wanted:
+        return tuple((resource, amount) for resource, amount in _wanted_of(shape) if not self._ignores(resource))
+
+    def _ignores(self, resource: str) -> bool:
+        ignored = resource in self.ignored_resources or resource.split("/")[0] in self.ignored_resource_groups
+        return ignored and is_extended(resource)
+
+    def _demands_of(self, shape: PodShape) -> Demands:
+        return demands_of(scored_requests(shape.spec), self.scoring_strategy.resources)
+
+
+def _wanted_of(shape: PodShape) -> Wanted:
+    first = {"cpu": 0, "memory": 1, "ephemeral-storage": 2}
+    wanted = ((resource, amount) for resource, amount in shape.requests.items() if amount > 0)
+    return tuple(sorted(wanted, key=lambda each: first.get(each[0], len(first))))
+
+
+def _shortage(wanted: Wanted, node: NodeInfo) -> Rejection | None:
+    allocatable, requested = node.node.allocatable, node.requested
+    full = len(node.pods) >= node.node.allowed_pods
+    short = [
+        (resource, amount)
+        for resource, amount in wanted
+        if amount > allocatable.get(resource, 0) - requested.get(resource, 0)
+    ]
+    if not short and not full:
+        return None
+    reasons = [TOO_MANY_PODS] * full + [f"{INSUFFICIENT}{resource}" for resource, _ in short]
+    hopeless = any(amount > allocatable.get(resource, 0) for resource, amount in short)
+    return Rejection(*reasons, preemption_helps=not hopeless)
+
+
+def _has_more(wanted: Wanted, before: Mapping[str, int], after: Mapping[str, int]) -> bool:
+    return any(after.get(resource, 0) > before.get(resource, 0) for resource, _ in wanted)

@@ -1,0 +1,91 @@
+"""Whether a plugin can be used: its methods can be called as they will be, and what it declares has the right types."""
+
+from collections.abc import Callable, Iterator
+from inspect import getattr_static, iscoroutinefunction, signature
+from typing import Any, cast, get_args
+
+from pilotage.framework.events import Retry
+from pilotage.framework.objects import Kind
+from pilotage.framework.plugin import POINTS, Permission, Plugin, Scope
+from pilotage.framework.scoring import by_maximum
+
+KINDS = get_args(Kind)
+
+
+class BrokenPlugin(Exception):
+    """A plugin that cannot be used; the text says where it is and what to change."""
+
+
+def checked(plugin: type[Plugin], origin: str) -> type[Plugin]:
+    """Return the plugin if it is sound; BrokenPlugin tells everything that is wrong with it."""
+    problems = [*_method_problems(plugin), *_declaration_problems(plugin)]
+    if problems:
+        raise BrokenPlugin("\n".join(f"{origin}: {plugin.name}{problem}" for problem in problems))
+    return plugin
+
+
+def _method_problems(plugin: type[Plugin]) -> Iterator[str]:
+    for point in sorted(plugin.points()):
+        interface = POINTS[point]
+        for name, wanted in vars(interface).items():
+            if name.startswith("_") or not callable(wanted):
+                continue
+            found = getattr_static(plugin, name)
+            if found is not wanted:
+                yield from _differences(name, found, wanted)
+            elif _must_be_written(wanted):
+                yield f" is a {interface.__name__} and must have the method {name}{_words(wanted)}"
+
+
+def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[str]:
+    """Yield why a method cannot stand in for that of the interface."""
+    should = f"must be {name}{_words(wanted)}"
+    if not callable(found) and not isinstance(found, staticmethod | classmethod):
+        yield f".{name} is no method; it {should}"
+        return
+    function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+    if iscoroutinefunction(function) != iscoroutinefunction(wanted):
+        yield f".{name} must {'' if iscoroutinefunction(wanted) else 'not '}be written with async def"
+    try:
+        parameters = signature(function)
+        # A static method is not given the plugin itself.
+        places = len(signature(wanted).parameters) - isinstance(found, staticmethod)
+        parameters.bind(*range(places))
+    except ValueError:
+        return  # written in C: nobody knows
+    except TypeError:
+        yield f".{name}{_words(function)} {should}"
+
+
+def _declaration_problems(plugin: type[Plugin]) -> Iterator[str]:
+    if (normalize := getattr_static(plugin, "normalize", None)) is not None:
+        yield from _differences("normalize", normalize, by_maximum)
+    # What was declared is anyone's guess until it is looked at.
+    scope, retries, reads, permissions = (
+        cast(object, getattr(plugin, name)) for name in ("depends_on", "retry_on", "reads", "permissions")
+    )
+    if not isinstance(scope, Scope):
+        yield f".depends_on must be STATIC, NODE or CLUSTER, not {scope!r:.60}"
+    if not isinstance(retries, tuple) or not all(isinstance(each, Retry) for each in retries):
+        yield f".retry_on must be a tuple such as (NODE_ADDED,), not {retries!r:.60}"
+    else:
+        yield from _hint_problems(plugin, retries)
+    if not isinstance(reads, tuple) or not all(each in KINDS for each in reads):
+        yield f".reads must be a tuple of kinds such as (Service,), not {reads!r:.60}"
+    if not isinstance(permissions, tuple) or not all(isinstance(each, Permission) for each in permissions):
+        yield f'.permissions must be a tuple such as (Permission("", "pods", ("delete",)),), not {permissions!r:.60}'
+
+
+def _hint_problems(plugin: type[Plugin], retries: tuple[Retry, ...]) -> Iterator[str]:
+    for retry in retries:
+        if retry.hint and not callable(getattr(plugin, retry.hint, None)):
+            yield f".retry_on names a hint: it must have the method {retry.hint}(self, pod, event, old, new)"
+
+
+def _must_be_written(method: Callable[..., Any]) -> bool:
+    code = getattr(method, "__code__", None)
+    return code is not None and "NotImplementedError" in code.co_names
+
+
+def _words(method: Callable[..., Any]) -> str:
+    return f"({', '.join(signature(method).parameters)})"

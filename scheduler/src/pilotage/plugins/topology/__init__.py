@@ -1,0 +1,1 @@
+"""Policy about spreading over a topology."""

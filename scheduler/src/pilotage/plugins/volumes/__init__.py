@@ -1,0 +1,1 @@
+"""Policy about volumes: where they can be reached, attached and made."""

@@ -1,0 +1,113 @@
+"""Keeps pods apart that cannot use the same disk at the same time."""
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import NODE_ADDED, Action, Event, Resource, Retry
+from pilotage.framework.nodes import Bools, NodeInfo, Nodes
+from pilotage.framework.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.volumes.node_facts import NodeColumn
+from pilotage.model.inline_disks import clash, exclusive_disks
+from pilotage.model.pod import Pod
+from pilotage.model.pod_claims import named_claims, no_claim
+from pilotage.model.volumes import READ_WRITE_ONCE_POD, PersistentVolumeClaim
+
+DISK_TAKEN = Rejection("node(s) had no available disk")
+CLAIM_TAKEN = Rejection(
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
+)
+
+
+class _OncePerPod:
+    """The claims of a pod that no other pod may use meanwhile, and how many uses by others there are."""
+
+    def __init__(self, claims: frozenset[str], uses: int) -> None:
+        self.claims = claims
+        self.uses = uses
+
+    def clone(self) -> "_OncePerPod":
+        return _OncePerPod(self.claims, self.uses)
+
+    def count(self, other: Pod, sign: int) -> None:
+        # By name alone, as kube-scheduler does: a claim of that name in another namespace counts too.
+        self.uses += sign * sum(claim in self.claims for claim in named_claims(other))
+
+
+class VolumeRestrictions(PreFilter, Filter):
+    """Keep a pod off nodes where its disk is in use, and off all nodes while its claim for one pod is."""
+
+    depends_on = CLUSTER
+    retry_on = (
+        Retry(Resource.ASSIGNED_POD, Action.DELETE, "pod_deleted"),
+        NODE_ADDED,
+        Retry(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, "claim_added"),
+    )
+    reads = (PersistentVolumeClaim,)
+
+    _disks: NodeColumn = PrivateAttr(default_factory=NodeColumn)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Find the claims for one pod that others use; SKIP without any, if there is no disk either."""
+        if not pod.spec.volumes:
+            return SKIP_SHAPE
+        exclusive = set()
+        for name in named_claims(pod):
+            claim = cycle.objects.get(PersistentVolumeClaim, name, pod.namespace)
+            if claim is None:
+                return Rejection(no_claim(name), preemption_helps=False)
+            if READ_WRITE_ONCE_POD in claim.spec.access_modes:
+                exclusive.add(name)
+        uses = sum(cycle.placed.claim_users(pod.namespace, name) > 0 for name in exclusive)
+        if not uses and not exclusive_disks(pod):
+            return SKIP
+        cycle.notes[self.name] = _OncePerPod(frozenset(exclusive), uses)
+        return None
+
+    def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count the uses of another pod in."""
+        cycle.notes[self.name].count(other, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count the uses of another pod out."""
+        cycle.notes[self.name].count(other, -1)
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a node with a pod that has the disk, and every node while another pod has the claim."""
+        disks = exclusive_disks(pod)
+        if disks and any(clash(disks, other) for other in node.pods.values()):
+            return DISK_TAKEN
+        return CLAIM_TAKEN if cycle.notes[self.name].uses > 0 else None
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Return the same for many nodes; only those with such disks are looked at one by one."""
+        claim_taken = np.full(len(nodes), cycle.notes[self.name].uses > 0)
+        if not exclusive_disks(pod):
+            return Verdicts.where(claim_taken, CLAIM_TAKEN)
+        return Verdicts.first_of((self._disk_taken(cycle, pod, nodes), DISK_TAKEN), (claim_taken, CLAIM_TAKEN))
+
+    def _disk_taken(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Bools:
+        disks = exclusive_disks(pod)
+        taken: Bools = nodes.at(self._disks.read(cycle.nodes, _disks_on)) > 0
+        for place in np.flatnonzero(taken).tolist():
+            taken[place] = any(clash(disks, other) for other in nodes[place].pods.values())
+        return taken
+
+    def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether the pod that went had a disk or claim of the waiting one; other namespaces do not count."""
+        if not isinstance(old, Pod):
+            return True
+        if old.namespace != pod.namespace:
+            return False
+        return clash(exclusive_disks(pod), old) or not set(named_claims(pod)).isdisjoint(named_claims(old))
+
+    def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether the pod names the new claim."""
+        if not isinstance(new, PersistentVolumeClaim):
+            return True
+        return new.metadata.namespace == pod.namespace and new.metadata.name in named_claims(pod)
+
+
+def _disks_on(node: NodeInfo) -> int:
+    return sum(len(exclusive_disks(pod)) for pod in node.pods.values())

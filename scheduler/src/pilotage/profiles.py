@@ -1,0 +1,89 @@
+"""From a configuration to plugins that are ready to run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pilotage.config.catalogue import ExtensionPoint
+from pilotage.config.expansion import Expansion
+from pilotage.config.load import Loaded
+from pilotage.config.types import Profile as ProfileConfig
+from pilotage.framework.lineup import Lineup
+from pilotage.framework.plugin import Plugin
+from pilotage.plugins.catalogue import PluginCatalogue
+
+# The points that a lineup has; those for groups of pods have no plugins to run.
+POINTS = {
+    "pre_enqueue": ExtensionPoint.PRE_ENQUEUE,
+    "queue_sort": ExtensionPoint.QUEUE_SORT,
+    "pre_filter": ExtensionPoint.PRE_FILTER,
+    "filter": ExtensionPoint.FILTER,
+    "post_filter": ExtensionPoint.POST_FILTER,
+    "pre_score": ExtensionPoint.PRE_SCORE,
+    "score": ExtensionPoint.SCORE,
+    "reserve": ExtensionPoint.RESERVE,
+    "permit": ExtensionPoint.PERMIT,
+    "pre_bind": ExtensionPoint.PRE_BIND,
+    "bind": ExtensionPoint.BIND,
+    "post_bind": ExtensionPoint.POST_BIND,
+}
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A scheduler by name, and its plugins."""
+
+    scheduler_name: str
+    lineup: Lineup
+    percentage_of_nodes_to_score: int
+
+
+def build_profiles(
+    loaded: Loaded,
+    catalogue: PluginCatalogue,
+    only: str | None = None,
+    running: Mapping[str, Profile] | None = None,
+) -> dict[str, Profile]:
+    """Construct the plugins of every profile, or of only one; each profile has its own.
+
+    Where a profile of that name is running already, its plugins stay if their arguments do.
+    """
+    config = loaded.config
+    profiles = zip(config.profiles, loaded.expansions, strict=True)
+    return {
+        profile.scheduler_name: Profile(
+            profile.scheduler_name,
+            _lineup(profile, expansion, catalogue, (running or {}).get(profile.scheduler_name)),
+            _first_given(profile.percentage_of_nodes_to_score, config.percentage_of_nodes_to_score),
+        )
+        for profile, expansion in profiles
+        if only in (None, profile.scheduler_name)
+    }
+
+
+def _lineup(
+    profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Profile | None
+) -> Lineup:
+    arguments = {entry.name: entry.args for entry in profile.plugin_config}
+    names = dict.fromkeys(name for point in POINTS.values() for name in expansion.points[point])
+    made = {name: catalogue.construct(name, _given(arguments.get(name))) for name in names}
+    before = {} if running is None else running.lineup.plugins()
+    plugins = {name: _same_or_new(before.get(name), plugin) for name, plugin in made.items()}
+    points: dict[str, Any] = {
+        field: tuple(plugins[name] for name in expansion.points[point]) for field, point in POINTS.items()
+    }
+    return Lineup(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
+
+
+def _same_or_new(before: Plugin | None, plugin: Plugin) -> Plugin:
+    """Return the plugin of before, with all that it keeps, if only its arguments count."""
+    same = type(before) is type(plugin) and before.model_dump() == plugin.model_dump()
+    return before if same and before is not None else plugin
+
+
+def _given(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {key: value for key, value in (arguments or {}).items() if key not in ("apiVersion", "kind")}
+
+
+def _first_given(own: int | None, of_all: int) -> int:
+    return of_all if own is None else own

@@ -1,0 +1,27 @@
+"""Who is ready, and who of them is first."""
+
+from functools import cmp_to_key
+
+from pilotage.framework.plugin import QueueSort
+from pilotage.queue.pod_heap import Order, PodHeap
+from pilotage.queue.queued_pod import QueuedPod
+
+
+def by_priority(queued: QueuedPod) -> tuple[int, float]:
+    """Sort by priority, then by time: the order that needs no plugin."""
+    return -queued.pod.priority, queued.timestamp
+
+
+def order_of(sort: QueueSort | Order) -> Order:
+    """Return the order of a plugin: its `sort_key` if it has one, which is faster, or what its `less` makes."""
+    if not isinstance(sort, QueueSort):
+        return sort
+    if (key := getattr(sort, "sort_key", None)) is not None:
+        return key  # type: ignore[no-any-return]  # the shortcut is optional, so that no base class has it
+    less = sort.less
+    return cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
+
+
+def active_queue(order: Order) -> PodHeap:
+    """Return an empty queue of pods that are ready."""
+    return PodHeap("active", order, by_priority)

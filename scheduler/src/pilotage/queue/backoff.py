@@ -1,0 +1,88 @@
+"""Pods that were tried in vain and must wait a little: longer each time, and whole seconds."""
+
+from collections.abc import Callable, Iterator
+from math import floor, inf
+
+from pilotage.queue.active import by_priority
+from pilotage.queue.pod_heap import Order, PodHeap
+from pilotage.queue.queued_pod import QueuedPod
+
+
+class Backoff:
+    """How long a pod waits after an attempt: twice as long each time, up to a limit."""
+
+    def __init__(self, clock: Callable[[], float], initial: float, longest: float) -> None:
+        self._clock = clock
+        # Nanoseconds, because halving the limit drops what is no whole one.
+        self._initial, self._longest = round(initial * 1e9), round(longest * 1e9)
+
+    def duration(self, count: int) -> float:
+        """Return the seconds to wait after so many attempts."""
+        if count == 0:
+            return 0.0
+        doublings = count - 1
+        late = self._initial > self._longest >> doublings
+        return (self._longest if late else self._initial << doublings) / 1e9
+
+    def expiration(self, queued: QueuedPod) -> float:
+        """Return the second up to whose end the pod waits; errors in a row count before rejections."""
+        count = queued.consecutive_errors or queued.unschedulable_count
+        if count == 0 or self._longest == 0:
+            return -inf
+        if queued.backoff_expiration is None:
+            queued.backoff_expiration = floor(queued.timestamp + self.duration(count))
+        return queued.backoff_expiration
+
+    def holds(self, queued: QueuedPod) -> bool:
+        """Tell whether the pod must still wait."""
+        return self.expiration(queued) >= floor(self._clock())
+
+
+class BackoffQueue:
+    """Pods in back-off; those that some plugin rejected can be taken early, those that met an error cannot."""
+
+    name = "backoff"
+
+    def __init__(self, backoff: Backoff, order: Order) -> None:
+        self._backoff = backoff
+        expiration = backoff.expiration
+        self._rejected = PodHeap(
+            self.name, lambda queued: (expiration(queued), order(queued)), lambda q: (expiration(q), by_priority(q))
+        )
+        self._failed = PodHeap(self.name, expiration, expiration)
+        self._heap_of: dict[str, PodHeap] = {}
+
+    def __len__(self) -> int:
+        return len(self._heap_of)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        yield from self._rejected
+        yield from self._failed
+
+    def add(self, queued: QueuedPod) -> None:
+        """Take a pod in, or give it its new place."""
+        heap = self._heap_of.get(queued.key)
+        if heap is None:
+            heap = self._heap_of[queued.key] = self._rejected if queued.was_rejected else self._failed
+        heap.add(queued)
+
+    def remove(self, queued: QueuedPod) -> None:
+        """Let go of a pod."""
+        self._heap_of.pop(queued.key).remove(queued)
+
+    def first_rejected(self) -> QueuedPod | None:
+        """Return the pod to take when nobody else is ready, whatever is left of its back-off."""
+        return self._rejected.first()
+
+    def first_completed(self) -> QueuedPod | None:
+        """Return a pod whose back-off is over."""
+        for heap in (self._rejected, self._failed):
+            queued = heap.first()
+            if queued is not None and not self._backoff.holds(queued):
+                return queued
+        return None
+
+    def next_completion(self) -> float | None:
+        """Return when the first back-off will be over: its last second has to pass."""
+        waiting = (heap.first() for heap in (self._rejected, self._failed))
+        return min((self._backoff.expiration(queued) + 1 for queued in waiting if queued is not None), default=None)

@@ -1,0 +1,129 @@
+"""Whether an event is worth another try of a pod, as the plugins that rejected it see it."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from time import perf_counter
+from typing import Any, Protocol
+
+from pilotage.framework.events import Event, Retry
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+
+log = logging.getLogger(__name__)
+
+Hint = Callable[[Pod, Event, Any, Any], bool]
+Observer = Callable[[str, str, str, float], None]  # plugin, event, result, seconds
+
+
+class Named(Protocol):
+    """A plugin, or an extender in its place."""
+
+    @property
+    def name(self) -> str:
+        """Return what the plugin is called."""
+
+
+# By scheduler name: who waits for what.
+Retries = Mapping[str, Sequence[tuple[Named, Retry]]]
+# By scheduler name and plugin: whom to ask about one event, None if it always helps.
+Advisers = dict[str, dict[str, list[Hint | None]]]
+
+
+class Strategy(IntEnum):
+    """What an event means for a pod."""
+
+    SKIP = 0
+    AFTER_BACKOFF = 1
+    IMMEDIATELY = 2
+
+
+SKIP, AFTER_BACKOFF, IMMEDIATELY = Strategy.SKIP, Strategy.AFTER_BACKOFF, Strategy.IMMEDIATELY
+
+
+class Hints:
+    """What the plugins of all profiles wait for."""
+
+    def __init__(self, retries: Retries, observe: Observer | None = None) -> None:
+        self.retries = retries
+        self.observe = observe
+        self._known: dict[Event, Advisers] = {}
+        self._complaints: set[tuple[str, Event]] = set()
+
+    def advisers(self, event: Event) -> Advisers:
+        """Return who can tell whether the event helps; empty if it is of interest to nobody."""
+        found = self._known.get(event)
+        if found is None:
+            found = self._known[event] = self._find(event)
+        return found
+
+    def occasion(self, event: Event, old: Any, new: Any) -> "Occasion":
+        """Return what can be said about an event, pod by pod."""
+        return Occasion(self, event, old, new)
+
+    def complain(self, plugin: str, event: Event, pod: Pod) -> None:
+        """Log that a hint failed, in full the first time: it may do so for every pod that waits."""
+        new = (plugin, event) not in self._complaints
+        self._complaints.add((plugin, event))
+        text = "plugin %s cannot tell whether %s helps pod %s, which is tried again"
+        log.log(logging.ERROR if new else logging.DEBUG, text, plugin, event.name, pod.key, exc_info=new)
+
+    def _find(self, event: Event) -> Advisers:
+        found: Advisers = {}
+        for scheduler, registered in self.retries.items():
+            for plugin, retry in registered:
+                if retry.matches(event):
+                    hint = getattr(plugin, retry.hint) if retry.hint else None
+                    found.setdefault(scheduler, {}).setdefault(plugin.name, []).append(hint)
+        return found
+
+
+class Occasion:
+    """One event, and what it means for each pod."""
+
+    __slots__ = ("_advisers", "_event", "_hints", "_new", "_old", "_wildcard")
+
+    def __init__(self, hints: Hints, event: Event, old: Any, new: Any) -> None:
+        self._hints, self._event, self._old, self._new = hints, event, old, new
+        self._wildcard = event.is_wildcard
+        self._advisers = hints.advisers(event)
+
+    def strategy(self, queued: QueuedPod) -> Strategy:
+        """Return whether the pod gets another try."""
+        pod, rejectors, pending = queued.pod, queued.unschedulable_plugins, queued.pending_plugins
+        if not rejectors and not pending:
+            return AFTER_BACKOFF
+        if self._wildcard:
+            return AFTER_BACKOFF if self._is_meant(pod) else SKIP
+        advisers = self._advisers.get(pod.scheduler_name)
+        if advisers is None:
+            return SKIP if pod.scheduler_name in self._hints.retries else AFTER_BACKOFF
+        # A plugin that left the pod pending knows the moment, so that no back-off is due.
+        for plugin in pending:
+            if plugin in advisers and self._helps(plugin, advisers[plugin], pod):
+                return IMMEDIATELY
+        for plugin in rejectors:
+            if plugin in advisers and plugin not in pending and self._helps(plugin, advisers[plugin], pod):
+                return AFTER_BACKOFF
+        return SKIP
+
+    def _is_meant(self, pod: Pod) -> bool:
+        return self._new is None or (isinstance(self._new, Pod) and self._new.uid == pod.uid)
+
+    def _helps(self, plugin: str, hints: list[Hint | None], pod: Pod) -> bool:
+        ask = self._ask if self._hints.observe is None else self._ask_and_measure
+        return any(hint is None or ask(plugin, hint, pod)[0] for hint in hints)
+
+    def _ask(self, plugin: str, hint: Hint, pod: Pod) -> tuple[bool, str]:
+        try:
+            return (True, "Queue") if hint(pod, self._event, self._old, self._new) else (False, "QueueSkip")
+        except Exception:
+            self._hints.complain(plugin, self._event, pod)
+            return True, "Error"
+
+    def _ask_and_measure(self, plugin: str, hint: Hint, pod: Pod) -> tuple[bool, str]:
+        assert self._hints.observe is not None
+        start = perf_counter()
+        helps, result = self._ask(plugin, hint, pod)
+        self._hints.observe(plugin, self._event.name, result, perf_counter() - start)
+        return helps, result

@@ -1,0 +1,85 @@
+"""Nodes that are promised to pods that wait for their victims to leave."""
+
+from collections.abc import Callable, KeysView
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.pod import Pod, PodObject
+
+Lookup = Callable[[str], Pod | None]  # by namespace/name
+
+
+class Nominee:
+    """A pod to which a node was promised: who it is, not what it needs."""
+
+    __slots__ = ("_stub", "key", "name", "namespace", "uid")
+
+    def __init__(self, pod: Pod) -> None:
+        self.key, self.namespace, self.name, self.uid = pod.key, pod.namespace, pod.name, pod.uid
+        self._stub: Pod | None = None
+
+    @property
+    def stub(self) -> Pod:
+        """Return a pod with this identity, priority 0 and no needs."""
+        if self._stub is None:
+            self._stub = Pod(PodObject(Metadata(name=self.name, namespace=self.namespace, uid=self.uid)))
+        return self._stub
+
+
+class Nominator:
+    """Which node is promised to which pod; the promise of this process goes before the one in the pod's status."""
+
+    def __init__(self, queued: Lookup, known: Lookup | None = None) -> None:
+        self._queued = queued
+        self._known = known
+        self._nominees: dict[str, dict[str, Nominee]] = {}  # by node and uid
+        self._node_of: dict[str, str] = {}  # by uid
+
+    @property
+    def nodes(self) -> KeysView[str]:
+        """Return the names of the nodes that are promised to anybody."""
+        return self._nominees.keys()
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Return the node that is promised to a pod."""
+        return self._node_of.get(pod.uid)
+
+    def add(self, pod: Pod, node: str | None = None) -> None:
+        """Promise a node to a pod: the one named, "" for none any more, or the one in its status."""
+        if pod.uid in self._node_of:
+            self.delete(pod)
+        node = pod.nominated_node if node is None else node
+        if not node or self._is_gone(pod):
+            return
+        self._node_of[pod.uid] = node
+        self._nominees.setdefault(node, {})[pod.uid] = Nominee(pod)
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Follow the pod's status, unless it has never heard of the promise."""
+        kept = None if old.nominated_node or new.nominated_node else self._node_of.get(old.uid)
+        self.delete(old)
+        self.add(new, kept)
+
+    def delete(self, pod: Pod) -> None:
+        """Take the promise back, if there is one."""
+        node = self._node_of.pop(pod.uid, None)
+        if node is None:
+            return
+        nominees = self._nominees[node]
+        del nominees[pod.uid]
+        if not nominees:
+            del self._nominees[node]
+
+    def pods_for_node(self, node: str) -> list[Pod]:
+        """Return the pods to which the node is promised; one that is in flight has no needs here, as upstream."""
+        nominees = self._nominees.get(node)
+        return [] if nominees is None else [self._seen(nominee) for nominee in nominees.values()]
+
+    def _seen(self, nominee: Nominee) -> Pod:
+        pod = self._queued(nominee.key)
+        return nominee.stub if pod is None or pod.uid != nominee.uid else pod
+
+    def _is_gone(self, pod: Pod) -> bool:
+        if self._known is None:
+            return False
+        known = self._known(pod.key)
+        return known is None or known.node_name != ""

@@ -1,0 +1,74 @@
+"""Pods in an order, with the first at hand."""
+
+import logging
+from collections.abc import Callable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from pilotage.queue.queued_pod import QueuedPod
+
+log = logging.getLogger(__name__)
+
+Order = Callable[[QueuedPod], Any]  # a key: the smallest is first
+Entry = tuple[Any, int, QueuedPod]
+
+
+class PodHeap:
+    """Pods sorted by a key, the earlier one first among equals.
+
+    Who leaves from the middle stays in the heap as a dead entry until it comes up or there are too many. If the order
+    fails, the fallback takes its place: pods in a poor order are better than none.
+    """
+
+    def __init__(self, name: str, order: Order, fallback: Order) -> None:
+        self.name = name
+        self._order = order
+        self._fallback = fallback
+        self._heap: list[Entry] = []
+        self._alive: dict[str, Entry] = {}
+        self._number = 0
+
+    def __len__(self) -> int:
+        return len(self._alive)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter([entry[2] for entry in self._alive.values()])
+
+    def add(self, queued: QueuedPod) -> None:
+        """Take a pod in, or give it its new place."""
+        self._number += 1
+        try:
+            entry = self._order(queued), self._number, queued
+            self._alive[queued.key] = entry
+            heappush(self._heap, entry)
+        except Exception:
+            self._alive[queued.key] = None, self._number, queued
+            self._fall_back()
+        if len(self._heap) > 2 * len(self._alive) + 64:
+            self._rebuild(list(self._alive.values()))
+
+    def remove(self, queued: QueuedPod) -> None:
+        """Let go of a pod."""
+        del self._alive[queued.key]
+
+    def first(self) -> QueuedPod | None:
+        """Return the pod that is next, without taking it out."""
+        while self._heap:
+            queued = self._heap[0][2]
+            if self._alive.get(queued.key) is self._heap[0]:
+                return queued
+            try:
+                heappop(self._heap)
+            except Exception:
+                self._fall_back()
+        return None
+
+    def _fall_back(self) -> None:
+        log.exception("pods cannot be sorted in the %s queue; priority and time decide", self.name)
+        self._order = self._fallback
+        self._rebuild([(self._order(queued), number, queued) for _, number, queued in self._alive.values()])
+
+    def _rebuild(self, entries: list[Entry]) -> None:
+        self._alive = {entry[2].key: entry for entry in entries}
+        self._heap = entries
+        heapify(self._heap)

@@ -1,0 +1,79 @@
+"""A waiting pod, with all that the queue knows about it."""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from pilotage.model.gangs import GangName
+from pilotage.model.pod import Pod
+
+
+class Place(Protocol):
+    """A part of the queue: where a pod can be."""
+
+    name: str  # as in metrics
+
+    def add(self, queued: "QueuedPod") -> None:
+        """Take a pod in."""
+
+    def remove(self, queued: "QueuedPod") -> None:
+        """Let go of a pod that is here."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator["QueuedPod"]: ...
+
+
+class QueuedPod:
+    """A pod, where it waits, how often it was tried and who turned it away."""
+
+    __slots__ = (
+        "again_at",
+        "attempts",
+        "backoff_expiration",
+        "consecutive_errors",
+        "flush_timestamp",
+        "gang",
+        "gating_plugin",
+        "gating_reason",
+        "initial_attempt_timestamp",
+        "key",
+        "pending_plugins",
+        "place",
+        "pod",
+        "timestamp",
+        "unschedulable_count",
+        "unschedulable_plugins",
+        "was_flushed",
+    )
+
+    def __init__(self, pod: Pod, timestamp: float) -> None:
+        self.pod = pod
+        self.key = pod.key
+        self.gang: GangName | None = None  # among whose pods the queue has it
+        self.place: Place | None = None  # None while nobody waits: in flight, bound or deleted
+        self.timestamp = timestamp  # when it came into the queue, or came back from an attempt
+        self.initial_attempt_timestamp: float | None = None  # when it was first ready, past all gates
+        self.attempts = 0
+        self.unschedulable_count = 0  # attempts that ended with a rejection
+        self.consecutive_errors = 0  # attempts since then that ended with an error
+        self.backoff_expiration: float | None = None  # None until somebody asks
+        self.unschedulable_plugins: set[str] = set()
+        self.pending_plugins: set[str] = set()
+        self.gating_plugin: str | None = None
+        self.gating_reason = ""
+        self.again_at: float | None = None  # when it gets another try even if nothing happens
+        self.was_flushed = False  # it had waited for too long, and nothing else moved it
+        self.flush_timestamp = 0.0
+
+    def __repr__(self) -> str:
+        return f"QueuedPod({self.key}, {self.place.name if self.place else 'not waiting'})"
+
+    @property
+    def is_gated(self) -> bool:
+        """Tell whether a plugin keeps the pod from being tried at all."""
+        return self.gating_plugin is not None
+
+    @property
+    def was_rejected(self) -> bool:
+        """Tell whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
+        return bool(self.unschedulable_plugins or self.pending_plugins)

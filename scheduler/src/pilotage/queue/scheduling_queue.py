@@ -1,0 +1,421 @@
+"""Who is next: every pod that waits for a node is in exactly one place.
+
+                 open                   pop
+   add ──> gates ────> ACTIVE ───────────────────────> in flight ── done ──> bound, or gone
+           │   ^        ^  ^                            │   ^
+      shut │   │ event  │  │ time                       │   │ pop, if nobody is active
+           v   │ for it │  └────────── BACKOFF ─────────│───┘ and it was no error
+           GATED        │                 ^             │
+                     no │                 │ yes         │ failed: what has happened since it was taken?
+                        └─── still in back-off? <───────┤ an error, or something that helps
+                             (past the gates)   ^       │
+                                                │       └── nothing that helps ──> UNSCHEDULABLE
+                                                └────────── event that helps ───────────┘
+
+Pods that are GATED or UNSCHEDULABLE for five minutes get another try even if nothing happens, or earlier if a plugin
+has named the time, and `activate` brings any pod to ACTIVE that the gates let pass. Everything is synchronous. Time is
+what the clock says: seconds as on the wall, because back-off ends with a whole one, that never run backwards.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from pilotage.framework.changes import pod_events
+from pilotage.framework.events import FORCE_ACTIVATE, PROFILES_CHANGED, TIME_HAS_COME, UNSCHEDULABLE_TIMEOUT, Event
+from pilotage.framework.plugin import QueueSort
+from pilotage.model.gangs import GangName, gang_of
+from pilotage.model.pod import Pod
+from pilotage.queue.active import active_queue, order_of
+from pilotage.queue.backoff import Backoff, BackoffQueue
+from pilotage.queue.gated import Gates, GatesOf
+from pilotage.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Observer, Retries, Strategy
+from pilotage.queue.in_flight import InFlight
+from pilotage.queue.nominator import Lookup, Nominator
+from pilotage.queue.pod_heap import Order
+from pilotage.queue.queued_pod import Place, QueuedPod
+from pilotage.queue.unschedulable import gated_pool, unschedulable_pool
+
+log = logging.getLogger(__name__)
+
+SWEEP_EVERY = 30.0  # seconds between two looks for pods that have waited for too long
+
+
+class Pending(NamedTuple):
+    """How many pods wait, by place."""
+
+    active: int
+    backoff: int
+    unschedulable: int
+    gated: int
+
+
+class SchedulingQueue:
+    """All waiting pods, known by namespace/name; pods in flight are known by their uid."""
+
+    def __init__(
+        self,
+        sort: QueueSort | Order,
+        gates: GatesOf,
+        retries: Retries,
+        clock: Callable[[], float],
+        *,
+        initial_backoff: float = 1.0,
+        max_backoff: float = 10.0,
+        longest_unschedulable: float = 300.0,
+        known: Lookup | None = None,
+        observe_hint: Observer | None = None,
+        observe_event: Callable[[str, float], None] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._longest_unschedulable = longest_unschedulable
+        self._observe_hint = observe_hint
+        self._observe_event = observe_event  # told the name of each event, and how long it took to follow it
+        self._waiting: dict[str, QueuedPod] = {}
+        self._gangs: dict[GangName, dict[str, QueuedPod]] = {}  # those of them that belong together
+        self._in_flight = InFlight()
+        self._unschedulable, self._gated = unschedulable_pool(), gated_pool()
+        self._backing_off = Backoff(clock, initial_backoff, max_backoff)
+        self._next_sweep = clock() + SWEEP_EVERY
+        self._use(sort, gates, retries)
+        self.nominator = Nominator(self._queued, known)
+        self.cycles = 0  # how many pods were taken
+        self.incoming: Counter[tuple[str, str]] = Counter()  # how many came, by place and event
+
+    def _use(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
+        order = order_of(sort)
+        self._active, self._backoff = active_queue(order), BackoffQueue(self._backing_off, order)
+        self._gates = Gates(gates)
+        self._hints = Hints(retries, self._observe_hint)
+
+    # ------------------------------------------------------------------------------------------------- looking
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(list(self._waiting.values()))
+
+    def find(self, key: str) -> QueuedPod | None:
+        """Return a waiting pod by namespace/name."""
+        return self._waiting.get(key)
+
+    def is_in_flight(self, uid: str) -> bool:
+        """Tell whether a pod was taken and is not done."""
+        return uid in self._in_flight
+
+    def pending(self) -> Pending:
+        """Return how many pods wait."""
+        return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
+
+    def in_flight_counts(self) -> Counter[str]:
+        """Return how many pods are in flight, and how many events are kept for them."""
+        return self._in_flight.counts()
+
+    def rejections(self) -> Counter[tuple[str, str]]:
+        """Return how many waiting pods each plugin of each profile turned away."""
+        return Counter(
+            (plugin, queued.pod.scheduler_name)
+            for queued in self._waiting.values()
+            for plugin in queued.unschedulable_plugins | queued.pending_plugins
+        )
+
+    def next_wake_up(self) -> float | None:
+        """Return when `tick` will have something to do; None if only an event can change anything."""
+        sweep = self._next_sweep if self._unschedulable or self._gated else None
+        times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), sweep)
+        return min((time for time in times if time is not None), default=None)
+
+    def _queued(self, key: str) -> Pod | None:
+        queued = self._waiting.get(key)
+        return None if queued is None else queued.pod
+
+    # ---------------------------------------------------------------------------------- what the API server says
+
+    def add(self, pod: Pod) -> None:
+        """Take in a new pod, in place of any other of its name."""
+        if pod.uid in self._in_flight:
+            log.error("pod %s is being scheduled, it is not taken in a second time", pod.key)
+            return
+        if (other := self._waiting.get(pod.key)) is not None:
+            self.delete(other.pod)
+        self.nominator.add(pod)
+        self._to_active(QueuedPod(pod, self._clock()), "UnscheduledPodAdd")
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """Follow a change of a pod; it gets another try if that is what its rejectors wait for."""
+        if new.uid in self._in_flight:
+            self._in_flight.note_for(new.uid, pod_events(old, new, target=True), old, new)
+            return
+        queued = self._waiting.get(new.key)
+        if queued is None or queued.pod.uid != new.uid:
+            self.nominator.delete(old)  # another pod, if only the name is the same
+            self.add(new)
+            return
+        queued.pod = new
+        self._leave_gang(queued)
+        self._join_gang(queued)
+        self.nominator.update(old, new)
+        if queued.place is self._active or queued.place is self._backoff:
+            queued.place.add(queued)  # its order may be another now
+        else:
+            self._reconsider(queued, old, new)
+
+    def delete(self, pod: Pod) -> None:
+        """Forget a pod; one that is in flight comes to its end without the queue."""
+        self.nominator.delete(pod)
+        queued = self._waiting.get(pod.key)
+        # The one that waits may be the successor.
+        if queued is not None and queued.pod.uid == pod.uid:
+            self._take(queued)
+
+    def move_all(
+        self, event: Event, old: Any = None, new: Any = None, precheck: Callable[[Pod], bool] | None = None
+    ) -> None:
+        """Give another try to all pods that an event helps, now or when they come back from their flight."""
+        if not event.is_wildcard and not self._hints.advisers(event):
+            return
+        start = perf_counter()
+        candidates = self._candidates(event)
+        if precheck is not None:
+            candidates = [queued for queued in candidates if precheck(queued.pod)]
+        self._move(candidates, event, old, new)
+        if self._observe_event is not None:
+            self._observe_event(event.name, perf_counter() - start)
+
+    # ------------------------------------------------------------------------------------- what the scheduler does
+
+    def pop(self) -> QueuedPod | None:
+        """Take the next pod, if there is one; without active pods the first in back-off, unless it met an error."""
+        queued = self._active.first()
+        if queued is None:
+            queued = self._backoff.first_rejected()
+            if queued is None:
+                return None
+            self.incoming["active", "PopFromBackoffQ"] += 1
+        self._fly(queued)
+        return queued
+
+    def pop_gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
+        """Take all pods of a gang that wait anywhere and may be tried, with one that was taken already."""
+        found = [queued for queued in self.gang(gang, scheduler) if not queued.is_gated]
+        for queued in found:
+            self._fly(queued)
+        return found
+
+    def gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
+        """Return all pods of a gang that wait for a scheduler and are not about to go, gated or not."""
+        members = self._gangs.get(gang, {}).values()
+        return [each for each in members if each.pod.scheduler_name == scheduler and not each.pod.is_terminating]
+
+    def _fly(self, queued: QueuedPod) -> None:
+        self._take(queued)
+        queued.attempts += 1
+        self.cycles += 1
+        self._in_flight.start(queued.pod.uid)
+
+    def done(self, uid: str) -> None:
+        """End a flight; from here on the pod cannot be parked any more."""
+        self._in_flight.done(uid)
+
+    def add_unschedulable(
+        self,
+        queued: QueuedPod,
+        unschedulable_plugins: Iterable[str] = (),
+        pending_plugins: Iterable[str] = (),
+        *,
+        pod: Pod | None = None,
+        again_at: float | None = None,
+    ) -> None:
+        """Take a pod back whose attempt failed, as it is now, with the plugins that rejected it; none is an error.
+
+        With a time in `again_at` it gets another try then, even if nothing helps it. Who calls this has made sure that
+        the pod still exists, with this uid and without a node; if not, it is `done`.
+        """
+        uid = queued.pod.uid
+        if queued.key in self._waiting:
+            log.error("pod %s waits already, it is not taken back a second time", queued.key)
+        else:
+            queued.pod, queued.again_at = pod or queued.pod, again_at
+            self._note_failure(queued, unschedulable_plugins, pending_plugins)
+            self._requeue(queued, self._strategy_after_flight(queued, uid), "ScheduleAttemptFailure")
+        self._in_flight.done(uid)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Let pods try again at once, whatever they wait for; one in flight does after its back-off."""
+        for pod in pods:
+            queued = self._waiting.get(pod.key)
+            if queued is None:
+                self._in_flight.note_for(pod.uid, [FORCE_ACTIVATE], None, pod)
+            elif queued.place is not self._active:
+                self._to_active(queued, FORCE_ACTIVATE.name)
+
+    def reconfigure(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
+        """Go on with other profiles: all pods stay, pass the new gates, and get another try after their back-off."""
+        ready, later = list(self._active), list(self._backoff)
+        for queued in (*ready, *later):
+            self._take(queued)
+        self._use(sort, gates, retries)
+        for queued in ready:
+            self._to_active(queued, PROFILES_CHANGED.name)
+        for queued in later:
+            self._to_backoff(queued, PROFILES_CHANGED.name)
+        self.move_all(PROFILES_CHANGED)
+
+    # -------------------------------------------------------------------------------------------- what time does
+
+    def tick(self) -> None:
+        """Do what is due; cheap if nothing is."""
+        self.flush_backoff()
+        self.flush_alarms()
+        if self._clock() >= self._next_sweep:
+            self.flush_unschedulable()
+
+    def flush_backoff(self) -> None:
+        """Make all pods active whose back-off is over."""
+        while (queued := self._backoff.first_completed()) is not None:
+            self._to_active(queued, "BackoffComplete")
+
+    def flush_alarms(self) -> None:
+        """Give another try to pods for which a plugin has named the time, and it has come."""
+        while (queued := self._unschedulable.due(self._clock())) is not None:
+            self._move([queued], TIME_HAS_COME, None, queued.pod)
+
+    def flush_unschedulable(self) -> None:
+        """Give another try to pods that have waited for too long, in case an event was missed."""
+        now = self._clock()
+        self._next_sweep = now + SWEEP_EVERY
+        overdue = [
+            queued
+            for queued in (*self._unschedulable, *self._gated)
+            if now - max(queued.timestamp, queued.flush_timestamp) > self._longest_unschedulable
+        ]
+        for queued in overdue:
+            queued.was_flushed, queued.flush_timestamp = True, now
+        if overdue:
+            self._move(overdue, UNSCHEDULABLE_TIMEOUT, None, None)
+
+    # ------------------------------------------------------------------------------------------------- decisions
+
+    def _candidates(self, event: Event) -> list[QueuedPod]:
+        """Return the pods whose rejectors, or whose gate, wait for such an event."""
+        if event.is_wildcard:
+            return [*self._unschedulable, *self._gated]
+        found: dict[str, QueuedPod] = {}
+        for scheduler, plugins in self._hints.advisers(event).items():
+            for plugin in plugins:
+                for pool in (self._unschedulable, self._gated):
+                    found.update(pool.waiting_for((scheduler, plugin)))
+        return list(found.values())
+
+    def _move(self, candidates: Iterable[QueuedPod], event: Event, old: Any, new: Any) -> None:
+        occasion, name = self._hints.occasion(event, old, new), event.name
+        for queued in candidates:
+            # A gate that is still shut is asked first: it costs less than the hints, and they could change nothing.
+            if queued.place is self._gated and not event.is_wildcard and self._gates.is_shut(queued):
+                continue
+            if (strategy := occasion.strategy(queued)) is not SKIP:
+                self._take(queued)
+                self._requeue(queued, strategy, name)
+        self._in_flight.note(event, old, new)
+
+    def _reconsider(self, queued: QueuedPod, old: Pod, new: Pod) -> None:
+        for event in pod_events(old, new, target=True):
+            strategy = self._hints.occasion(event, old, new).strategy(queued)
+            if strategy is not SKIP and self._requeue(queued, strategy, event.name):
+                return
+
+    def _note_failure(self, queued: QueuedPod, unschedulable: Iterable[str], pending: Iterable[str]) -> None:
+        queued.unschedulable_plugins, queued.pending_plugins = set(unschedulable), set(pending)
+        queued.gating_plugin, queued.gating_reason = None, ""
+        if queued.was_rejected:
+            queued.unschedulable_count += 1
+            queued.consecutive_errors = 0
+        else:
+            queued.consecutive_errors += 1
+        queued.timestamp, queued.backoff_expiration = self._clock(), None
+        queued.was_flushed, queued.flush_timestamp = False, 0.0
+
+    def _strategy_after_flight(self, queued: QueuedPod, uid: str) -> Strategy:
+        """Return what the events since the pod was taken mean for it."""
+        happenings = self._in_flight.since_taken(uid)
+        if not queued.was_rejected or happenings is None:
+            return AFTER_BACKOFF
+        best = SKIP
+        enough = IMMEDIATELY if queued.pending_plugins else AFTER_BACKOFF
+        for _, event, old, new in happenings:
+            best = max(best, self._hints.occasion(event, old, new).strategy(queued))
+            if best >= enough:
+                break
+        return best
+
+    # --------------------------------------------------------------------------------------------------- moving
+
+    def _requeue(self, queued: QueuedPod, strategy: Strategy, event: str) -> bool:
+        """Put a pod where the strategy wants it, and tell whether it will be tried."""
+        if strategy is SKIP:
+            self._put(queued, self._unschedulable, event)
+            return False
+        if strategy is AFTER_BACKOFF and self._backing_off.holds(queued):
+            return self._to_backoff(queued, event)
+        return self._to_active(queued, event)
+
+    def _to_active(self, queued: QueuedPod, event: str) -> bool:
+        # Pods pass the gates on their way into back-off, and not again on their way out.
+        if queued.place is not self._backoff and self._keep_out(queued, event):
+            return False
+        if queued.initial_attempt_timestamp is None:
+            queued.initial_attempt_timestamp = self._clock()
+        self._put(queued, self._active, event)
+        return True
+
+    def _to_backoff(self, queued: QueuedPod, event: str) -> bool:
+        if self._keep_out(queued, event):
+            return False
+        self._put(queued, self._backoff, event)
+        return True
+
+    def _keep_out(self, queued: QueuedPod, event: str) -> bool:
+        if not self._gates.keep_out(queued):
+            return False
+        queued.was_flushed = False
+        self._put(queued, self._gated, event)
+        return True
+
+    def _put(self, queued: QueuedPod, place: Place, event: str) -> None:
+        before = queued.place
+        if before is not None:
+            before.remove(queued)
+        place.add(queued)
+        queued.place = place
+        self._waiting[queued.key] = queued
+        if before is None:
+            self._join_gang(queued)
+        if place is not self._gated:
+            self.incoming[place.name, event] += 1
+        elif before is not self._gated and before is not self._unschedulable:
+            # Gated pods are among the unschedulable ones here, and one that was there before has not come.
+            self.incoming["unschedulable", event] += 1
+
+    def _take(self, queued: QueuedPod) -> None:
+        del self._waiting[queued.key]
+        self._leave_gang(queued)
+        if queued.place is not None:
+            queued.place.remove(queued)
+            queued.place = None
+
+    def _join_gang(self, queued: QueuedPod) -> None:
+        queued.gang = gang_of(queued.pod)
+        if queued.gang is not None:
+            self._gangs.setdefault(queued.gang, {})[queued.key] = queued
+
+    def _leave_gang(self, queued: QueuedPod) -> None:
+        if queued.gang is None:
+            return
+        members = self._gangs[queued.gang]
+        del members[queued.key]
+        if not members:
+            del self._gangs[queued.gang]
+        queued.gang = None

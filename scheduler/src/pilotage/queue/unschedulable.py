@@ -1,0 +1,76 @@
+"""Pods that wait for something to happen, filed by the plugin that could be told of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from pilotage.queue.pod_heap import PodHeap
+from pilotage.queue.queued_pod import QueuedPod
+
+Desk = tuple[str, str]  # scheduler name, plugin
+
+
+class Pool:
+    """Pods without an order, found by the plugins that they wait for."""
+
+    def __init__(self, name: str, plugins_of: Callable[[QueuedPod], Iterable[str]]) -> None:
+        self.name = name
+        self._plugins_of = plugins_of
+        self._pods: dict[str, QueuedPod] = {}
+        self._desks_of: dict[str, list[Desk]] = {}  # as they were when the pod came, plugins may change meanwhile
+        self._by_desk: dict[Desk, dict[str, QueuedPod]] = {}
+        self._alarms = PodHeap(name, _again_at, _again_at)  # those who know when their time has come
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __iter__(self) -> Iterator[QueuedPod]:
+        return iter(list(self._pods.values()))
+
+    def add(self, queued: QueuedPod) -> None:
+        """Take a pod in."""
+        self._pods[queued.key] = queued
+        scheduler = queued.pod.scheduler_name
+        desks = self._desks_of[queued.key] = [(scheduler, plugin) for plugin in self._plugins_of(queued)]
+        for desk in desks:
+            self._by_desk.setdefault(desk, {})[queued.key] = queued
+        if queued.again_at is not None:
+            self._alarms.add(queued)
+
+    def remove(self, queued: QueuedPod) -> None:
+        """Let go of a pod."""
+        del self._pods[queued.key]
+        if queued.again_at is not None:
+            self._alarms.remove(queued)
+        for desk in self._desks_of.pop(queued.key):
+            filed = self._by_desk[desk]
+            del filed[queued.key]
+            if not filed:
+                del self._by_desk[desk]
+
+    def waiting_for(self, desk: Desk) -> Mapping[str, QueuedPod]:
+        """Return the pods that a plugin turned away, by key."""
+        return self._by_desk.get(desk, {})
+
+    def next_alarm(self) -> float | None:
+        """Return when the time of the first pod that has one will have come."""
+        first = self._alarms.first()
+        return None if first is None else first.again_at
+
+    def due(self, now: float) -> QueuedPod | None:
+        """Return a pod whose time has come."""
+        first = self._alarms.first()
+        return None if first is None or _again_at(first) > now else first
+
+
+def _again_at(queued: QueuedPod) -> float:
+    assert queued.again_at is not None
+    return queued.again_at
+
+
+def unschedulable_pool() -> Pool:
+    """Return an empty pool of pods that were tried; whoever rejected them may be told what helps."""
+    return Pool("unschedulable", lambda queued: queued.unschedulable_plugins | queued.pending_plugins)
+
+
+def gated_pool() -> Pool:
+    """Return an empty pool of pods that were not let in; only the plugin at the gate counts."""
+    return Pool("gated", lambda queued: [queued.gating_plugin or ""])

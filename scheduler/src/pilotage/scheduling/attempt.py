@@ -1,0 +1,289 @@
+"""The steps of one attempt to place one pod, and what they share."""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from time import perf_counter
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import Filter, Score
+from pilotage.framework.runner import BeforeNodes, CycleFailed
+from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
+from pilotage.framework.verdicts import Codes, PluginFailed, Rejection, Verdicts
+from pilotage.model.pod import Pod
+from pilotage.scheduling.diagnosis import Diagnosis
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outcome import Unplaced
+from pilotage.scheduling.row import Row
+from pilotage.scheduling.sought_room import SoughtRoom
+from pilotage.scheduling.trial import NodeTrial
+
+log = logging.getLogger(__name__)
+
+NO_CODES: Codes = np.zeros(0, np.uint16)
+BEFORE_ALL = -1  # the rank of what rules nodes out before any filter is asked
+CROWDED = Rejection("the node is promised to others")  # never told: such a node is tried once the others are done
+
+
+class Nominations(Protocol):
+    """To which waiting pods nodes were promised."""
+
+    @property
+    def nodes(self) -> Iterable[str]:
+        """Return the nodes with a promise."""
+
+    def pods_for_node(self, node: str) -> Sequence[Pod]:
+        """Return the pods that wait for a node."""
+
+
+class Attempt:
+    """One pod, one try."""
+
+    def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
+        self.engine = engine
+        self._nominations = nominations
+        self.cycle = Cycle(
+            pod,
+            cache.nodes(),
+            cache.placed,
+            cache.objects,
+            nominated=nominations.pods_for_node,
+            promised=lambda: tuple(nominations.nodes),
+            trial=self._trial,
+        )
+        self.before = BeforeNodes()
+        self.row: Row | None = None
+        self.codes = NO_CODES  # the verdict about every node
+        self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
+        self.seeking_room = True  # at the expense of others, if there is no other way
+        self.remembering = True  # the row is that of the pod's class, and not made for this attempt
+        self._only_by_row = False
+        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the node that was promised but does not do
+
+    @property
+    def open_nodes(self) -> int:
+        """Return how many nodes no plugin has ruled out by name."""
+        only = self.before.only
+        return len(self.cycle.nodes) if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
+
+    def look_before_nodes(self) -> BeforeNodes:
+        """Ask what can be said without looking at nodes."""
+        runner, start = self.engine.runner, perf_counter()
+        self.before = runner.pre_filter(self.cycle)
+        runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
+        return self.before
+
+    def promised_node(self) -> NodeInfo | None:
+        """Return the node that was promised to the pod, if it is there and the pod fits."""
+        pod = self.cycle.pod
+        info = self.cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
+        if info is None:
+            return None
+        try:
+            rejection = self._trial(self.cycle, info).verdict()
+        except PluginFailed as error:
+            log.warning("pod %s cannot be tried on node %s, which was promised to it: %s", pod.key, info.name, error)
+            return None
+        if rejection is None:
+            return info
+        self._turned_down = info, rejection
+        return None
+
+    def feasible(self) -> Nodes:
+        """Return all nodes where the pod fits."""
+        start = perf_counter()
+        try:
+            found = self._feasible_by_row()
+        except CycleFailed:
+            # Perhaps about a node that nobody would have asked the plugin about, had all been asked in their order.
+            self.remembering = self._only_by_row = False
+            self.cycle.memory = None
+            found = self._feasible_in_order()
+        self.engine.runner.timings.past("Filter", start, SUCCESS if len(found) else UNSCHEDULABLE)
+        return found
+
+    def _feasible_by_row(self) -> Nodes:
+        rows, cycle, skipped = self.engine.rows, self.cycle, self.before.skipped
+        row = self.row = rows.filtered(cycle, skipped)
+        asking = [(rank, plugin) for rank, plugin in rows.cluster_filters if plugin.name not in skipped]
+        promises = tuple(self._nominations.nodes)
+        self.codes = row.codes[: len(cycle.nodes)]
+        self._only_by_row = not asking and not promises and self.before.only is None
+        cycle.memory = None if asking or self.engine.runner.eviction_rules else row.memory
+        if self._only_by_row:
+            return row.nodes_left(cycle.nodes)
+        self.codes = self.codes.copy()
+        return self._ask(row, asking, promises)
+
+    def _feasible_in_order(self) -> Nodes:
+        """Find the same without anything that is remembered; no plugin sees a node that an earlier one rejects."""
+        row = self.row = Row()
+        self.codes = np.zeros(len(self.cycle.nodes), np.uint16)
+        filters = enumerate(self.engine.runner.lineup.filter)
+        asking = [(rank, plugin) for rank, plugin in filters if plugin.name not in self.before.skipped]
+        return self._ask(row, asking, tuple(self._nominations.nodes))
+
+    def _ask(self, row: Row, asking: Iterable[tuple[int, Filter]], promises: Iterable[str]) -> Nodes:
+        """Let plugins have their word about the nodes that are open to the pod."""
+        nodes, codes = self.cycle.nodes, self.codes
+        self._leave_only(row)
+        crowded = [found for name in promises if (found := self._crowded(name)) is not None]
+        if crowded:
+            codes[[info.slot for info, _ in crowded]] = row.code(CROWDED, BEFORE_ALL)
+        for rank, plugin in asking:
+            self.engine.rows.reject(row, self.cycle, nodes, codes, rank, plugin)
+        for info, promised in crowded:
+            rejection = self._tried(info, promised)
+            codes[info.slot] = 0 if rejection is None else row.code(rejection, BEFORE_ALL)
+        slots = np.flatnonzero(codes == 0).astype(np.int32)
+        return nodes if len(slots) == len(nodes) else nodes.take(slots)
+
+    def best(self, nodes: Nodes) -> NDArray[np.integer]:
+        """Return the slots of the nodes with the highest score, of which there may be several."""
+        runner, start = self.engine.runner, perf_counter()
+        self.not_scoring = frozenset(runner.pre_score(self.cycle, nodes))
+        runner.timings.past("PreScore", start)
+        start = perf_counter()
+        found = self._best(nodes)
+        runner.timings.past("Score", start)
+        return found
+
+    def _best(self, nodes: Nodes) -> NDArray[np.integer]:
+        if self.remembering:
+            try:
+                return self._best_by_row(nodes)
+            except CycleFailed:
+                self.remembering = False  # as above: perhaps about a node that is none of these
+        return nodes.slots[_maxima(self._totals(nodes))]
+
+    def totals(self, nodes: Nodes, *, preferring_only: bool = False) -> Ints:
+        """Return the sum of what every plugin gives these nodes, each by its weight.
+
+        If asked so, plugins that give all of the nodes the same are left out: they prefer none.
+        """
+        self.not_scoring = frozenset(self.engine.runner.pre_score(self.cycle, nodes))
+        return self._totals(nodes, preferring_only=preferring_only)
+
+    def _totals(self, nodes: Nodes, *, preferring_only: bool = False) -> Ints:
+        totals = np.zeros(len(nodes), np.int64)
+        for plugin, _, normalized in self.scores(nodes):
+            if not preferring_only or normalized.min() != normalized.max():
+                totals += normalized * self.engine.runner.lineup.weights[plugin.name]
+        return totals
+
+    def scores(self, nodes: Nodes) -> Iterator[tuple[Score, Ints, Ints]]:
+        """Yield the raw and the normalised scores of these nodes by every plugin that scores the pod."""
+        runner = self.engine.runner
+        for plugin in runner.lineup.score:
+            if plugin.name not in self.not_scoring:
+                answer = runner.score_nodes(plugin, self.cycle, nodes)
+                raw = np.full(len(nodes), answer, np.int64) if isinstance(answer, int) else answer
+                yield plugin, raw, runner.normalized(plugin, self.cycle, nodes, raw.copy())
+
+    def _best_by_row(self, nodes: Nodes) -> NDArray[np.integer]:
+        row, count = self.row, len(self.cycle.nodes)
+        assert row is not None
+        parts = self._parts(row, nodes)
+        if not parts and self._only_by_row and len(nodes) == count - row.rejected:
+            return _maxima(row.ranked[:count])
+        totals = row.absolute[nodes.slots]
+        for part in parts:
+            totals += part
+        return nodes.slots[_maxima(totals)]
+
+    def _parts(self, row: Row, nodes: Nodes) -> list[Ints]:
+        """Return the scores that are not in the row; those that are the same for all nodes are left out."""
+        runner, rows, cycle, skipped = self.engine.runner, self.engine.rows, self.cycle, self.not_scoring
+        rows.scored(row, cycle, skipped)
+        weights = runner.lineup.weights
+        parts: list[Ints] = []
+        for plugin in rows.normalized_scores:
+            if plugin.name not in skipped and not rows.is_even(plugin, row.uniform[plugin.name]):
+                raw = row.raw[plugin.name][nodes.slots]
+                parts.append(runner.normalized(plugin, cycle, nodes, raw) * weights[plugin.name])
+        idle = self.before.skipped
+        for plugin in rows.cluster_scores:
+            if plugin.name not in skipped and not (plugin.idle_when_skipped and plugin.name in idle):
+                scores = runner.score_nodes(plugin, cycle, nodes)
+                if isinstance(scores, int):
+                    if rows.is_even(plugin, scores):
+                        continue
+                    scores = np.full(len(nodes), scores, np.int64)
+                parts.append(runner.normalized(plugin, cycle, nodes, scores) * weights[plugin.name])
+        return parts
+
+    def make_room(self) -> Unplaced:
+        """Try to make room for a pod that fits nowhere, and say why it does not."""
+        assert self.row is not None
+        return self.unplaced(Diagnosis(Verdicts(self.codes, self.row.rejections), self.before))
+
+    def make_room_anywhere(self, rejection: Rejection) -> Unplaced:
+        """Do the same for a pod that was rejected before any node was looked at."""
+        codes = np.ones(len(self.cycle.nodes), np.uint16)
+        return self.unplaced(Diagnosis(Verdicts(codes, [rejection]), self.before))
+
+    def unplaced(self, diagnosis: Diagnosis) -> Unplaced:
+        """Let plugins make room for a pod that fits nowhere, and say why it does not fit."""
+        runner = self.engine.runner
+        makers = runner.lineup.post_filter if self.seeking_room else ()
+        sought = SoughtRoom(bool(makers))
+        for plugin in makers:
+            try:
+                if sought.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
+                    break
+            except CycleFailed as error:
+                sought.fail(error)
+                break
+        return sought.outcome(diagnosis, runner.timings, self.cycle.again_at)
+
+    def _leave_only(self, row: Row) -> None:
+        """Reject the nodes that a plugin has ruled out by name; they have no other reason."""
+        only = self.before.only
+        if only is None:
+            return
+        names = set(self.before.restricting)
+        if self._turned_down is not None:
+            names.add(self._turned_down[1].plugin)  # kube-scheduler tells both in one breath
+        text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]"
+        left = [info.slot for name in only if (info := self.cycle.nodes.find(name)) is not None]
+        kept = self.codes[left]
+        self.codes[:] = row.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
+        if self._turned_down is not None:
+            info, rejection = self._turned_down
+            self.codes[info.slot] = row.code(rejection, BEFORE_ALL)  # somebody did look at this one
+        self.codes[left] = kept
+
+    def _crowded(self, name: str) -> tuple[NodeInfo, list[Pod]] | None:
+        """Return a node that is promised to pods of at least the same priority, and them, if it is open to this one."""
+        if self.before.only is not None and name not in self.before.only:
+            return None
+        promised = self.cycle.promised_to_others(name)
+        info = self.cycle.nodes.find(name) if promised else None
+        return None if info is None else (info, promised)
+
+    def _tried(self, info: NodeInfo, promised: Sequence[Pod]) -> Rejection | None:
+        """Return the verdict on a crowded node; a burst of equal pods would ask for the same one again and again."""
+        known: tuple[Rejection | None] | None = self.cycle.recall("crowded", info, promised)
+        if known is None:
+            known = (self._trial(self.cycle, info).verdict(),)
+            self.cycle.remember("crowded", info, promised, known)
+        return known[0]
+
+    def _trial(self, cycle: Cycle, info: NodeInfo) -> NodeTrial:
+        return NodeTrial(self.engine.runner, cycle, info, self.before.skipped)
+
+
+def sent_back(rejection: Rejection) -> Unplaced:
+    """Return the outcome for a pod that a plugin sent back after it had its place."""
+    diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), BeforeNodes())
+    return Unplaced(diagnosis.message(""), rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
+
+
+def _maxima(totals: Ints) -> NDArray[np.intp]:
+    best: NDArray[np.intp] = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    return best

@@ -1,0 +1,205 @@
+"""From a place that is held to a pod that is bound, beside other pods; whatever fails gives the place back.
+
+held ── wait for permission ── prepare (pre_bind) ── bind ──> bound, and told
+          │ from here on the queue cannot park it: failures end in a back-off
+          └──────────── any failure: unreserve in reverse, forget the place, wake whom it helps, take the pod back
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.extender_transport import ExtenderFailed
+from pilotage.framework.binding_runner import BindingRunner
+from pilotage.framework.events import POD_GONE
+from pilotage.framework.plugin import STATIC, PreBind
+from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.framework.waiting import WaitingPods
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.attempt import sent_back
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.failure import Failures
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced
+from pilotage.scheduling.outside import Recorder, Statuses
+from pilotage.telemetry.logs import tell
+from pilotage.telemetry.verbosity import V2
+
+log = logging.getLogger(__name__)
+
+ExtenderBind = Callable[[Pod, str], Awaitable[bool]]  # True if an extender has bound the pod
+
+
+class Bindings:
+    """All pods between their place and their bind."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        failures: Failures,
+        statuses: Statuses,
+        recorder: Recorder,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._failures = failures
+        self._statuses = statuses
+        self._recorder = recorder
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
+        self._engines: dict[str, Engine] = {}  # what decided for them, by uid
+        self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and why they were
+        self.bind_by_extender: ExtenderBind | None = None
+        self.on_ended: Callable[[], None] = lambda: None
+        self.on_bound: Callable[[QueuedPod, Placed, float], None] = lambda _queued, _placed, _started: None
+        self.on_failed: Callable[[QueuedPod, Unplaced, float], None] = lambda _queued, _outcome, _started: None
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
+        """Go on with a pod that has its place, since a moment of the attempt's own clock."""
+        uid = placed.pod.uid
+        self._queue.nominator.delete(placed.pod)
+        if placed.waits:
+            self._waiting.expect(placed.pod, placed.waits)
+        info = self._cache.find_node(placed.node)
+        assert info is not None
+        task = asyncio.get_running_loop().create_task(self._bind(queued, placed, info.node, started))
+        self._tasks[uid] = task
+        self._engines[uid] = placed.engine
+        task.add_done_callback(partial(self._ended, uid))
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(uid) is task:  # the pod may be on its next try already
+            del self._tasks[uid], self._engines[uid]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("what followed the binding of pod %s failed: %r", uid, error, exc_info=error)
+        self.on_ended()
+
+    def cancel(self, uid: str, cause: str) -> bool:
+        """Stop the preparations for a pod's bind; False if there are none, or no longer."""
+        if uid not in self._preparing or self._preparing[uid]:
+            return False
+        self._preparing[uid] = cause
+        self._tasks[uid].cancel()
+        return True
+
+    async def finished_of(self, engines: Collection[Engine]) -> None:
+        """Wait for the binds that these profiles have decided, except of pods that still wait for a permission."""
+        tasks = [
+            self._tasks[uid]
+            for uid, engine in self._engines.items()
+            if any(engine is each for each in engines) and self._waiting.get(uid) is None
+        ]
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def finished(self) -> None:
+        """Wait until no pod is between its place and its bind."""
+        while self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+
+    async def _bind(self, queued: QueuedPod, placed: Placed, node: Node, started: float) -> None:
+        try:
+            refused = await self._steps(placed, node)
+        except (PluginFailed, ExtenderFailed) as error:
+            refused = Unplaced(str(error), SCHEDULER_ERROR)
+        except Exception as error:  # a fault of our own costs this pod one attempt
+            log.exception("binding pod %s failed", placed.pod.key)
+            refused = Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
+        if refused is None:
+            self._tell(queued, placed, started)
+        else:
+            self._give_back(queued, placed, refused, started)
+
+    async def _steps(self, placed: Placed, node: Node) -> Unplaced | None:
+        """Bind the pod, or return why not."""
+        cycle, name, uid = placed.cycle, placed.node, placed.pod.uid
+        runner = placed.engine.binding
+        preparing = runner.pre_flight(cycle, name)  # 1. who has something to prepare
+        if preparing or placed.waits:
+            self._statuses.nominate(placed.pod, name)  # others see what is about to happen
+        if placed.waits:
+            rejection = await self._waiting.wait(uid)  # 2. permission
+            if rejection is not None:
+                return sent_back(rejection)
+        self._queue.done(uid)
+        if preparing:
+            rejection = await self._prepare(runner, placed, preparing)  # 3. whatever the pod needs there
+            if rejection is not None:
+                return Unplaced(rejection.message, UNSCHEDULABLE)
+        objection = self._objection(placed, node)  # 4. the node may have changed meanwhile
+        if objection:
+            return Unplaced(objection, SCHEDULER_ERROR)
+        if self._statuses.drop(uid):
+            await self._statuses.settled(uid)  # what is written about a waiting pod must not come after its bind
+        if self.bind_by_extender is None or not await self.bind_by_extender(placed.pod, name):
+            rejection = await runner.bind(cycle, name)  # 5. the API server is told
+            if rejection is not None:
+                return Unplaced(rejection.message, UNSCHEDULABLE)
+        return None
+
+    async def _prepare(self, runner: BindingRunner, placed: Placed, plugins: list[PreBind]) -> Rejection | None:
+        uid = placed.pod.uid
+        self._preparing[uid] = ""
+        try:
+            rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
+        except (asyncio.CancelledError, PluginFailed):
+            if not self._preparing[uid]:
+                raise
+        finally:
+            cause = self._preparing.pop(uid)
+        if cause:  # whatever the plugins made of it
+            raise PluginFailed(cause)
+        return rejection
+
+    def _objection(self, placed: Placed, node: Node) -> str:
+        """Return why the pod must not go to its node any more, or "": what was decided may be out of date."""
+        info = self._cache.find_node(placed.node)
+        if info is None or info.node.uid != node.uid:
+            return f'node "{placed.node}" was deleted before the pod could be bound to it'
+        if info.node is node or info.node.has_same_facts(node):
+            return ""
+        for plugin in placed.engine.runner.lineup.filter:
+            if plugin.depends_on is not STATIC:
+                continue
+            rejection = placed.engine.runner.filter_node(plugin, placed.cycle, info)
+            if rejection is not None:
+                return f'node "{placed.node}" has changed: {rejection.message}'
+        if len(info.pods) > info.node.allowed_pods:
+            return f'node "{placed.node}" has changed: Too many pods'
+        for resource in placed.pod.requests:
+            if info.free(resource) < 0:
+                return f'node "{placed.node}" has changed: Insufficient {resource}'
+        return ""
+
+    def _tell(self, queued: QueuedPod, placed: Placed, started: float) -> None:
+        pod, node = placed.pod, placed.node
+        note = f"Successfully assigned {pod.key} to {node}"
+        self._recorder.record(pod, "Normal", "Scheduled", "Binding", note, controller=pod.scheduler_name, once=True)
+        tell(log, V2, "Successfully bound pod to node", pod=pod.key, node=node, feasibleNodes=placed.feasible)
+        self.on_bound(queued, placed, started)
+        for complaint in placed.engine.binding.post_bind(placed.cycle, node):
+            log.error("pod %s: %s", pod.key, complaint)
+
+    def _give_back(self, queued: QueuedPod, placed: Placed, refused: Unplaced, started: float) -> None:
+        """Undo everything that was done for the pod, and take it back."""
+        pod = placed.pod
+        self._waiting.forget(pod.uid)
+        for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
+            log.error("pod %s: %s", pod.key, complaint)
+        freed = self._cache.forget(pod.uid)
+        rejected = refused.reason == UNSCHEDULABLE
+        if freed is not None and not rejected:
+            self._queue.move_all(POD_GONE, pod, None)
+        self.on_failed(queued, refused, started)
+        self._failures.take_back(queued, refused)
+        if freed is not None and rejected:  # it must not be woken by its own leaving
+            self._queue.move_all(POD_GONE, pod, None, lambda other: other.uid != pod.uid)

@@ -1,0 +1,81 @@
+"""What the API server says, brought to the cache alone: for those who look at a cluster and schedule nothing."""
+
+import logging
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.model.decoding import OtherObject
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+
+class PodsIntoCache:
+    """Counts the pods that have a node."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+
+    def added(self, new: Pod) -> None:
+        """Take in a pod."""
+        if new.node_name:
+            self._cache.put_pod(new)
+
+    def updated(self, old: Pod, new: Pod) -> None:
+        """Follow a change of a pod."""
+        self.added(new)
+
+    def deleted(self, last: Pod) -> None:
+        """Let go of a pod."""
+        self._cache.remove_pod(last.uid)
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Do without a pod that cannot be understood."""
+        log.error("pod %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+
+
+class NodesIntoCache:
+    """Keeps the nodes."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._cache = cache
+
+    def added(self, new: Node) -> None:
+        """Take in a node."""
+        self._cache.put_node(new)
+
+    def updated(self, old: Node, new: Node) -> None:
+        """Follow a change of a node."""
+        self._cache.put_node(new)
+
+    def deleted(self, last: Node) -> None:
+        """Let go of a node."""
+        self._cache.remove_node(last.name)
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Do without a node that cannot be understood."""
+        log.error("node %s cannot be understood: %s", metadata.name, reason)
+
+
+class ObjectsIntoCache:
+    """Keeps all other objects that plugins read."""
+
+    def __init__(self, cache: ClusterCache) -> None:
+        self._objects = cache.objects
+
+    def added(self, new: OtherObject) -> None:
+        """Take in an object."""
+        self._objects.put(new)
+
+    def updated(self, old: OtherObject, new: OtherObject) -> None:
+        """Follow a change of an object."""
+        self._objects.put(new)
+
+    def deleted(self, last: OtherObject) -> None:
+        """Let go of an object."""
+        self._objects.drop(last)
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Do without an object that cannot be understood."""
+        log.error("object %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)

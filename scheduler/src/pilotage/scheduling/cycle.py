@@ -1,0 +1,137 @@
+"""One attempt to place one pod, from its profile to its place. All in memory, start to end."""
+
+import logging
+from collections.abc import Callable, Mapping
+from random import Random
+from time import perf_counter
+
+import numpy as np
+
+from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
+from pilotage.framework.nodes import Nodes
+from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
+from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
+from pilotage.model.pod import Pod
+from pilotage.scheduling.attempt import Attempt, Nominations, sent_back
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+
+# Told about a node that was chosen by its score: the attempt, the nodes that were scored, the slot of the best.
+OnChoice = Callable[[Attempt, Nodes, int], None]
+
+log = logging.getLogger(__name__)
+
+NO_NODES = "no nodes available to schedule pods"
+FEWEST_NODES = 100  # that are always looked at, however small the percentage
+
+
+class Scheduler:
+    """Places pods one by one."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        engines: Mapping[str, Engine],
+        nominations: Nominations,
+        tie_break: Random,
+        on_choice: OnChoice | None = None,
+    ) -> None:
+        self._cache = cache
+        self._engines = engines
+        self._nominations = nominations
+        self._tie_break = tie_break
+        self._on_choice = on_choice
+        self._first_node = 0  # where the next look at a part of the nodes begins
+
+    def schedule(self, pod: Pod, *, seek_room: bool = True) -> Outcome:
+        """Find a place for a pod and hold it, or say why there is none; at others' expense only if that is sought."""
+        attempt = Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
+        attempt.seeking_room = seek_room
+        nodes = attempt.cycle.nodes
+        if not len(nodes):
+            return Unplaced(NO_NODES)
+        try:
+            before = attempt.look_before_nodes()  # 1. what can be said without looking at nodes
+            if before.rejection is not None:
+                return attempt.make_room_anywhere(before.rejection)
+            promised = attempt.promised_node()  # 2. a node that was promised comes first, and alone
+            if promised is not None:
+                return self._hold(attempt, promised.name, 1)
+            feasible = attempt.feasible()  # 3. where could it run
+            if not len(feasible):
+                return attempt.make_room()  # 4. nowhere: would evicting help
+            chosen = self._choose(attempt, feasible)  # 5. where should it run
+            return self._hold(attempt, chosen, len(feasible))  # 6. hold the place; permit decides when
+        except (PluginFailed, AlreadyPlaced) as error:
+            return Unplaced(str(error), SCHEDULER_ERROR, failed_plugin=getattr(error, "plugin", ""))
+        except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
+            log.exception("the attempt to schedule pod %s failed", pod.key)
+            attempt.engine.rows.forget()
+            return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
+
+    def take_back(self, placed: Placed) -> None:
+        """Give up a place that a pod was given and has not been told to anybody."""
+        for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
+            log.error("pod %s: %s", placed.pod.key, complaint)
+        self._cache.forget(placed.pod.uid)
+
+    def _choose(self, attempt: Attempt, feasible: Nodes) -> str:
+        """Return the best node; of equally good ones, any."""
+        nodes = feasible if len(feasible) == 1 else self._sampled(attempt, feasible)
+        if len(nodes) == 1:
+            return nodes[0].name
+        best = attempt.best(nodes)
+        slot = int(best[0] if len(best) == 1 else best[self._tie_break.randrange(len(best))])
+        if self._on_choice is not None:
+            self._on_choice(attempt, nodes, slot)
+        return attempt.cycle.nodes[slot].name
+
+    def _sampled(self, attempt: Attempt, feasible: Nodes) -> Nodes:
+        """Leave as many nodes as the profile wants scored, beginning where the last look ended."""
+        wanted = _wanted(attempt)
+        if len(feasible) <= wanted:
+            return feasible
+        start = int(np.searchsorted(feasible.slots, self._first_node))
+        places = np.roll(np.arange(len(feasible), dtype=np.int32), -start)[:wanted]
+        self._first_node = (int(feasible.slots[places[-1]]) + 1) % len(attempt.cycle.nodes)
+        return feasible.take(places)
+
+    def _hold(self, attempt: Attempt, node: str, feasible: int) -> Outcome:
+        """Give the place away, let plugins hold theirs, and ask for permission."""
+        placed = attempt.cycle.pod.on(node)
+        self._cache.assume(placed)
+        runner = attempt.engine.runner
+        try:
+            start = perf_counter()
+            answer: Rejection | dict[str, Wait] | None = runner.reserve(attempt.cycle, node, attempt.before.skipped)
+            runner.timings.past("Reserve", start, SUCCESS if answer is None else UNSCHEDULABLE)
+            if answer is None:
+                start = perf_counter()
+                answer = runner.permit(attempt.cycle, node)
+                runner.timings.past("Permit", start, _status(answer))
+        except Exception:
+            self._take_back(attempt, placed)
+            raise
+        if isinstance(answer, Rejection):
+            self._take_back(attempt, placed)
+            return sent_back(answer)
+        return Placed(placed, feasible, attempt.cycle, attempt.engine, answer or {})
+
+    def _take_back(self, attempt: Attempt, placed: Pod) -> None:
+        for complaint in attempt.engine.runner.unreserve(attempt.cycle, placed.node_name):
+            log.error("pod %s: %s", placed.key, complaint)
+        self._cache.forget(placed.uid)
+
+
+def _status(answer: Rejection | dict[str, Wait] | None) -> str:
+    return SUCCESS if answer is None else UNSCHEDULABLE if isinstance(answer, Rejection) else "Wait"
+
+
+def _wanted(attempt: Attempt) -> int:
+    """Return how many feasible nodes are enough: one if nobody scores them, else a part if the profile says so."""
+    engine, open_nodes = attempt.engine, attempt.open_nodes
+    if not engine.runner.lineup.score:
+        return 1
+    if not 0 < engine.percentage < 100 or open_nodes < FEWEST_NODES:
+        return open_nodes
+    return max(FEWEST_NODES, open_nodes * engine.percentage // 100)

@@ -1,0 +1,42 @@
+"""The figures behind a rejection, for people: what was wanted, what there is."""
+
+from pilotage.framework.nodes import NodeInfo
+from pilotage.framework.preemption.shortage import PODS, resource_of
+from pilotage.framework.verdicts import Rejection
+from pilotage.model.pod import Pod
+from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY
+from pilotage.model.tolerations import first_untolerated
+
+FORBIDDEN = "node(s) had untolerated taint(s)"
+PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
+BYTES = (MEMORY, EPHEMERAL_STORAGE)
+
+
+def details(rejection: Rejection, pod: Pod, info: NodeInfo) -> tuple[str, ...]:
+    """Return what can be said beside each reason of a rejection; "" where that is nothing."""
+    return tuple(_detail(reason, pod, info) for reason in rejection.reasons)
+
+
+def amount(resource: str, number: int) -> str:
+    """Write a number of a resource's smallest units as people do: 1.2 cores, 4Gi."""
+    if resource == CPU:
+        return f"{number / 1000:g}"
+    if resource in BYTES or resource.startswith("hugepages-"):
+        for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+            if abs(number) >= 1 << power:
+                return f"{round(number / (1 << power), 2):g}{suffix}"
+    return str(number)
+
+
+def _detail(reason: str, pod: Pod, info: NodeInfo) -> str:
+    resource = resource_of(reason)
+    if resource == PODS:
+        return f"{len(info.pods)} of {info.node.allowed_pods} are there"
+    if resource:
+        wanted, free, all_of_it = pod.requests.get(resource, 0), info.free(resource), info.allocatable.get(resource, 0)
+        return f"wants {amount(resource, wanted)}, {amount(resource, free)} of {amount(resource, all_of_it)} free"
+    if reason == FORBIDDEN and (taint := first_untolerated(info.taints, pod.spec.tolerations)) is not None:
+        return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
+    if reason == PORTS_TAKEN:
+        return "wants " + ", ".join(f"{protocol} {port}" for _, protocol, port in pod.shape.host_ports)
+    return ""

@@ -1,0 +1,152 @@
+"""Makes the room that preemption found: victims go, and until the last one does the preemptor stays out of the queue.
+
+decided ── begin: the preemptor is held at the queue's gate
+   │
+   ├── lower pods lose the promise of the node
+   ├── all victims but the last, side by side
+   ├── the last victim ── seen to leave: the gate opens, and its deletion wakes the preemptor
+   └── end; after an error, or if no deletion will follow, the preemptor is woken at once
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.evictor import NotEvicted
+from pilotage.framework.preemption.evicting import Evicting
+from pilotage.framework.waiting import WaitingPods
+from pilotage.model.pod import Pod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.outcome import Unplaced
+from pilotage.scheduling.outside import Evicts, Recorder, Statuses
+
+log = logging.getLogger(__name__)
+
+Holders = Callable[[str], Sequence[Evicting]]  # the plugins of a profile that keep preemptors waiting
+Cancel = Callable[[str, str], bool]  # stops the preparations for a bind, by uid; False if it is too late
+
+
+class NotMadeRoom(Exception):
+    """A victim could not be deleted."""
+
+
+class Evictions:
+    """All evictions under way."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        statuses: Statuses,
+        evictor: Evicts,
+        recorder: Recorder,
+        holders: Holders,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._statuses = statuses
+        self._evictor = evictor
+        self._recorder = recorder
+        self._holders = holders
+        self._awaited: dict[str, dict[str, Sequence[Evicting]]] = {}  # by last victim and preemptor
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.cancel_binding: Cancel = lambda _uid, _cause: False
+        self.may_act: Callable[[], bool] = lambda: True
+        self.on_ended: Callable[[str], None] = lambda _result: None
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def start(self, preemptor: Pod, outcome: Unplaced) -> None:
+        """Begin to evict the victims of a pod, unless all of them leave already."""
+        node = outcome.nominate or ""
+        victims = [
+            pod for pod in self._victims((node, *outcome.other_nodes), outcome.victims) if not pod.is_terminating
+        ]
+        if not victims:
+            return
+        holders = self._holders(preemptor.scheduler_name)
+        for plugin in holders:
+            plugin.begin(preemptor.uid)
+        self._awaited.setdefault(victims[-1].uid, {})[preemptor.uid] = holders
+        task = asyncio.get_running_loop().create_task(self._carry_out(preemptor, node, victims, holders))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def noticed(self, pod: Pod) -> None:
+        """Take note that a pod is on its way out, or gone; call it before the queue hears of it."""
+        for preemptor, holders in self._awaited.pop(pod.uid, {}).items():
+            _release(preemptor, holders)
+
+    def _victims(self, nodes: Sequence[str], keys: Sequence[str]) -> list[Pod]:
+        infos = (self._cache.find_node(node) for node in nodes)
+        by_key = {pod.key: pod for info in infos if info is not None for pod in info.pods.values()}
+        return [by_key[key] for key in keys if key in by_key]
+
+    async def _carry_out(self, preemptor: Pod, node: str, victims: list[Pod], holders: Sequence[Evicting]) -> None:
+        *others, last = victims
+        wake = True  # nothing else would, unless the last victim's deletion is on its way
+        try:
+            self._take_promises_back(preemptor, node)
+            results = await asyncio.gather(
+                *(self._evict(preemptor, node, each) for each in others), return_exceptions=True
+            )
+            for result in results:
+                if isinstance(result, BaseException):
+                    raise result
+            wake = not await self._evict(preemptor, node, last)
+            self.on_ended("success")
+        except Exception as error:
+            self.on_ended("error")
+            for plugin in holders:
+                plugin.failed(preemptor.uid)
+            log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
+        finally:
+            self._await_no_longer(preemptor, last)
+            _release(preemptor.uid, holders)
+            if wake:
+                self._queue.activate([preemptor])
+
+    def _await_no_longer(self, preemptor: Pod, last: Pod) -> None:
+        preemptors = self._awaited.get(last.uid, {})
+        preemptors.pop(preemptor.uid, None)
+        if not preemptors:  # others may wait for the same victim
+            self._awaited.pop(last.uid, None)
+
+    def _take_promises_back(self, preemptor: Pod, node: str) -> None:
+        for pod in self._queue.nominator.pods_for_node(node):
+            if pod.priority < preemptor.priority and pod.uid != preemptor.uid:
+                self._statuses.nominate(pod, "")
+
+    async def _evict(self, preemptor: Pod, node: str, victim: Pod) -> bool:
+        """Send one pod away; False if it had not been bound yet, so that the API server hears nothing of it."""
+        note = f"Preempted by pod {preemptor.uid} on node {node}"
+        in_memory = self._stop(victim.uid, preemptor.scheduler_name)
+        if in_memory:
+            note += " (in kube-scheduler memory)."
+        else:
+            if not self.may_act():
+                raise NotMadeRoom(f"pod {victim.key}: this scheduler is not the leader any more")
+            outcome = await self._evictor.evict(victim, preemptor.scheduler_name)
+            if isinstance(outcome, NotEvicted):
+                raise NotMadeRoom(f"pod {victim.key}: {outcome.message}")
+            if outcome.was_gone:
+                return True
+        self._recorder.record(victim, "Normal", "Preempted", "Preempting", note, controller=preemptor.scheduler_name)
+        return not in_memory
+
+    def _stop(self, uid: str, scheduler: str) -> bool:
+        """Send a pod back that is not bound yet; False if it is."""
+        waiting = self._waiting.get(uid)
+        if waiting is not None and waiting.preempt("preempted"):
+            return True
+        names = ", ".join(plugin.name for plugin in self._holders(scheduler))
+        return self.cancel_binding(uid, f"preempted by {names}")
+
+
+def _release(preemptor: str, holders: Sequence[Evicting]) -> None:
+    for plugin in holders:
+        plugin.end(preemptor)

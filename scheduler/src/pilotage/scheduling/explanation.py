@@ -1,0 +1,117 @@
+"""Why a pod goes where it goes: every node, every plugin, every number. Nothing changes by asking."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.nodes import NodeInfo, Nodes
+from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.model.pod import Pod
+from pilotage.scheduling.attempt import Attempt, Nominations
+from pilotage.scheduling.details import details
+from pilotage.scheduling.engine import Engine
+
+
+@dataclass(frozen=True)
+class PluginScore:
+    """What one plugin thinks of one node."""
+
+    raw: int
+    normalized: int
+    weight: int
+
+    @property
+    def weighted(self) -> int:
+        """Return what it adds to the total."""
+        return self.normalized * self.weight
+
+
+@dataclass(frozen=True)
+class NodeVerdict:
+    """One node: why it does not do, or how good it is."""
+
+    node: str
+    rejection: Rejection | None = None
+    scores: dict[str, PluginScore] = field(default_factory=dict)
+    details: tuple[str, ...] = ()  # the figures behind the reasons of the rejection, one for each
+
+    @property
+    def total(self) -> int:
+        """Return the sum of the weighted scores."""
+        return sum(score.weighted for score in self.scores.values())
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All nodes; or, if no node was looked at, why not."""
+
+    nodes: Sequence[NodeVerdict]
+    before: Rejection | None = None
+    error: str = ""
+
+    @property
+    def feasible(self) -> list[NodeVerdict]:
+        """Return the nodes that do."""
+        return [node for node in self.nodes if node.rejection is None]
+
+
+def explain(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> Explanation:
+    """Ask all plugins about a pod, without giving it a place."""
+    attempt = Attempt(cache, engine, nominations, pod)
+    try:
+        before = attempt.look_before_nodes()
+        if before.rejection is not None or not len(attempt.cycle.nodes):
+            return Explanation([], before.rejection)
+        promised = attempt.promised_node()
+        if promised is not None:
+            return Explanation([NodeVerdict(promised.name)])
+        feasible = attempt.feasible()
+        scores = _scores(attempt, feasible) if len(feasible) > 1 else {}
+    except PluginFailed as error:
+        return Explanation([], error=str(error))
+    assert attempt.row is not None
+    rejections = [None, *attempt.row.rejections]
+    by_node = zip(attempt.cycle.nodes, attempt.codes.tolist(), strict=True)
+    return Explanation([_verdict(pod, info, rejections[code], scores) for info, code in by_node])
+
+
+def _verdict(
+    pod: Pod, info: NodeInfo, rejection: Rejection | None, scores: Mapping[int, dict[str, PluginScore]]
+) -> NodeVerdict:
+    if rejection is None:
+        return NodeVerdict(info.name, None, scores.get(info.slot, {}))
+    return NodeVerdict(info.name, rejection, details=details(rejection, pod, info))
+
+
+def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScore]:
+    """Return the scores of one of the nodes that were just scored, with little more work."""
+    runner, cycle, row = attempt.engine.runner, attempt.cycle, attempt.row
+    assert row is not None
+    place = int(np.flatnonzero(nodes.slots == slot)[0])
+    found = {}
+    for plugin in runner.lineup.score:
+        if plugin.name in attempt.not_scoring:
+            continue
+        if plugin.normalize is None:
+            raw = after = runner.score_node(plugin, cycle, cycle.nodes[slot])
+        else:
+            known = row.raw.get(plugin.name) if attempt.remembering else None
+            scores = runner.score_nodes(plugin, cycle, nodes) if known is None else known[nodes.slots]
+            given = np.full(len(nodes), scores, np.int64) if isinstance(scores, int) else scores
+            raw, after = int(given[place]), int(runner.normalized(plugin, cycle, nodes, given)[place])
+        found[plugin.name] = PluginScore(raw, after, runner.lineup.weights[plugin.name])
+    return found
+
+
+def _scores(attempt: Attempt, nodes: Nodes) -> dict[int, dict[str, PluginScore]]:
+    """Return the scores of all plugins that score this pod, by slot; asked anew, not taken from what is remembered."""
+    runner = attempt.engine.runner
+    attempt.not_scoring = frozenset(runner.pre_score(attempt.cycle, nodes))
+    found: dict[int, dict[str, PluginScore]] = {int(slot): {} for slot in nodes.slots}
+    for plugin, raw, normalized in attempt.scores(nodes):
+        weight = runner.lineup.weights[plugin.name]
+        for slot, before, after in zip(nodes.slots.tolist(), raw.tolist(), normalized.tolist(), strict=True):
+            found[slot][plugin.name] = PluginScore(before, after, weight)
+    return found

@@ -1,0 +1,232 @@
+"""What the API server says, brought to the cache and to the queue: the only door for news about the cluster."""
+
+import logging
+from collections.abc import Callable, Container
+from typing import Any
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.framework.changes import node_events, pod_events
+from pilotage.framework.events import POD_GONE, POD_PLACED, Action, Event, Resource
+from pilotage.framework.waiting import WaitingPods
+from pilotage.model.app_network import AppGroup, NetworkTopology
+from pilotage.model.decoding import OtherObject
+from pilotage.model.devices import DeviceClass, ResourceClaim
+from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.metadata import Metadata
+from pilotage.model.node import Node
+from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.model.objects import Namespace, PriorityClass
+from pilotage.model.pod import Pod, PodObject
+from pilotage.model.pod_groups import NativePodGroup, PodGroup
+from pilotage.model.pod_spec import PodSpec
+from pilotage.model.seccomp_profile import SeccompProfile
+from pilotage.model.sticky_job import StickyJob
+from pilotage.model.volumes import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.eviction import Evictions
+
+log = logging.getLogger(__name__)
+
+NODE_ADDED = Event(Resource.NODE, Action.ADD)
+NODE_GONE = Event(Resource.NODE, Action.DELETE)
+
+# Kinds whose changes can help a waiting pod; the others are only looked up.
+RESOURCES: dict[type[Any], Resource] = {
+    Namespace: Resource.NAMESPACE,
+    PersistentVolume: Resource.PERSISTENT_VOLUME,
+    PersistentVolumeClaim: Resource.PERSISTENT_VOLUME_CLAIM,
+    StorageClass: Resource.STORAGE_CLASS,
+    CSINode: Resource.CSI_NODE,
+    CSIDriver: Resource.CSI_DRIVER,
+    CSIStorageCapacity: Resource.CSI_STORAGE_CAPACITY,
+    VolumeAttachment: Resource.VOLUME_ATTACHMENT,
+    ResourceClaim: Resource.RESOURCE_CLAIM,
+    DeviceClass: Resource.DEVICE_CLASS,
+    PriorityClass: Resource.PRIORITY_CLASS,
+    PodGroup: Resource.SCHEDULING_POD_GROUP,
+    NativePodGroup: Resource.POD_GROUP,
+    ElasticQuota: Resource.ELASTIC_QUOTA,
+    NodeResourceTopology: Resource.NODE_RESOURCE_TOPOLOGY,
+    AppGroup: Resource.APP_GROUP,
+    NetworkTopology: Resource.NETWORK_TOPOLOGY,
+    SeccompProfile: Resource.SECCOMP_PROFILE,
+    StickyJob: Resource.STICKY_JOB,
+}
+
+
+class PodIntake:
+    """News about pods: those with a node count there, those without wait if a profile serves them."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        waiting: WaitingPods,
+        evictions: Evictions,
+        served: Container[str],
+        wake: Callable[[], None],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._waiting = waiting
+        self._evictions = evictions
+        self._served = served
+        self._wake = wake
+        self.on_not_understood: Callable[[Pod, str], None] = lambda _pod, _reason: None
+        self.on_resolved: Callable[[Pod | None, str], None] = lambda _pod, _uid: None  # bound (as it is now), or gone
+
+    def added(self, new: Pod) -> None:
+        """Take in a pod."""
+        if new.node_name:
+            self._place(new)
+        elif new.scheduler_name in self._served:
+            self._queue.add(new)
+        self._wake()
+
+    def updated(self, old: Pod, new: Pod) -> None:
+        """Follow a change of a pod."""
+        if new.is_terminating and not old.is_terminating:
+            self._evictions.noticed(new)
+        if old.node_name:
+            self._change(old, new)
+        elif new.node_name:
+            self._place(new)
+            if new.scheduler_name in self._served:
+                self._queue.delete(old)
+            self.on_resolved(new, new.uid)
+        elif new.scheduler_name in self._served:
+            self._change_waiting(old, new)
+        self._wake()
+
+    def deleted(self, last: Pod) -> None:
+        """Let go of a pod; as it was last known, it may never have been seen with its node."""
+        self._evictions.noticed(last)
+        assumed = self._cache.is_assumed(last.uid)
+        if not last.node_name and last.scheduler_name in self._served:
+            self._queue.delete(last)
+        if assumed:
+            self._drop_assumed(last)
+        elif self._cache.remove_pod(last.uid) is not None:
+            self._queue.move_all(POD_GONE, last, None)
+        elif last.nominated_node and last.scheduler_name in self._served:
+            self._free_promise(last)
+        self.on_resolved(None, last.uid)
+        self._wake()
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Say of a pod that cannot be understood that it waits for that reason; the others go on."""
+        log.error("pod %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+        if metadata.node_name or metadata.scheduler_name not in self._served:
+            return
+        spec = PodSpec(scheduler_name=metadata.scheduler_name)
+        identity = Metadata(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
+        self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be understood: {reason}")
+
+    def _place(self, pod: Pod) -> None:
+        known = self._cache.put_pod(pod)
+        if known is not None and known.node_name != pod.node_name:
+            log.warning("pod %s was expected on node %s and is on %s", pod.key, known.node_name, pod.node_name)
+        self._queue.move_all(POD_PLACED, None, pod)
+
+    def _change(self, old: Pod, new: Pod) -> None:
+        self._cache.put_pod(new)
+        for event in pod_events(old, new, target=False):
+            self._queue.move_all(event, old, new)
+
+    def _change_waiting(self, old: Pod, new: Pod) -> None:
+        if self._cache.is_assumed(new.uid):
+            if new.is_terminating and not old.is_terminating:
+                self._drop_assumed(new)
+            return
+        self._queue.update(old, new)
+        if old.nominated_node and old.nominated_node != new.nominated_node:
+            self._free_promise(old)
+
+    def _drop_assumed(self, pod: Pod) -> None:
+        """Give back the place of a pod that is deleted before its bind; the bind, if it is under way, will fail."""
+        if not self._waiting.remove(pod.uid):
+            self._cache.forget(pod.uid)
+        self._queue.move_all(POD_GONE, pod, None)
+
+    def _free_promise(self, pod: Pod) -> None:
+        """Wake the pods that had to leave room for one that no longer needs it there."""
+        self._queue.move_all(POD_GONE, pod, None, lambda other: other.priority <= pod.priority)
+
+
+class NodeIntake:
+    """News about nodes."""
+
+    def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._wake = wake
+
+    def added(self, new: Node) -> None:
+        """Take in a node."""
+        self._cache.put_node(new)
+        self._queue.move_all(NODE_ADDED, None, new)
+        self._wake()
+
+    def updated(self, old: Node, new: Node) -> None:
+        """Follow a change of a node; a heartbeat wakes nobody."""
+        self._cache.put_node(new)
+        for event in node_events(old, new):
+            self._queue.move_all(event, old, new)
+            self._wake()
+
+    def deleted(self, last: Node) -> None:
+        """Let go of a node; the queue hears of it while the cache still has it, as upstream."""
+        self._queue.move_all(NODE_GONE, last, None)
+        self._cache.remove_node(last.name)
+        self._wake()
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Do without a node that cannot be understood."""
+        log.error("node %s cannot be understood, no pod goes there: %s", metadata.name, reason)
+
+
+class ObjectIntake:
+    """News about all other objects that plugins read."""
+
+    def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
+        self._objects = cache.objects
+        self._queue = queue
+        self._wake = wake
+        self.on_changed: Callable[[OtherObject], None] = lambda _changed: None
+
+    def added(self, new: OtherObject) -> None:
+        """Take in an object."""
+        self._objects.put(new)
+        self._tell(Action.ADD, None, new)
+
+    def updated(self, old: OtherObject, new: OtherObject) -> None:
+        """Follow a change of an object."""
+        self._objects.put(new)
+        self._tell(Action.UPDATE, old, new)
+
+    def deleted(self, last: OtherObject) -> None:
+        """Let go of an object."""
+        self._objects.drop(last)
+        self._tell(Action.DELETE, last, None)
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Do without an object that cannot be understood."""
+        log.error("object %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+
+    def _tell(self, action: Action, old: OtherObject | None, new: OtherObject | None) -> None:
+        changed = old if new is None else new
+        assert changed is not None
+        self.on_changed(changed)
+        resource = RESOURCES.get(type(changed))
+        if resource is not None:
+            self._queue.move_all(Event(resource, action), old, new)
+            self._wake()

@@ -1,0 +1,47 @@
+"""How an attempt to place a pod ends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.verdicts import Wait
+from pilotage.model.pod import Pod
+from pilotage.scheduling.engine import Engine
+
+UNSCHEDULABLE = "Unschedulable"
+SCHEDULER_ERROR = "SchedulerError"
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The pod has its place, which nobody else gets any more."""
+
+    pod: Pod  # on its node
+    feasible: int
+    cycle: Cycle
+    engine: Engine
+    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that hold the pod back for a while
+
+    @property
+    def node(self) -> str:
+        """Return the node's name."""
+        return self.pod.node_name
+
+
+@dataclass(frozen=True, slots=True)
+class Unplaced:
+    """The pod has no place; the message is for its owner, the plugins are for the queue."""
+
+    message: str
+    reason: str = UNSCHEDULABLE
+    rejected_by: frozenset[str] = frozenset()
+    pending: frozenset[str] = frozenset()
+    nominate: str | None = ""  # the node that is promised; "" takes an earlier promise back, None lets it stand
+    victims: tuple[str, ...] = ()  # pods that go for it, as namespace/name
+    is_news: bool = True  # False if the owner was told the same a moment ago
+    other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is promised
+    again_at: float | None = None  # when to try again even if nothing happens
+    failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
+
+
+Outcome = Placed | Unplaced

@@ -1,0 +1,41 @@
+"""What scheduling asks of the world outside: whoever can write to the API server."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.model.pod import Pod
+
+Lookup = Callable[[str], Pod | None]  # a pod as the API server last had it, by namespace/name
+
+
+class Recorder(Protocol):
+    """Writes events about pods, some time later."""
+
+    def record(
+        self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
+    ) -> None:
+        """Tell the owner of a pod what happened to it; never waits. What happens once is not remembered."""
+
+
+class Statuses(Protocol):
+    """Changes the status of pods, some time later."""
+
+    def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
+        """Say why a pod waits; "" takes the promise of a node back, None lets it stand."""
+
+    def nominate(self, pod: Pod, node: str) -> None:
+        """Promise a node to a pod, or take the promise back, and leave all else."""
+
+    def drop(self, uid: str) -> bool:
+        """Write nothing more that still waits about a pod; True if something is on its way."""
+
+    async def settled(self, uid: str) -> None:
+        """Wait until nothing about a pod is on its way."""
+
+
+class Evicts(Protocol):
+    """Deletes pods."""
+
+    async def evict(self, victim: Pod, scheduler: str) -> Evicted | NotEvicted:
+        """Mark a pod as evicted for the sake of another one, and delete it."""

@@ -1,0 +1,45 @@
+"""The bind itself: posted by the pod's uid, and certain in its outcome before anything else happens to the pod."""
+
+import asyncio
+from collections.abc import Callable
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.bind_outcomes import Bound, Refused
+from pilotage.cluster.binder import Binder, Sighting
+from pilotage.framework.verdicts import PluginFailed
+from pilotage.model.pod import Pod
+from pilotage.scheduling.outside import Lookup
+
+
+class Posting:
+    """Posts bindings, and listens to what the watch says about their pods meanwhile."""
+
+    def __init__(self, cache: ClusterCache, known: Lookup, may_act: Callable[[], bool]) -> None:
+        self._cache = cache
+        self._known = known
+        self._may_act = may_act
+        self._sightings: dict[str, Sighting] = {}  # by uid
+
+    def may_bind(self, pod: Pod, node: str) -> bool:
+        """Tell whether we lead, and pod and node are there as far as we know; asked right before each request."""
+        latest = self._known(pod.key)
+        same = latest is not None and latest.uid == pod.uid
+        return self._may_act() and same and self._cache.find_node(node) is not None
+
+    def resolved(self, pod: Pod | None, uid: str) -> None:
+        """Take note that a pod has a node, or that it is gone."""
+        sighting = self._sightings.get(uid)
+        if sighting is not None and not sighting.done():
+            sighting.set_result("" if pod is None else pod.node_name)
+
+    async def post(self, binder: Binder, pod: Pod, node: str) -> None:
+        """Bind a pod; PluginFailed says why it is not bound."""
+        sighting: Sighting = asyncio.get_running_loop().create_future()
+        self._sightings[pod.uid] = sighting
+        try:
+            outcome = await binder.bind(pod, node, sighting)
+        finally:
+            del self._sightings[pod.uid]
+        if isinstance(outcome, Bound):
+            return
+        raise PluginFailed(outcome.message if isinstance(outcome, Refused) else "it is not known what became of it")

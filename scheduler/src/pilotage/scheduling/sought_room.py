@@ -1,0 +1,60 @@
+"""What came of asking plugins to make room for a pod, one after the other."""
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from pilotage.framework.runner import CycleFailed
+from pilotage.framework.timings import ERROR, SUCCESS, UNSCHEDULABLE, Timings
+from pilotage.framework.verdicts import Nominated, NoRoom
+from pilotage.scheduling.diagnosis import Diagnosis
+from pilotage.scheduling.outcome import Unplaced
+
+
+@dataclass
+class SoughtRoom:
+    """Collects answers until one settles it; without any plugin an earlier promise is taken back."""
+
+    asked: bool  # there is a plugin that can make room
+    messages: list[str] = field(default_factory=list)
+    victims: tuple[str, ...] = ()
+    other_nodes: tuple[str, ...] = ()
+    status: str = UNSCHEDULABLE
+    started: float = field(default_factory=perf_counter)
+
+    def __post_init__(self) -> None:
+        """Let an earlier promise stand until a plugin takes it back."""
+        self.nominate: str | None = None if self.asked else ""
+        self._insisted = False
+
+    def take(self, answer: Nominated | NoRoom) -> bool:
+        """Take note of an answer; True if it settles the matter."""
+        if isinstance(answer, Nominated):
+            self.messages, self.nominate, self.victims = [answer.message], answer.node, answer.victims
+            self.other_nodes = answer.other_nodes
+            self.status = SUCCESS
+            return True
+        self.messages += [answer.message] if answer.message else []
+        self._insisted = self._insisted or answer.insists
+        if self._insisted:
+            self.nominate = None
+        elif not answer.keeps_nomination:
+            self.nominate = ""
+        return False
+
+    def fail(self, error: CycleFailed) -> None:
+        """Take note of a plugin that failed, after which nobody else is asked."""
+        self.messages, self.nominate, self.status = [str(error)], None, ERROR
+
+    def outcome(self, diagnosis: Diagnosis, timings: Timings, again_at: float | None = None) -> Unplaced:
+        """Return what to tell the owner of the pod."""
+        if self.asked:
+            timings.past("PostFilter", self.started, self.status)
+        return Unplaced(
+            diagnosis.message(", ".join(self.messages)),
+            rejected_by=diagnosis.rejected_by(),
+            pending=diagnosis.pending(),
+            nominate=self.nominate,
+            victims=self.victims,
+            other_nodes=self.other_nodes,
+            again_at=again_at,
+        )

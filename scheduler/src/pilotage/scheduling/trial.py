@@ -1,0 +1,65 @@
+"""A what-if on one node: other pods there, the same questions."""
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import NodeInfo
+from pilotage.framework.preemption.eviction_rules import may_evict, objection
+from pilotage.framework.runner import Runner
+from pilotage.framework.verdicts import Rejection
+from pilotage.model.pod import Pod
+
+
+class NodeTrial:
+    """What `framework.cycle.Trial` asks for."""
+
+    def __init__(self, runner: Runner, cycle: Cycle, info: NodeInfo, skipped: set[str]) -> None:
+        self.info = info.clone()
+        self._runner = runner
+        self._cycle = cycle.what_if()
+        self._skipped = skipped
+        self._others: dict[str, NodeInfo] = {}  # other nodes from which pods were taken, by name
+        self._away: dict[str, NodeInfo] = {}  # whence, by uid of the pod
+
+    @property
+    def has_rules(self) -> bool:
+        """Tell whether any plugin has a say in who may be evicted."""
+        return bool(self._runner.eviction_rules)
+
+    def may_evict(self, pod: Pod) -> bool:
+        """Tell whether all plugins let a pod be evicted, as things stand."""
+        return may_evict(self._runner.eviction_rules, self._cycle, pod)
+
+    def remove(self, pod: Pod) -> None:
+        """Pretend that a pod is not on the node, or not on the other node that it names."""
+        info = self.info
+        if pod.uid not in info.pods:
+            info = self._away[pod.uid] = self._other(pod.node_name)
+        info.remove_pod(pod)
+        self._runner.change_notes(self._cycle, pod, info, self._skipped, add=False)
+
+    def add(self, pod: Pod) -> None:
+        """Pretend that a pod is on the node, or back on the one from which it was taken."""
+        info = self._away.pop(pod.uid, self.info)
+        info.add_pod(pod)
+        self._runner.change_notes(self._cycle, pod, info, self._skipped, add=True)
+
+    def verdict(self) -> Rejection | None:
+        """Return why the pod would not fit, with the pods to which the node was promised and without them."""
+        promised = self._cycle.promised_to_others(self.info.name)
+        if promised:
+            crowded = NodeTrial(self._runner, self._cycle, self.info, self._skipped)
+            for pod in promised:
+                crowded.add(pod)
+            rejection = crowded._first_rejection()
+            if rejection is not None:
+                return rejection
+        return self._first_rejection()
+
+    def _other(self, name: str) -> NodeInfo:
+        if name not in self._others:
+            found = self._cycle.nodes.find(name)
+            self._others[name] = self.info if found is None else found.clone()
+        return self._others[name]
+
+    def _first_rejection(self) -> Rejection | None:
+        rejection = self._runner.first_rejection(self._cycle, self.info, self._skipped)
+        return rejection or objection(self._runner.eviction_rules, self._cycle)

@@ -1,0 +1,33 @@
+"""One-line builders of gangs, for tests."""
+
+from typing import Any
+
+import msgspec
+
+from pilotage.model.gangs import GROUP_LABEL
+from pilotage.model.pod import Pod
+from pilotage.model.pod_groups import NativePodGroup, PodGroup
+from pilotage.testing.objects import make_pod
+
+
+def make_group(name: str = "gang", minimum: int = 2, *, namespace: str = "default", **spec: Any) -> PodGroup:
+    """Return a PodGroup of scheduling.x-k8s.io."""
+    metadata = {"name": name, "namespace": namespace, "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return msgspec.convert({"metadata": metadata, "spec": {"minMember": minimum, **spec}}, PodGroup)
+
+
+def make_native_group(name: str = "gang", minimum: int | None = 2, *, namespace: str = "default") -> NativePodGroup:
+    """Return a PodGroup of scheduling.k8s.io; without a minimum its pods do not belong together."""
+    policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+    metadata = {"name": name, "namespace": namespace}
+    return msgspec.convert({"metadata": metadata, "spec": {"schedulingPolicy": policy}}, NativePodGroup)
+
+
+def make_member(name: str, gang: str = "gang", *, labels: dict[str, str] | None = None, **fields: Any) -> Pod:
+    """Return a pod of a PodGroup."""
+    return make_pod(name, labels={GROUP_LABEL: gang, **(labels or {})}, **fields)
+
+
+def make_members(count: int, gang: str = "gang", **fields: Any) -> list[Pod]:
+    """Return so many equal pods of a PodGroup, named after it."""
+    return [make_member(f"{gang}-{number}", gang, **fields) for number in range(count)]

@@ -1,0 +1,31 @@
+"""One-line builders of elastic quotas and namespaces, for tests."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.objects import Namespace
+from pilotage.testing.manifests import Manifest
+
+Bounds = Mapping[str, str | int | float]
+
+
+def make_quota(
+    namespace: str,
+    least: Bounds | None = None,
+    most: Bounds | None = None,
+    *,
+    name: str = "quota",
+    selector: Manifest | None = None,
+    made: str | None = None,
+) -> ElasticQuota:
+    """Return a quota with these bounds, `min` and `max`; `made` is when, and `selector` is for namespaces."""
+    metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "creationTimestamp": made}
+    spec = {"min": least, "max": most, "namespaceSelector": selector}
+    return msgspec.convert({"metadata": metadata, "spec": spec}, ElasticQuota)
+
+
+def make_namespace(name: str, **labels: str) -> Namespace:
+    """Return a namespace."""
+    return msgspec.convert({"metadata": {"name": name, "labels": labels}}, Namespace)

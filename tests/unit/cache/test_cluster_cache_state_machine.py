@@ -1,0 +1,190 @@
+"""Whatever happens to nodes and pods, the columns and counters equal a recount from scratch."""
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
+from pilotage.framework.pods import PodQuery, TermKind
+from pilotage.model.affinity import readable_terms_of
+from pilotage.model.pod import Pod
+from pilotage.testing import make_node, make_pod
+
+NODES = st.sampled_from([f"n{i}" for i in range(6)])
+PODS = st.sampled_from([f"p{i}" for i in range(8)])
+LABELS = st.dictionaries(st.sampled_from(["app", "tier"]), st.sampled_from(["a", "b"]), max_size=2)
+QUERIES = [
+    PodQuery(((frozenset({"default"}), (("app", "In", ("a",)),)),)),
+    PodQuery(((None, (("app", "Exists", ()),)),), without_terminating=True),
+    PodQuery(((frozenset({"other"}), ()), (None, (("tier", "NotIn", ("b",)),)))),
+    PodQuery(((None, None),)),
+]
+
+
+def anti_affinity(key: str, app: str) -> dict[str, object]:
+    term = {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
+    return {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [term],
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "podAffinityTerm": term}],
+        }
+    }
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> Pod:
+    name = draw(PODS)
+    affinity = draw(st.sampled_from([None, anti_affinity("zone", "a"), anti_affinity("host", "b")]))
+    return make_pod(
+        name,
+        uid=name,
+        namespace=draw(st.sampled_from(["default", "other"])),
+        labels=draw(LABELS),
+        node=draw(NODES),
+        cpu=draw(st.sampled_from([None, "100m", "2"])),
+        requests=draw(st.sampled_from([{}, {"example.com/gpu": 1}, {"memory": "1Gi", "ephemeral-storage": "1Gi"}])),
+        host_ports=draw(st.sampled_from([(), (80,), (80, 443)])),
+        affinity=affinity,
+        metadata=draw(st.sampled_from([{}, {"deletionTimestamp": "2026-01-01T00:00:00Z"}])),
+        spec=draw(st.sampled_from([{}, {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]}])),
+    )
+
+
+class CacheMachine(RuleBasedStateMachine):
+    """Drives the cache beside plain dictionaries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cache = ClusterCache()
+        self.nodes: dict[str, dict[str, str]] = {}
+        self.pods: dict[str, Pod] = {}
+        self.assumed: set[str] = set()
+        self.cache.nodes().label_ids("zone")  # in use from the start; "host" from its first question on
+
+    @rule(name=NODES, labels=st.dictionaries(st.sampled_from(["zone", "host"]), st.sampled_from(["x", "y"])))
+    def put_node(self, name: str, labels: dict[str, str]) -> None:
+        self.cache.put_node(make_node(name, labels=labels, images=[("img", 5)] if "zone" in labels else ()))
+        self.nodes[name] = labels
+
+    @rule(name=NODES)
+    def remove_node(self, name: str) -> None:
+        self.cache.remove_node(name)
+        self.nodes.pop(name, None)
+
+    @rule(pod=pods())
+    def assume(self, pod: Pod) -> None:
+        if pod.uid in self.pods:
+            try:
+                self.cache.assume(pod)
+            except AlreadyPlaced:
+                return
+            raise AssertionError("a pod got two places")
+        self.cache.assume(pod)
+        self.pods[pod.uid] = pod
+        self.assumed.add(pod.uid)
+
+    @rule(uid=PODS)
+    def forget(self, uid: str) -> None:
+        forgotten = self.cache.forget(uid)
+        assert (forgotten is not None) == (uid in self.assumed)
+        if uid in self.assumed:
+            self.assumed.remove(uid)
+            del self.pods[uid]
+
+    @rule(pod=pods())
+    def put_pod(self, pod: Pod) -> None:
+        assert (self.cache.put_pod(pod) is None) == (pod.uid not in self.pods)
+        self.pods[pod.uid] = pod
+        self.assumed.discard(pod.uid)
+
+    @rule(uid=PODS)
+    def remove_pod(self, uid: str) -> None:
+        assert (self.cache.remove_pod(uid) is None) == (uid not in self.pods)
+        self.pods.pop(uid, None)
+        self.assumed.discard(uid)
+
+    @precondition(lambda self: self.nodes)
+    @invariant()
+    def columns_equal_a_recount(self) -> None:
+        nodes = self.cache.nodes()
+        assert sorted(info.name for info in nodes) == sorted(self.nodes)
+        for place, info in enumerate(nodes):
+            assert info.slot == place
+            mine = [pod for pod in self.pods.values() if pod.node_name == info.name]
+            assert set(info.pods) == {pod.uid for pod in mine}
+            assert nodes.pod_count[place] == len(mine)
+            for resource in ("cpu", "memory", "ephemeral-storage", "example.com/gpu"):
+                wanted = sum(pod.usage.get(resource, 0) for pod in mine)
+                assert nodes.requested(resource)[place] == wanted == info.requested.get(resource, 0)
+            assert nodes.nonzero_cpu[place] == sum(pod.nonzero_usage[0] for pod in mine)
+            assert nodes.nonzero_memory[place] == sum(pod.nonzero_usage[1] for pod in mine)
+            assert info.used_ports == Counter(port for pod in mine for port in pod.shape.host_ports)
+            for key in ("zone", "host"):
+                value = nodes.label_values(key)[nodes.label_ids(key)[place]]
+                assert value == self.nodes[info.name].get(key, "")
+
+    @invariant()
+    def counters_equal_a_recount(self) -> None:
+        nodes = self.cache.nodes()
+        here = {info.name: info.slot for info in nodes}
+        for query in QUERIES:
+            wanted = np.zeros(len(nodes), np.int32)
+            for pod in self.pods.values():
+                if pod.node_name in here and matches(query, pod):
+                    wanted[here[pod.node_name]] += 1
+            assert self.cache.placed.counts(query).tolist() == wanted.tolist()
+
+    @invariant()
+    def carried_terms_equal_a_recount(self) -> None:
+        here = {info.name: info.slot for info in self.cache.nodes()}
+        for app in ("a", "b"):
+            asked = make_pod("asked", labels={"app": app})
+            wanted: Counter[tuple[str, int]] = Counter()
+            for pod in self.pods.values():
+                for term in readable_terms_of(pod).required_anti:
+                    if pod.node_name in here and term.matches(asked, {}):
+                        wanted[term.topology_key, here[pod.node_name]] += 1
+            found: Counter[tuple[str, int]] = Counter()
+            for carried in self.cache.placed.terms_about(asked, TermKind.REQUIRED_ANTI_AFFINITY):
+                for slot, number in enumerate(carried.counts.tolist()):
+                    found[carried.topology_key, slot] += number
+            assert +found == wanted
+
+    @invariant()
+    def claims_and_images_equal_a_recount(self) -> None:
+        users = [pod for pod in self.pods.values() if pod.spec.volumes and pod.node_name in self.nodes]
+        for namespace in ("default", "other"):
+            wanted = sum(pod.namespace == namespace for pod in users)
+            assert self.cache.placed.claim_users(namespace, "c") == wanted
+        image = self.cache.nodes().image("img")
+        holders = {info.name for info in self.cache.nodes() if image is not None and image[1][info.slot]}
+        assert holders == {name for name, labels in self.nodes.items() if "zone" in labels}
+
+    @invariant()
+    def assumed_pods_are_those_not_yet_confirmed(self) -> None:
+        assert {uid for uid in self.pods if self.cache.is_assumed(uid)} == self.assumed
+
+
+def matches(query: PodQuery, pod: Pod) -> bool:
+    if query.without_terminating and pod.is_terminating:
+        return False
+    return all(
+        (namespaces is None or pod.namespace in namespaces) and labels_match(key, pod.labels)
+        for namespaces, key in query.conditions
+    )
+
+
+def labels_match(key: tuple[tuple[str, str, tuple[str, ...]], ...] | None, labels: dict[str, str]) -> bool:
+    tests = {
+        "In": lambda label, values: labels.get(label) in values,
+        "NotIn": lambda label, values: labels.get(label) not in values,
+        "Exists": lambda label, values: label in labels,
+    }
+    return key is not None and all(tests[operator](label, values) for label, operator, values in key)
+
+
+CacheMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+TestCache = CacheMachine.TestCase

@@ -1,0 +1,53 @@
+from pilotage.framework.events import Action, Event, Resource
+from pilotage.queue.in_flight import InFlight
+
+ADD, DELETE = Event(Resource.NODE, Action.ADD), Event(Resource.NODE, Action.DELETE)
+
+
+def since(flights: InFlight, uid: str) -> list[str] | None:
+    happenings = flights.since_taken(uid)
+    return None if happenings is None else [happening.new for happening in happenings]
+
+
+def test_a_pod_sees_what_came_after_it_in_order() -> None:
+    flights = InFlight()
+    flights.start("a")
+    flights.note(ADD, None, "1")
+    flights.start("b")
+    flights.note(DELETE, None, "2")
+    flights.note(ADD, None, "3")
+    assert since(flights, "a") == ["1", "2", "3"]
+    assert since(flights, "b") == ["2", "3"]
+    assert since(flights, "c") is None
+
+
+def test_without_pods_nothing_is_kept() -> None:
+    flights = InFlight()
+    flights.note(ADD, None, "1")
+    flights.start("a")
+    assert since(flights, "a") == []
+
+
+def test_what_nobody_needs_any_more_is_dropped() -> None:
+    flights = InFlight()
+    flights.start("a")
+    flights.note(ADD, None, "1")
+    flights.start("b")
+    flights.note(DELETE, None, "2")
+    flights.start("c")
+    assert flights.counts() == {"PodPopped": 3, "NodeAdd": 1, "NodeDelete": 1}
+    flights.done("b")
+    assert flights.counts() == {"PodPopped": 2, "NodeAdd": 1, "NodeDelete": 1}
+    flights.done("a")
+    assert flights.counts() == {"PodPopped": 1}
+    flights.done("a")
+    flights.done("c")
+    assert (len(flights), flights.counts()) == (0, {"PodPopped": 0})
+
+
+def test_what_happens_to_a_pod_is_kept_only_while_it_is_in_flight() -> None:
+    flights = InFlight()
+    flights.start("a")
+    assert flights.note_for("a", [ADD, DELETE], "old", "new")
+    assert not flights.note_for("b", [ADD], "old", "other")
+    assert since(flights, "a") == ["new", "new"]

@@ -1,0 +1,28 @@
+"""What several plugins that make room come to: whether an earlier promise of a node stands."""
+
+import pytest
+
+from pilotage.framework.verdicts import Nominated, NoRoom
+from pilotage.scheduling.sought_room import SoughtRoom
+
+NEUTRAL, BACK = NoRoom("", keeps_nomination=True), NoRoom("no room")
+LEAVING = NoRoom("victims leave", keeps_nomination=True, insists=True)
+STANDS, TAKEN_BACK = None, ""
+
+
+@pytest.mark.parametrize(
+    ("answers", "promise"),
+    [
+        pytest.param([NEUTRAL], STANDS, id="nobody says anything about it"),
+        pytest.param([NEUTRAL, BACK], TAKEN_BACK, id="one takes it back"),
+        pytest.param([BACK, NEUTRAL], TAKEN_BACK, id="one takes it back first"),
+        pytest.param([BACK, LEAVING], STANDS, id="one whose victims leave insists on it"),
+        pytest.param([LEAVING, BACK], STANDS, id="one whose victims leave insists on it first"),
+        pytest.param([LEAVING, Nominated("n2", (), "")], "n2", id="another node was found"),
+    ],
+)
+def test_an_earlier_promise(answers: list[NoRoom | Nominated], promise: str | None) -> None:
+    room = SoughtRoom(asked=True)
+    for answer in answers:
+        room.take(answer)
+    assert room.nominate == promise

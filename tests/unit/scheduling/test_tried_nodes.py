@@ -1,0 +1,50 @@
+"""What was tried on a node is remembered for pods of one class, until the node or its promises change."""
+
+from random import Random
+from typing import Any
+
+import pytest
+
+from pilotage import app
+from pilotage.framework.cycle import Cycle
+from pilotage.scheduling.simulation import Result
+from pilotage.testing import make_node, make_pod
+
+
+def played(seed: int) -> list[Result]:
+    """Fill a cluster with unimportant pods, and let bursts of more important ones evict them."""
+    random = Random(seed)
+    simulation = app.simulation(app.configured(None).profiles(), seed=seed)
+    count = random.randrange(3, 12)
+    for number in range(count):
+        simulation.add(make_node(f"n{number}", cpu=random.choice(["2", "4", "8"]), memory="8Gi", pods=8))
+    for number in range(count * 4):
+        place: dict[str, Any] = {"node": f"n{number % count}", "priority": random.randrange(3)}
+        simulation.add(make_pod(f"low-{number}", cpu=random.choice(["400m", "900m"]), memory="1Gi", **place))
+    for number in range(count * 3):
+        wants: dict[str, Any] = {"priority": 5 + number % 3, "host_ports": [80] if number % 5 == 0 else []}
+        simulation.add(make_pod(f"high-{number}", cpu=f"{1 + number % 3}", memory=f"{1 + number % 4}Gi", **wants))
+    return simulation.run()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_what_is_remembered_changes_no_decision(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    remembered = played(seed)
+    assert any(result.victims for result in remembered)
+    monkeypatch.setattr(Cycle, "remember", lambda *_: None)
+    assert played(seed) == remembered
+
+
+def test_something_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    recalled: list[str] = []
+    recall = Cycle.recall
+
+    def spy(self: Cycle, what: str, *rest: Any) -> Any:
+        found = recall(self, what, *rest)
+        recalled.extend([] if found is None else [what])
+        return found
+
+    monkeypatch.setattr(Cycle, "recall", spy)
+    for seed in range(5):
+        played(seed)
+    assert set(recalled) == {"crowded", "evictions"}
