@@ -3,9 +3,11 @@
 import os
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,6 +22,7 @@ from testbed.commands import Command, CommandFailed, Kubectl, Manifest
 
 KIND = HACK / "kind"
 PREFIX = "test-"
+PILOTAGE = str(Path(sys.executable).with_name("pilotage"))
 
 
 class ControlPlane:
@@ -66,11 +69,41 @@ class ControlPlane:
         log = self.cluster.logs / f"kube-scheduler-{time.monotonic_ns()}.log"
         command = [self.cluster.binaries["kube-scheduler"], f"--kubeconfig={own}", "--leader-elect=false"]
         command += ["--secure-port=0", *flags]
-        with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file) as process:
+        with running(command, log):
+            yield log
+
+    @contextmanager
+    def pilotage(self, *flags: str, identity: str = "scheduler") -> Iterator["RunningPilotage"]:
+        """Run our scheduler against this control plane, with no more rights than kube-scheduler has."""
+        own = self.cluster.identity_kubeconfig(identity)
+        log = self.cluster.logs / f"pilotage-{time.monotonic_ns()}.log"
+        command = [PILOTAGE, "run", f"--kubeconfig={own}", "--leader-elect=false", "--secure-port=0", "--v=2", *flags]
+        with running(command, log) as process:
+            yield RunningPilotage(process, log)
+
+
+@dataclass(frozen=True)
+class RunningPilotage:
+    """A scheduler of ours: its process and its log."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+
+@contextmanager
+def running(
+    command: Sequence[str], log: Path, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a program until the block ends; one that does not end when asked is killed."""
+    with log.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=file, env=environment) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
             try:
-                yield log
-            finally:
-                process.terminate()
+                process.wait(20)
+            except subprocess.TimeoutExpired:
+                process.kill()
 
 
 @contextmanager
@@ -92,7 +125,7 @@ def name_for_this_run() -> str:
 def sweep() -> None:
     """Delete clusters whose test run was killed before it could."""
     for name in record.cluster_names():
-        owner = name.removeprefix(PREFIX)
+        owner, *_ = name.removeprefix(PREFIX).split("-")
         if name.startswith(PREFIX) and owner.isdigit() and not _alive(int(owner)):
             lifecycle.delete(name)
 

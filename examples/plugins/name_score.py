@@ -1,0 +1,12 @@
+"""The whole file is a plugin: pilotage simulate --plugin-dir examples/plugins -f ..."""
+
+from pilotage.framework.plugin import STATIC, Score
+
+
+class NameScore(Score):
+    """Prefer nodes by the number at the end of their name: n2 over n1."""
+
+    depends_on = STATIC
+
+    def score(self, cycle, pod, node):
+        return min(100, int("0" + "".join(filter(str.isdigit, node.name))))

@@ -1,0 +1,1 @@
+"""How fast a scheduler is on a real API server, beside kube-scheduler on the same machine."""

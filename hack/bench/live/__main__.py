@@ -1,0 +1,159 @@
+"""Measures schedulers on a real API server, with upstream's own workloads, and compares them."""
+
+import shlex
+import signal
+import sys
+from datetime import datetime
+from importlib.metadata import version
+from pathlib import Path
+
+import click
+
+from bench.live import chart, machine
+from bench.live.catalogue import GOALS, catalogue
+from bench.live.contestants import CONTESTANTS, named
+from bench.live.driver import Mode
+from bench.live.programs import kubernetes_program, memory_folder
+from bench.live.report import RIVAL, Report, throughput
+from bench.live.run import Settings, compare, new_comparison
+from bench.live.sizes import Sized, choose
+from bench.live.workload_files import Refusal, Workload
+from cluster.binaries import DEFAULT_KUBERNETES, TOOLS
+from cluster.build import ensure
+from cluster.errors import Problem
+from cluster.progress import say
+
+FAULTY, UNABLE, INTERRUPTED = 1, 2, 130
+
+
+@click.command()
+@click.option("--workload", "names", multiple=True, help="CASE or CASE/WORKLOAD; can be repeated. Default: the goals.")
+@click.option("--nodes", "sizes", default="1000,5000", show_default=True, help="Cluster sizes.")
+@click.option("--scale", default=1.0, show_default=True, help="Multiplies the pod counts.")
+@click.option("--repeats", default=1, show_default=True, help="Rounds of each contestant.")
+@click.option("--contestants", default=f"{RIVAL},pilotage", show_default=True, help=f"Of {', '.join(CONTESTANTS)}.")
+@click.option(
+    "--mode",
+    type=click.Choice(["concurrent", "drain"]),
+    default="concurrent",
+    show_default=True,
+    help="Pods are created while the scheduler runs, as upstream does, or before it starts.",
+)
+@click.option("--latency-seconds", default=20.0, show_default=True, help="How long to measure what pods wait; 0: not.")
+@click.option("--disk", is_flag=True, help="Let etcd write to the disk of the temporary folder, not to memory.")
+@click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Keep all figures there.")
+@click.option("--svg", "svg_file", type=click.Path(path_type=Path, dir_okay=False), help="Draw the ratios there.")
+@click.option("--list", "list_only", is_flag=True, help="List all workloads, and why some cannot be played.")
+def main(
+    names: tuple[str, ...],
+    sizes: str,
+    scale: float,
+    repeats: int,
+    contestants: str,
+    mode: Mode,
+    latency_seconds: float,
+    disk: bool,
+    json_file: Path | None,
+    svg_file: Path | None,
+    list_only: bool,
+) -> None:
+    """Play upstream's scheduler_perf workloads with several schedulers, one at a time, and compare them.
+
+    \b
+    Examples:
+      python -m bench.live --workload SchedulingBasic --nodes 1000 --scale 0.5
+      python -m bench.live --repeats 3 --json bench.json --svg docs/performance.svg
+    """
+    # Whoever ends us gets the same tidying up as Ctrl-C.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    try:
+        workloads, refusals = catalogue()
+        if list_only:
+            click.echo(_listing(workloads, refusals))
+            return
+        settings = Settings(
+            named(contestants), repeats, mode, None if disk else memory_folder(), latency_seconds, scale
+        )
+        chosen = _choose(workloads, refusals, names, sizes, scale)
+        report = _empty_report(settings)
+    except Problem as problem:
+        say(f"ERROR: {problem}")
+        sys.exit(UNABLE)
+    interrupted = _play(chosen, settings, report, json_file)
+    click.echo(report.text())
+    if svg_file:
+        _draw(report, svg_file)
+    sys.exit(INTERRUPTED if interrupted else FAULTY if _is_faulty(report) else 0)
+
+
+def _play(chosen: list[Sized], settings: Settings, report: Report, json_file: Path | None) -> bool:
+    """Play everything; whether somebody put an end to it."""
+    try:
+        for number, sized in enumerate(chosen, start=1):
+            say(f"[{number}/{len(chosen)}] {sized.title}, {sized.measured:,} pods ({sized.workload.title})")
+            comparison = new_comparison(sized, settings.scale)
+            report.comparisons.append(comparison)
+            compare(sized, settings, comparison)
+            if json_file:
+                json_file.write_bytes(report.json())
+    except KeyboardInterrupt:
+        say("interrupted; this is what was measured until now")
+        return True
+    return False
+
+
+def _choose(
+    workloads: list[Workload], refusals: list[Refusal], names: tuple[str, ...], sizes: str, scale: float
+) -> list[Sized]:
+    refused = {refusal.title: refusal.reason for refusal in refusals}
+    refused |= {title.split("/")[0]: reason for title, reason in refused.items()}
+    playable = {workload.case for workload in workloads} | {workload.title for workload in workloads}
+    for name in names:
+        if name in refused and name not in playable:
+            raise Problem(f"{name} cannot be played: {refused[name]}")
+    try:
+        numbers = [int(size) for size in sizes.split(",")]
+    except ValueError as error:
+        raise Problem(f"--nodes takes whole numbers with commas between, not {sizes!r}") from error
+    return [choose(workloads, name, nodes, scale) for name in names or GOALS for nodes in numbers]
+
+
+def _empty_report(settings: Settings) -> Report:
+    ensure(TOOLS["etcd"])
+    kubernetes_program("kube-apiserver")
+    versions = {"Kubernetes": f"v{DEFAULT_KUBERNETES}", "etcd": TOOLS["etcd"].version}
+    versions |= {"Pilotage": version("pilotage"), "Python": sys.version.split()[0]}
+    return Report(
+        datetime.now().astimezone().strftime("%Y-%m-%d %H:%M %Z"),
+        machine.look(),
+        versions,
+        shlex.join(["python", "-m", "bench.live", *sys.argv[1:]]),
+        settings.mode,
+        [contestant.name for contestant in settings.contestants],
+    )
+
+
+def _draw(report: Report, file: Path) -> None:
+    other = next((name for name in report.contestants if name != RIVAL), "")
+    ratios = [(one.title, one.ratio(other, throughput)) for one in report.comparisons]
+    known = [(title, ratio) for title, ratio in ratios if ratio is not None]
+    if not known:
+        say(f"{file} is not written: there is no ratio to draw")
+        return
+    title = f"Pods per second, {other} / {RIVAL} {report.versions['Kubernetes']}"
+    file.write_text(chart.bars(title, f"{report.date}, {report.machine.text()}", known))
+
+
+def _is_faulty(report: Report) -> bool:
+    rounds = [found for one in report.comparisons for found in one.rounds + one.paced]
+    return any(found.problem or found.bound < found.pods for found in rounds)
+
+
+def _listing(workloads: list[Workload], refusals: list[Refusal]) -> str:
+    goals = [f"{'*' if one.case in GOALS else ' '} {one.title}" for one in workloads]
+    reasons = [f"  {refusal.title}: {refusal.reason}" for refusal in refusals]
+    return "\n".join(["Can be played (* by default):", *goals, "", "Cannot be played:", *reasons])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Every workload, of upstream and of our own: those that can be played, and the others with the reason."""
+
+from pathlib import Path
+
+from bench.live import upstream
+from bench.live.templates import check
+from bench.live.workload_files import Refusal, Unsupported, Workload, read, templates_of
+
+OWN = Path(__file__).parent / "own" / upstream.CONFIGURATION
+# What `make bench` plays: every rule of the default profile that costs something, and what disturbs a scheduler.
+GOALS = (
+    "SchedulingBasic",
+    "SchedulingNodeAffinity",
+    "TopologySpreading",
+    "PreferredTopologySpreading",
+    "DefaultTopologySpreading",
+    "SchedulingPodAntiAffinity",
+    "SchedulingPodAffinity",
+    "SchedulingPreferredPodAffinity",
+    "SchedulingPreferredPodAntiAffinity",
+    "SchedulingRequiredPodAntiAffinityWithNSSelector",
+    "SchedulingPreferredAntiAffinityWithNSSelector",
+    "SchedulingRequiredPodAffinityWithNSSelector",
+    "SchedulingPreferredAffinityWithNSSelector",
+    "MixedSchedulingBasePod",
+    "SchedulingSecrets",
+    "SchedulingDaemonset",
+    "SchedulingWithMixedChurn",
+    "Unschedulable",
+    "PreemptionBasic",
+    "PreemptionAsync",
+    "Gangs",
+    "Quota",
+)
+
+
+def catalogue() -> tuple[list[Workload], list[Refusal]]:
+    """All workloads, and all that cannot be played."""
+    read_all, refusals = read([*upstream.configurations(), OWN])
+    workloads = []
+    for workload in read_all:
+        try:
+            for template in templates_of(workload):
+                check(template)
+        except Unsupported as reason:
+            refusals.append(Refusal(workload.title, str(reason)))
+        else:
+            workloads.append(workload)
+    return workloads, refusals

@@ -1,0 +1,75 @@
+"""The only place that constructs and wires."""
+
+import gc
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from pilotage.app.profile_engines import engines, retries
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.config.load import Loaded, load
+from pilotage.config.types import API_VERSION, KIND
+from pilotage.plugins.catalogue import PluginCatalogue, built_in
+from pilotage.profiles import Profile, build_profiles
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.simulation import Clock, Simulation
+
+DEFAULT_CONFIGURATION = f"apiVersion: {API_VERSION}\nkind: {KIND}\n"
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A configuration that is right, and the plugins that there are."""
+
+    loaded: Loaded
+    catalogue: PluginCatalogue
+
+    def profiles(self) -> dict[str, Profile]:
+        """Construct the plugins of every profile."""
+        return build_profiles(self.loaded, self.catalogue)
+
+
+def configured(source: Path | str | None, plugin_folders: Iterable[str] = (), *, enable: bool = True) -> Configured:
+    """Load a configuration, or the default one; it gets the plugins of the folders that it does not name, too."""
+    catalogue, added = plugins(plugin_folders)
+    text = DEFAULT_CONFIGURATION if source is None else source
+    return Configured(load(text, catalogue, added if enable else ()), catalogue)
+
+
+def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:
+    """Return all plugins, and the names of those that come from these folders."""
+    catalogue = built_in()
+    return catalogue, [name for folder in folders for name in catalogue.add_folder(Path(folder))]
+
+
+def calm_garbage_collection() -> None:
+    """Leave alone what is there to stay, and look for rubbish less often: almost nothing here is made in circles."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
+def simulation(
+    profiles: Mapping[str, Profile],
+    *,
+    seed: int = 0,
+    initial_backoff: float = 1.0,
+    max_backoff: float = 10.0,
+    with_scores: bool = False,
+    explain_pod: str | None = None,
+) -> Simulation:
+    """Put the engine on an empty cluster in memory."""
+    cache, clock = ClusterCache(), Clock()
+    ready = engines(profiles, cache)
+    first = next(iter(profiles.values()))
+    queue = SchedulingQueue(
+        first.lineup.queue_sort[0],
+        lambda pod: profiles[pod.scheduler_name].lineup.pre_enqueue,
+        {name: retries(profile) for name, profile in profiles.items()},
+        clock,
+        initial_backoff=initial_backoff,
+        max_backoff=max_backoff,
+    )
+    tie_break = Random(seed)  # noqa: S311 - no secret
+    return Simulation(cache, ready, queue, clock, tie_break, with_scores=with_scores, explain_pod=explain_pod)

@@ -1,0 +1,141 @@
+"""The scheduler without the cluster: everything between the news that come in and the writes that go out."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from random import Random
+
+from pilotage.app.profile_engines import engines, retries
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.extender import Extender
+from pilotage.framework.preemption.evicting import Evicting
+from pilotage.framework.waiting import WaitingPods
+from pilotage.model.pod import Pod
+from pilotage.profiles import Profile
+from pilotage.queue.hints import Observer
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.binding import Bindings
+from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.eviction import Evictions
+from pilotage.scheduling.extended_cycle import ExtendedScheduler
+from pilotage.scheduling.extenders import Extenders, bind_by_extender
+from pilotage.scheduling.failure import Failures
+from pilotage.scheduling.gang_cycle import GangScheduler
+from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
+from pilotage.scheduling.loop import Loop
+from pilotage.scheduling.outside import Evicts, Lookup, Recorder, Statuses
+
+
+@dataclass(frozen=True)
+class Core:
+    """All parts, each of which knows only the ones that it needs."""
+
+    cache: ClusterCache
+    queue: SchedulingQueue
+    engines: dict[str, Engine]  # by scheduler name; others take their place when the profiles change
+    waiting: WaitingPods
+    evictions: Evictions
+    bindings: Bindings
+    loop: Loop
+    pods: PodIntake
+    nodes: NodeIntake
+    objects: ObjectIntake
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What the scheduler reads and writes beyond itself."""
+
+    known: Lookup
+    statuses: Statuses
+    evictor: Evicts
+    recorder: Recorder
+    may_act: Callable[[], bool] = lambda: True
+
+
+def steady_wall_clock() -> Callable[[], float]:
+    """Return a clock that shows the time of day and never steps: back-off ends with whole seconds, and not twice."""
+    offset = time.time() - time.monotonic()
+    return lambda: offset + time.monotonic()
+
+
+def core(
+    profiles: Mapping[str, Profile],
+    outside: Outside,
+    *,
+    clock: Callable[[], float],
+    initial_backoff: float = 1.0,
+    max_backoff: float = 10.0,
+    longest_unschedulable: float = 300.0,
+    extenders: Sequence[Extender] = (),
+    observe_hint: Observer | None = None,
+    observe_event: Callable[[str, float], None] | None = None,
+    seed: int | None = None,
+) -> Core:
+    """Construct and wire all parts."""
+    cache, waiting = ClusterCache(), WaitingPods()
+    ready = engines(profiles, cache, waiting=waiting)
+    queue = SchedulingQueue(
+        next(iter(profiles.values())).lineup.queue_sort[0],
+        lambda pod: profiles[pod.scheduler_name].lineup.pre_enqueue,
+        {name: retries(profile, *([Extenders()] if extenders else [])) for name, profile in profiles.items()},
+        clock,
+        initial_backoff=initial_backoff,
+        max_backoff=max_backoff,
+        longest_unschedulable=longest_unschedulable,
+        known=outside.known,
+        observe_hint=observe_hint,
+        observe_event=observe_event,
+    )
+    statuses, recorder = outside.statuses, outside.recorder
+    evictions = Evictions(cache, queue, waiting, statuses, outside.evictor, recorder, _holders(profiles))
+    failures = Failures(queue, outside.known, statuses, recorder, evictions, ready)
+    bindings = Bindings(cache, queue, waiting, failures, statuses, recorder)
+    evictions.cancel_binding, evictions.may_act = bindings.cancel, outside.may_act
+    tie_break = Random(seed)  # noqa: S311 - no secret
+    scheduler = Scheduler(cache, ready, queue.nominator, tie_break)
+    gangs = GangScheduler(cache, queue, ready, scheduler)
+    loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, outside.may_act)
+    if extenders:
+        waits = _is_waiting(cache, outside)
+        loop.extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
+        bindings.bind_by_extender = partial(bind_by_extender, loop.extended.extenders)
+    bindings.on_ended = loop.wake
+    pods = PodIntake(cache, queue, waiting, evictions, ready, loop.wake)
+    pods.on_not_understood = partial(_tell_not_understood, recorder)
+    return Core(
+        cache,
+        queue,
+        ready,
+        waiting,
+        evictions,
+        bindings,
+        loop,
+        pods,
+        NodeIntake(cache, queue, loop.wake),
+        ObjectIntake(cache, queue, loop.wake),
+    )
+
+
+def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
+    # By an event, because the status is written only of pods that are known.
+    recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
+
+
+def _is_waiting(cache: ClusterCache, outside: Outside) -> Callable[[Pod], bool]:
+    def waits(pod: Pod) -> bool:
+        latest = outside.known(pod.key)
+        same = latest is not None and latest.uid == pod.uid and not latest.node_name and not latest.is_terminating
+        return same and not cache.is_assumed(pod.uid) and outside.may_act()
+
+    return waits
+
+
+def _holders(profiles: Mapping[str, Profile]) -> Callable[[str], Sequence[Evicting]]:
+    def holders(scheduler: str) -> list[Evicting]:
+        plugins = profiles[scheduler].lineup.post_filter if scheduler in profiles else ()
+        return [plugin for plugin in plugins if isinstance(plugin, Evicting)]
+
+    return holders

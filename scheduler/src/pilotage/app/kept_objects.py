@@ -1,0 +1,51 @@
+"""Whole objects as they came, beside what is decoded of them: extenders want to see all of a pod or a node."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Generic
+
+import msgspec
+
+from pilotage.cluster.known_objects import Sink
+from pilotage.cluster.resources import ApiResource, T
+from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.model.extender_messages import without_type
+
+
+class KeptObjects(Generic[T]):
+    """The bytes of all objects of one resource; stands between a reflector and its sink."""
+
+    def __init__(self, resource: ApiResource[T], sink: Sink[T]) -> None:
+        self._sink = sink
+        self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(resource.shape).decode
+        self._build = resource.build
+        self._bytes: dict[str, bytes] = {}  # by uid, as it was last told or is about to be
+        self.resource: ApiResource[T] = replace(resource, shape=msgspec.Raw, build=self._keep)
+
+    def json(self, uid: str) -> bytes | None:
+        """Return an object without apiVersion and kind; None if it is not there."""
+        found = self._bytes.get(uid)
+        return None if found is None else without_type(found)
+
+    def added(self, new: T) -> None:
+        """Pass it on."""
+        self._sink.added(new)
+
+    def updated(self, old: T, new: T) -> None:
+        """Pass it on."""
+        self._sink.updated(old, new)
+
+    def deleted(self, last: T) -> None:
+        """Let go of the bytes, and pass it on."""
+        self._bytes.pop(last.metadata.uid, None)
+        self._sink.deleted(last)
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Pass it on."""
+        self._sink.undecodable(metadata, reason)
+
+    def _keep(self, raw: msgspec.Raw) -> T:
+        whole = bytes(raw)
+        made = self._build(self._decode(whole))
+        self._bytes[made.metadata.uid] = whole
+        return made

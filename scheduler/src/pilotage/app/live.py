@@ -1,0 +1,400 @@
+"""The live scheduler: constructs it, starts it, and brings it to its end."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from socket import gethostname
+from typing import Any, Literal, NamedTuple
+
+from pilotage.app import Configured, calm_garbage_collection
+from pilotage.app.comparing import Comparing
+from pilotage.app.core import Core, Outside, core, steady_wall_clock
+from pilotage.app.hot_configuration import HotConfiguration, first_configuration
+from pilotage.app.kept_objects import KeptObjects
+from pilotage.app.load_collecting import LoadCollecting
+from pilotage.app.measuring import Measuring
+from pilotage.app.options import InvalidOptions, Options
+from pilotage.app.reloading import Reloading
+from pilotage.app.serving import EMULATES, content, guard, health, server
+from pilotage.app.watching import KnownPods, Watching, kinds_read
+from pilotage.cluster.access import Access, find
+from pilotage.cluster.api_client import ApiClient, Observe
+from pilotage.cluster.binder import Binder
+from pilotage.cluster.event_objects import EventsV1
+from pilotage.cluster.event_recorder import EventRecorder
+from pilotage.cluster.evictor import Evictor
+from pilotage.cluster.extender import Extender
+from pilotage.cluster.leadership_events import announce_leadership, lease_subject
+from pilotage.cluster.lease import LeaderElection
+from pilotage.cluster.lease_settings import LeaseSettings, new_identity
+from pilotage.cluster.resources import NODES, PODS
+from pilotage.cluster.status_writer import StatusWriter
+from pilotage.cluster.volume_progress import ClusterView
+from pilotage.cluster.volume_writer import VolumeWriter
+from pilotage.config.types import KubeSchedulerConfiguration
+from pilotage.config.types import LeaderElection as LeaderElectionSettings
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.plugins.pods.default_binder import DefaultBinder
+from pilotage.plugins.volumes.volume_binding import VolumeBinding
+from pilotage.profiles import Profile
+from pilotage.scheduling.comparison import Comparison
+from pilotage.scheduling.extenders import settings_of
+from pilotage.scheduling.intake import ObjectIntake
+from pilotage.scheduling.posting import Posting
+from pilotage.telemetry.health import Health, ping
+from pilotage.telemetry.logs import set_up_logs
+from pilotage.telemetry.metrics import Build, Metrics
+from pilotage.telemetry.server import Server
+from pilotage.telemetry.verbosity import Verbosity
+
+log = logging.getLogger(__name__)
+
+AGENT = f"pilotage/{version('pilotage')}"
+BIND_SECONDS = 10.0  # for one request: an answer that comes after the lease is lost is of no use
+LAST_SECONDS = 5.0  # for what is under way when we are told to stop
+STOPPED, LOST = 0, 1
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Connections with budgets of their own: what one is busy with does not delay the others."""
+
+    watches: ApiClient
+    binds: ApiClient
+    statuses: ApiClient
+    events: ApiClient
+
+    async def close(self) -> None:
+        """Drop all connections."""
+        for client in (self.watches, self.binds, self.statuses, self.events):
+            await client.close()
+
+
+def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients:
+    """Make all clients; binds and statuses share a limit in kube-scheduler, here each has it for itself."""
+    limited = partial(ApiClient, access, qps=qps, burst=burst, observe=observe)
+    return Clients(
+        watches=ApiClient(access, agent=f"{AGENT} watch", timeout=60.0, observe=observe),
+        binds=limited(agent=f"{AGENT} scheduler", timeout=BIND_SECONDS),
+        statuses=limited(agent=f"{AGENT} scheduler", connections=8),
+        events=limited(agent=f"{AGENT} events", connections=8),
+    )
+
+
+class KeptSinks(NamedTuple):
+    """Who is told what the API server says, where whole objects are kept."""
+
+    pods: KeptObjects[Pod]
+    nodes: KeptObjects[Node]
+    objects: ObjectIntake
+
+
+class Live:
+    """All parts of a running scheduler."""
+
+    def __init__(
+        self, ready: Configured, options: Options, verbosity: Verbosity, *, followed: str | None = None
+    ) -> None:
+        self.config, self.options = options.applied(ready.loaded.config), options
+        self.profiles = ready.profiles()
+        self.access = find(self.config.client_connection.kubeconfig, master=options.master)
+        build, disabled = Build(version("pilotage"), kubernetes=EMULATES), options.disabled_metrics
+        self.metrics = Metrics(build, disabled=disabled, allowed=options.allowed_labels)
+        observe = self.metrics.requests_to(f"{self.access.host}:{self.access.port}")
+        self.clients = connect(self.access, *_limits(ready, options), observe)
+        self._clock = steady_wall_clock()
+        self.known = KnownPods()
+        self.election = self._election(self.config.leader_election)
+        self.recorder = EventRecorder(
+            self.clients.events, EventsV1(gethostname()), busy=lambda: len(self.core.bindings) > 0
+        )
+        self.statuses = StatusWriter(self.clients.statuses, self.known.newest)
+        self.extenders = [Extender(settings_of(e), self._pod_json, self._node_json) for e in self.config.extenders]
+        self.core = self._core()
+        self.posting = Posting(self.core.cache, self.known, self.may_act)
+        self.core.pods.on_resolved = self.posting.resolved
+        self._binder = Binder(self.clients.binds, self.posting.may_bind)
+        self._volumes = self._volume_writer()
+        self.load = LoadCollecting(self.clients.watches, self.core.cache.nodes, self._clock, self.profiles)
+        for profile in self.profiles.values():
+            self._connect(profile)
+        self.watching = self._watching()
+        self.known.pods = self.watching.pods.objects
+        self.hot = self._hot(ready, followed)
+        self.is_ready = False  # everything was listed once
+        self.is_leaving = False  # told to stop
+        self.is_stopping = False  # and nothing may be begun any more
+        self._measure()
+        self._verbosity = verbosity
+        self._server: Server | None = None
+        self._tasks: list[asyncio.Task[Any]] = []
+
+    def _measure(self) -> None:
+        measuring = Measuring(self.metrics, self.core, self._clock)
+        measuring.watch(self.watching, self.recorder, self.election)
+        self.metrics.read_load(self.load.ages, self.load.healthy)
+        if self.hot is not None:
+            measuring.follow(self.hot.following, self.hot.probation.decided)
+
+    def _hot(self, ready: Configured, followed: str | None) -> HotConfiguration | None:
+        """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
+        if self.options.config_map is None:
+            return None
+        parts = (self.profiles, self.core, self.watching, self.known, self._connect)
+        reloading = Reloading(ready, *parts, has_extenders=bool(self.extenders))
+        return HotConfiguration(
+            self.options.config_map, self.clients.watches, self.clients.statuses, reloading, followed
+        )
+
+    def may_act(self) -> bool:
+        """Tell whether nobody else can be scheduling now."""
+        return not self.is_stopping and (self.election is None or self.election.may_act())
+
+    def _watching(self) -> Watching:
+        api, kinds = self.clients.watches, kinds_read(self.profiles)
+        if not self.extenders:
+            return Watching(api, self.core, kinds)
+        self._whole_pods = KeptObjects(PODS, self.core.pods)
+        self._whole_nodes = KeptObjects(NODES, self.core.nodes)
+        sinks = KeptSinks(self._whole_pods, self._whole_nodes, self.core.objects)
+        return Watching(api, sinks, kinds, pods=self._whole_pods.resource, nodes=self._whole_nodes.resource)
+
+    def _pod_json(self, pod: Pod) -> bytes | None:
+        return self._whole_pods.json(pod.uid)
+
+    def _node_json(self, name: str) -> bytes | None:
+        info = self.core.cache.find_node(name)
+        return None if info is None else self._whole_nodes.json(info.node.uid)
+
+    def _election(self, settings: LeaderElectionSettings) -> LeaderElection | None:
+        if not settings.leader_elect:
+            return None
+        try:
+            wanted = LeaseSettings(
+                namespace=settings.resource_namespace,
+                name=settings.resource_name,
+                identity=new_identity(),
+                lease_duration=settings.lease_duration / 1e9,
+                renew_deadline=settings.renew_deadline / 1e9,
+                retry_period=settings.retry_period / 1e9,
+            )
+        except ValueError as error:
+            raise InvalidOptions(f"{error}; change --leader-elect-lease-duration and the like") from None
+        client = partial(ApiClient, self.access, agent=f"{AGENT} leader-election", connections=1)
+        return LeaderElection(wanted, lambda: client(timeout=wanted.request_timeout))
+
+    def _core(self) -> Core:
+        outside = Outside(self.known, self.statuses, Evictor(self.clients.statuses), self.recorder, self.may_act)
+        return core(
+            self.profiles,
+            outside,
+            clock=self._clock,
+            initial_backoff=self.config.pod_initial_backoff_seconds,
+            max_backoff=self.config.pod_max_backoff_seconds,
+            longest_unschedulable=self.options.longest_unschedulable,
+            extenders=self.extenders,
+            observe_hint=self.metrics.hint_asked,
+            observe_event=self.metrics.event_handled,
+        )
+
+    def _volume_writer(self) -> VolumeWriter:
+        cache = self.core.cache
+        view = ClusterView(cache.objects, cache.find_node, self.known)
+        writer = VolumeWriter(self.clients.binds, self.posting.may_bind, view)
+        self.core.objects.on_changed = writer.noticed
+        return writer
+
+    def _connect(self, profile: Profile) -> None:
+        """Give plugins their way to the API server, and to figures of how busy nodes are."""
+        for plugin in profile.lineup.plugins().values():
+            if isinstance(plugin, DefaultBinder):
+                plugin.connect(partial(self.posting.post, self._binder))
+            elif isinstance(plugin, VolumeBinding):
+                plugin.connect(self._volumes)
+        self.load.connect(profile)
+
+    # ----------------------------------------------------------------------------------------------- start to end
+
+    async def run(self, stopped: asyncio.Event) -> int:
+        """Work until told to stop, or until the lease is lost; returns the code to end with."""
+        try:
+            await self._serve()
+            return await self._until(stopped)
+        finally:
+            await self._close()
+
+    async def _until(self, stopped: asyncio.Event) -> int:
+        jobs = [self.recorder.run(), self.statuses.run(), *([] if self.hot is None else self.hot.jobs())]
+        background = [self._begin(job) for job in jobs]
+        work, stop = self._begin(self._work()), self._begin(stopped.wait())
+        await asyncio.wait({work, stop, *background}, return_when=asyncio.FIRST_COMPLETED)
+        if not stop.done():
+            await self._tell_why(work, *background)
+            return LOST
+        await self._finish(work)
+        return STOPPED
+
+    def _begin(self, job: Coroutine[Any, Any, Any]) -> "asyncio.Task[Any]":
+        task = asyncio.create_task(job)
+        self._tasks.append(task)
+        return task
+
+    async def _close(self) -> None:
+        self.is_stopping = True
+        led = self.election is not None and self.election.is_leader
+        if self.election is not None and not len(self.core.bindings):
+            await self.election.stop(LAST_SECONDS)  # while a bind is under way nobody else may begin
+        if led:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._announce("stopped leading")
+        self.watching.stop()
+        for task in self._tasks:
+            task.cancel()
+        if self._server is not None:
+            await self._server.stop(LAST_SECONDS)
+        await asyncio.gather(self.load.close(), *(extender.close() for extender in self.extenders))
+        await self.clients.close()
+
+    async def _tell_why(self, *tasks: "asyncio.Task[Any]") -> None:
+        """Say what came to an end that should not have."""
+        for task in tasks:
+            if task.done() and not task.cancelled() and (error := task.exception()) is not None:
+                cause = _only_cause(error)
+                log.error("the scheduler failed: %r", cause, exc_info=cause)
+                return
+        loss = None if self.election is None else await self.election.wait_until_lost()
+        log.error("leader election lost: %s", "it was stopped" if loss is None else loss.reason)
+
+    async def _serve(self) -> None:
+        """Start the server before anything else: whoever waits for us to be ready can ask."""
+        options = self.options.serving
+        if not options.secure_port:
+            return
+        auth = guard(self.clients.statuses, options)
+        self._begin(auth.run())
+        cached = self.known
+        shown = content(
+            self._health(),
+            self.metrics,
+            self._running_config,
+            self.options,
+            lambda: list(cached.pods.values()) if self.may_act() else [],
+            self._verbosity.put,
+        )
+        found = server(shown, auth, options)
+        await found.start(options.bind_address, options.secure_port, share_port=options.share_port)
+        self._server = found
+
+    def _running_config(self) -> KubeSchedulerConfiguration:
+        if self.hot is None:
+            return self.config
+        return self.options.applied(self.hot.reloading.ready.loaded.config)
+
+    def _health(self) -> Health:
+        def synced() -> str | None:
+            if self.hot is not None and (missing := self.hot.missing()):
+                return missing
+            left = ", ".join(self.watching.unsynced())
+            return None if self.is_ready else f"handlers are not fully synchronized: {left or 'not begun'}"
+
+        def watches() -> str | None:
+            ended = ", ".join(self.watching.ended())
+            return f"watches have ended: {ended}" if ended and not self.is_stopping else None
+
+        return health(
+            # As with kube-scheduler: a replica that waits for the lease is well.
+            leads=None if self.election is None else ping,
+            stopping=lambda: "shutting down" if self.is_leaving or self.is_stopping else None,
+            synced=synced,
+            watches=watches,
+            loop=self.core.loop.trouble,
+        )
+
+    async def _work(self) -> None:
+        """Fill the cache, wait for the lease, and schedule until it is lost."""
+        await self.watching.start()
+        await self.watching.synced()
+        self.is_ready = True
+        self.load.begin()
+        calm_garbage_collection()
+        if self.election is not None:
+            self.election.start()
+            log.info("waiting for the lease %s/%s", self.election.settings.namespace, self.election.settings.name)
+            if not await self.election.wait_until_leading():
+                return
+            await self.watching.refresh()
+        log.info("scheduling pods of %s", ", ".join(self.profiles))
+        comparison = Comparison(self.core.cache, self.core.queue, self.profiles)
+        comparing = Comparing(self.clients.watches, comparison, self.metrics.compared)
+        async with asyncio.TaskGroup() as beside:
+            comparing_task = beside.create_task(comparing.run())
+            beside.create_task(self._announce("became leader"))
+            await self.core.loop.run()
+            comparing_task.cancel()
+
+    async def _announce(self, change: Literal["became leader", "stopped leading"]) -> None:
+        """Tell on the Lease who leads, if anybody has to."""
+        if self.election is not None:
+            settings = self.election.settings
+            lease = lease_subject(settings.namespace, settings.name, controller=next(iter(self.profiles)))
+            await announce_leadership(self.clients.events, lease, settings.identity, change)
+
+    async def _finish(self, work: "asyncio.Task[Any]") -> None:
+        """Stop scheduling, and let what is under way come to its end."""
+        log.info("requested to terminate, exiting")
+        self.is_leaving = True
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)  # it may have failed this very moment
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LAST_SECONDS):
+                await self.core.bindings.finished()
+                await self.statuses.flush()
+                await self.recorder.drain(LAST_SECONDS)
+
+
+def _limits(ready: Configured, options: Options) -> tuple[float, int]:
+    """Return requests a second and at once: those that somebody wrote down, else none; the API server has its own."""
+    connection = ready.loaded.config.client_connection
+    if options.qps:
+        return max(options.qps, 0.0), options.burst or connection.burst
+    return (max(connection.qps, 0.0), connection.burst) if ready.loaded.limits_requests else (0.0, 0)
+
+
+def _only_cause(error: BaseException) -> BaseException:
+    """Return what is inside a group of one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+async def run(ready: Configured, options: Options) -> int:
+    """Run the scheduler until it is told to stop; returns the code to end with."""
+    verbosity = set_up_logs(options.verbosity, json=options.logging_format == "json", vmodule=options.vmodule)
+    stopped = asyncio.Event()
+    _on_signals(stopped.set)
+    first = None
+    if options.config_map is not None:
+        access = find(options.kubeconfig, master=options.master)
+        ready, first = await first_configuration(ready, options.config_map, access, AGENT)
+    return await Live(ready, options, verbosity, followed=first).run(stopped)
+
+
+def _on_signals(stop: Callable[[], None]) -> None:
+    loop, told = asyncio.get_running_loop(), [False]
+
+    def tell() -> None:
+        if told[0]:
+            os._exit(1)  # whoever asks twice does not want to wait
+        told[0] = True
+        stop()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, tell)

@@ -1,0 +1,100 @@
+"""Brings what happens in the scheduler to its metrics."""
+
+from collections import Counter
+from collections.abc import Callable
+from time import perf_counter
+
+from pilotage.app.core import Core
+from pilotage.app.following import Following
+from pilotage.app.watching import Watching
+from pilotage.cluster.event_recorder import EventRecorder
+from pilotage.cluster.lease import LeaderElection
+from pilotage.framework.preemption.evicting import Evicting
+from pilotage.framework.timings import ERROR, SUCCESS
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+from pilotage.telemetry.metrics import Metrics
+
+
+class Measuring:
+    """Counts attempts as they end, and names the sources of all that is read when somebody looks."""
+
+    def __init__(self, metrics: Metrics, core: Core, clock: Callable[[], float]) -> None:
+        self._metrics = metrics
+        self._core = core
+        self._clock = clock
+        self._preemptions: Counter[str] = Counter()
+        core.loop.on_decided = self._decided
+        core.bindings.on_bound = self._bound
+        core.bindings.on_failed = self._failed
+        core.evictions.on_ended = metrics.evicted
+        core.waiting.on_ended = metrics.permit_waited
+        queue, cache = core.queue, core.cache
+        metrics.read_queue(
+            pending=lambda: queue.pending()._asdict(),
+            incoming=lambda: queue.incoming,
+            in_flight=queue.in_flight_counts,
+            rejections=queue.rejections,
+        )
+        metrics.read_cache(cache.sizes)
+        metrics.read_plugins(lambda: {name: engine.runner.timings for name, engine in core.engines.items()})
+        metrics.read_tasks(lambda: {"binding": len(core.bindings), "evicting": len(core.evictions)})
+
+    def watch(self, watching: Watching, recorder: EventRecorder, election: LeaderElection | None) -> None:
+        """Name the sources outside of the core."""
+        self._metrics.read_watches(watching.silence, watching.lists, watching.errors)
+        self._metrics.read_events(waiting=lambda: recorder.waiting, dropped=lambda: recorder.dropped)
+        if election is not None:
+            self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)
+
+    def follow(self, following: Following, decided: Callable[[QueuedPod, Outcome], None]) -> None:
+        """Name the source of what is configured, and pass on how attempts end."""
+        self._metrics.read_configuration(
+            running=lambda: following.running,
+            swaps=lambda: following.swaps,
+            refusals=lambda: following.refusals,
+        )
+
+        def count_and_pass_on(queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
+            self._decided(queued, outcome, started, ended)
+            decided(queued, outcome)
+
+        self._core.loop.on_decided = count_and_pass_on
+
+    def _decided(self, queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
+        if isinstance(outcome, Placed):
+            self._metrics.algorithm(ended - started)
+            return
+        name = queued.pod.scheduler_name
+        self._metrics.attempt(_result(outcome), name, ended - started)
+        if outcome.failed_plugin:
+            self._metrics.plugin_failed(outcome.failed_plugin)
+        tried = self._tried_to_make_room(name)
+        if tried > self._preemptions[name]:
+            self._preemptions[name] = tried
+            self._metrics.preemption_attempt()
+        if outcome.victims:
+            self._metrics.preempted(len(outcome.victims))
+
+    def _tried_to_make_room(self, name: str) -> int:
+        engine = self._core.engines.get(name)  # the profile may be gone by now
+        if engine is None:
+            return 0
+        of = engine.runner.timings.of
+        evicting = [plugin.name for plugin in engine.runner.lineup.post_filter if isinstance(plugin, Evicting)]
+        return sum(of(plugin, "PostFilter", status).calls for plugin in evicting for status in (SUCCESS, ERROR))
+
+    def _bound(self, queued: QueuedPod, placed: Placed, started: float) -> None:
+        self._metrics.attempt("scheduled", placed.pod.scheduler_name, perf_counter() - started)
+        self._metrics.bound("bound")
+        first = queued.initial_attempt_timestamp
+        since = None if first is None else self._clock() - first
+        self._metrics.scheduled(queued.attempts, since, after_flush=queued.was_flushed)
+
+    def _failed(self, queued: QueuedPod, outcome: Unplaced, started: float) -> None:
+        self._metrics.attempt(_result(outcome), queued.pod.scheduler_name, perf_counter() - started)
+        self._metrics.bound("failed")
+
+
+def _result(outcome: Unplaced) -> str:
+    return "error" if outcome.reason == SCHEDULER_ERROR else "unschedulable"

@@ -1,0 +1,97 @@
+"""The HTTPS server of a live scheduler: what it shows, and who may see it."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+
+from pilotage.app.options import Options, Serving
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.certificate_trust import FrontProxy
+from pilotage.cluster.delegated_auth import AuthSettings, DelegatedAuth
+from pilotage.cluster.trust_source import TrustSettings
+from pilotage.config.load import effective
+from pilotage.config.types import KubeSchedulerConfiguration
+from pilotage.model.pod import Pod
+from pilotage.telemetry.health import Check, Health, ping
+from pilotage.telemetry.metrics import Metrics
+from pilotage.telemetry.pages import Content, Pages
+from pilotage.telemetry.resource_metrics import resource_metrics
+from pilotage.telemetry.server import Server
+from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
+
+EMULATES = "v1.37.1"  # the release whose scheduler this one behaves like
+
+
+def health(*, leads: Check | None, stopping: Check, synced: Check, watches: Check, loop: Check) -> Health:
+    """Return the checks of each probe, named as kube-scheduler names them; the last two are ours.
+
+    Without leader election nobody `leads`.
+    """
+    elected = {} if leads is None else {"leaderElection": leads}
+    return Health(
+        {
+            "healthz": (elected or {"ping": ping}) | {"loop": loop, "watches": watches},
+            "livez": {"ping": ping, "loop": loop, "watches": watches},
+            "readyz": elected | {"shutdown": stopping, "sched-handler-sync": synced},
+        }
+    )
+
+
+def content(
+    checks: Health,
+    metrics: Metrics,
+    config: Callable[[], KubeSchedulerConfiguration],
+    options: Options,
+    pods: Callable[[], list[Pod]],
+    set_verbosity: Callable[[int], None],
+) -> Content:
+    """Return what the pages show."""
+    return Content(
+        health=checks,
+        metrics=metrics.text,
+        reset_metrics=metrics.reset,
+        resource_metrics=lambda: "".join(resource_metrics(pods(), options.disabled_metrics)).encode(),
+        configuration=lambda: effective(config()),
+        flags=options.flags,
+        version=version("pilotage"),
+        emulates=EMULATES,
+        profiling=config().enable_profiling,
+        set_verbosity=set_verbosity,
+    )
+
+
+def guard(api: ApiClient, serving: Serving) -> DelegatedAuth:
+    """Return who decides who may see what: the API server, asked for each and remembered for a few seconds."""
+    return DelegatedAuth(
+        api,
+        AuthSettings(
+            always_allow_paths=serving.always_allow_paths,
+            token_ttl=serving.authentication_cache_seconds,
+            authorized_ttl=serving.authorized_cache_seconds,
+            unauthorized_ttl=serving.unauthorized_cache_seconds,
+            trust=_trust(serving),
+        ),
+    )
+
+
+def _trust(serving: Serving) -> TrustSettings:
+    proxy = FrontProxy(
+        allowed_names=serving.requestheader_allowed_names,
+        username_headers=serving.requestheader_username_headers,
+        uid_headers=serving.requestheader_uid_headers,
+        group_headers=serving.requestheader_group_headers,
+        extra_prefixes=serving.requestheader_extra_headers_prefix,
+    )
+    return TrustSettings(
+        client_ca_file=serving.client_ca_file,
+        requestheader_client_ca_file=serving.requestheader_client_ca_file,
+        front_proxy=proxy,
+        look_up=not serving.authentication_skip_lookup,
+    )
+
+
+def server(shown: Content, auth: DelegatedAuth, serving: Serving) -> Server:
+    """Return the server, which is still to be started."""
+    tls = TlsSettings(
+        serving.tls_cert_file, serving.tls_private_key_file, serving.tls_min_version, serving.tls_cipher_suites
+    )
+    return Server(Pages(shown), auth, ServingCertificate(tls, client_authorities=auth.client_authorities))

@@ -1,0 +1,35 @@
+"""`pilotage check-config`: is a configuration right, and what does it amount to."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from pilotage import app
+from pilotage.cli.command import PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cli.formats import FORMATS
+from pilotage.config.load import effective
+
+EPILOG = """\b
+Examples:
+  pilotage check-config scheduler.yaml
+  pilotage check-config scheduler.yaml -o json | jq '.profiles[].schedulerName'
+"""
+
+
+@click.command("check-config", cls=PlainCommand, epilog=EPILOG)
+@click.argument("file")
+@click.option("-o", "--output", type=click.Choice(list(FORMATS)), default="yaml", show_default=True)
+@plugin_dir_option
+@verbose_option
+def command(file: str, output: str, plugin_dirs: tuple[str, ...]) -> None:
+    """Check the KubeSchedulerConfiguration in FILE (- for standard input).
+
+    Prints the effective configuration, with every default filled in, as kube-scheduler would run it; or everything that
+    is wrong with it, each with its line, and ends with code 2.
+    """
+    source = sys.stdin.read() if file == "-" else Path(file)
+    ready = app.configured(source, plugin_dirs)
+    for warning in ready.loaded.warnings:
+        note(warning)
+    click.echo(FORMATS[output](effective(ready.loaded.config)))

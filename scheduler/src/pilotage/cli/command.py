@@ -1,0 +1,95 @@
+"""What all commands share: how they end, what they say on the way, and that no surprise looks like one."""
+
+import logging
+import sys
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+SURPRISE, BAD_INPUT, NOT_ALL_PLACED = 1, 2, 3
+
+
+class BadInput(Exception):
+    """Something that a person gave and that cannot be used; the text says what to change."""
+
+
+class PlainCommand(click.Command):
+    """A command whose errors are sentences, and tracebacks only if -v asks for them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; bad input ends it with code 2, a surprise with 1."""
+        verbose = bool(ctx.params.pop("verbose", False))
+        _stay_printable()
+        _log_to_stderr(verbose=verbose)
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            if verbose:
+                traceback.print_exc()
+            expected = is_bad_input(error)
+            text = str(error) if expected else f"{type(error).__name__}: {error} (-v shows where)"
+            click.echo(f"{'' if expected else 'pilotage failed: '}{text}", err=True)
+            raise SystemExit(BAD_INPUT if expected else SURPRISE) from None
+
+
+def is_bad_input(error: Exception) -> bool:
+    """Tell whether an error is about what a person gave; its text then says everything."""
+    from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
+    from pilotage.cluster.api_errors import NoAccess
+    from pilotage.cluster.extender_transport import BadTLS
+    from pilotage.config.faults import InvalidConfiguration
+    from pilotage.plugins.catalogue import BrokenPlugin
+    from pilotage.scheduling.manifests import BadManifests
+    from pilotage.telemetry.metric_options import InvalidOption
+    from pilotage.telemetry.serving_certificate import CannotServe
+    from pilotage.telemetry.verbosity import InvalidRule
+
+    at_the_door = NoAccess | CannotServe | BadTLS | InvalidOptions | InvalidOption | InvalidRule
+    return isinstance(error, BadInput | InvalidConfiguration | BrokenPlugin | BadManifests | at_the_door)
+
+
+def verbose_option(command: Function) -> Function:
+    """Add -v to a command."""
+    return click.option("-v", "--v", "verbose", is_flag=True, help="Show tracebacks and what happens.")(command)
+
+
+def plugin_dir_option(command: Function) -> Function:
+    """Add --plugin-dir to a command."""
+    return click.option(
+        "--plugin-dir",
+        "plugin_dirs",
+        multiple=True,
+        metavar="DIR",
+        help="A folder with plugins in .py files. May be given several times.",
+    )(command)
+
+
+def note(text: str) -> None:
+    """Tell a person something that is not part of the answer."""
+    click.echo(f"note: {text}", err=True)
+
+
+def _stay_printable() -> None:
+    # A terminal that cannot show a character is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+class _Sentence(logging.Formatter):
+    """Writes the error of a record as one line."""
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802 - logging's name
+        return f"  {ei[0].__name__}: {ei[1]}"
+
+
+def _log_to_stderr(*, verbose: bool) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter() if verbose else _Sentence())
+    logging.basicConfig(handlers=[handler], level=logging.DEBUG if verbose else logging.WARNING, force=True)

@@ -1,0 +1,97 @@
+"""Why one pod goes where it goes: the table of nodes and plugins."""
+
+from collections.abc import Mapping
+from itertools import zip_longest
+from typing import Any
+
+from pilotage.cli.results import as_data, score_data
+from pilotage.cli.tables import table
+from pilotage.scheduling.explanation import Explanation, NodeVerdict
+from pilotage.scheduling.simulation import Result
+
+LEGEND = "Scores are raw -> normalised; a total adds up normalised x weight, and the highest wins."
+
+
+def explained_data(result: Result, explanation: Explanation | None) -> dict[str, Any]:
+    """Return a pod's result and all verdicts, as docs/simulate.md promises them."""
+    story = explanation or Explanation([])
+    before = None
+    if story.before is not None:
+        before = {"plugin": story.before.plugin, "reasons": list(story.before.reasons)}
+    return {**as_data(result), "before": before, "nodes": [_node_data(node) for node in story.nodes]}
+
+
+def explained_text(result: Result, explanation: Explanation | None) -> str:
+    """Return the same for people."""
+    lines = [f"{result.name}  {_fate(result)}"]
+    if result.victims:
+        lines.append(f"  Evicted for it: {', '.join(result.victims)}")
+    if explanation is None:
+        return "\n".join([*lines, "  It did not get as far as any node."])
+    if explanation.before is not None:
+        reasons = explanation.before.message
+        return "\n".join([*lines, f"  Before any node was looked at, {explanation.before.plugin} said: {reasons}"])
+    if not explanation.nodes:
+        return "\n".join(lines)
+    weights = {name: score.weight for node in explanation.nodes for name, score in node.scores.items()}
+    idle = [name for name in weights if not any(_is_above_zero(node, name) for node in explanation.nodes)]
+    lines.append(_node_table(explanation, result.node, {name: weights[name] for name in weights if name not in idle}))
+    lines += [f"  {LEGEND}"] if weights else []
+    lines += [f"  Zero for every node: {', '.join(idle)}."] if idle else []
+    return "\n".join(lines)
+
+
+def _fate(result: Result) -> str:
+    if result.node is not None:
+        return f"goes to {result.node}"
+    waits = f"waits: {result.message}"
+    return f"{waits} (promised: {result.nominated_node})" if result.nominated_node else waits
+
+
+def _is_above_zero(node: NodeVerdict, plugin: str) -> bool:
+    score = node.scores.get(plugin)
+    return score is not None and (score.raw, score.normalized) != (0, 0)
+
+
+def _node_table(explanation: Explanation, chosen: str | None, weights: Mapping[str, int]) -> str:
+    nodes = sorted(explanation.nodes, key=lambda node: (node.rejection is not None, node.node != chosen, -node.total))
+    scored = any(node.scores for node in nodes)
+    header = ["NODE", "FITS", "BECAUSE", *(f"{name} x{weight}" for name, weight in weights.items())]
+    rows = [[node.node, "no" if node.rejection else "yes", "", *_cells(node, weights)] for node in nodes]
+    if scored:
+        header.append("TOTAL")
+        for row, node in zip(rows, nodes, strict=True):
+            row.append(str(node.total) if node.scores else "")
+    title, *lines = table(header, rows, right=range(3, len(header)), indent="  ").splitlines()
+    # A node that does not fit has no scores, so that its reason may have their room.
+    start = title.index("BECAUSE")
+    told = [line if node.scores else f"{line:{start}}{_because(node)}" for line, node in zip(lines, nodes, strict=True)]
+    return "\n".join([title, *told])
+
+
+def _cells(node: NodeVerdict, plugins: Mapping[str, int]) -> list[str]:
+    return [
+        f"{node.scores[name].raw} -> {node.scores[name].normalized}" if name in node.scores else "" for name in plugins
+    ]
+
+
+def _because(node: NodeVerdict) -> str:
+    if node.rejection is None:
+        return "the only node that fits, so it needs no score"
+    reasons = zip_longest(node.rejection.reasons, node.details, fillvalue="")
+    text = ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in reasons)
+    return f"{node.rejection.plugin}: {text}" if node.rejection.plugin else text
+
+
+def _node_data(node: NodeVerdict) -> dict[str, Any]:
+    rejection = node.rejection
+    return {
+        "node": node.node,
+        "fits": rejection is None,
+        "plugin": rejection.plugin if rejection else "",
+        "reasons": list(rejection.reasons) if rejection else [],
+        "details": list(node.details),
+        "preemptionHelps": rejection.preemption_helps if rejection else False,
+        "scores": {name: score_data(score) for name, score in node.scores.items()},
+        "total": node.total,
+    }

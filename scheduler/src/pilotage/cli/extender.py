@@ -1,0 +1,112 @@
+"""`pilotage extender`: our plugins for a scheduler that is not ours."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import click
+
+from pilotage import app
+from pilotage.app.extending import Place, serve
+from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cluster.api_errors import NoAccess
+from pilotage.config.suggestions import did_you_mean
+from pilotage.profiles import Profile
+from pilotage.scheduling.extender_service import static_profiles
+
+EPILOG = """\b
+Examples:
+  pilotage extender --plugin-dir examples/plugins
+  pilotage extender --config scheduler.yaml --kubeconfig ~/.kube/config --port 8888
+  pilotage extender --tls-cert-file tls.crt --tls-private-key-file tls.key --client-ca-file ca.crt --address 0.0.0.0
+
+\b
+The configuration of the kube-scheduler that asks it:
+  extenders:
+  - urlPrefix: http://127.0.0.1:8888
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    weight: 1
+    nodeCacheCapable: false      # true with --kubeconfig; then also preemptVerb: preempt, bindVerb: bind
+"""
+
+
+@click.command("extender", cls=PlainCommand, epilog=EPILOG)
+@click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration; without it, kube-scheduler's defaults.")
+@click.option("--profile", metavar="NAME", help="Serve this profile alone; otherwise the one that a pod names.")
+@plugin_dir_option
+@click.option(
+    "--kubeconfig", metavar="FILE", help="Watch this cluster, so that plugins know which pods are where; binds, too."
+)
+@click.option("--address", default="127.0.0.1", show_default=True, metavar="IP", help="Where to listen.")
+@click.option("--port", default=8888, show_default=True, type=click.IntRange(0, 65535), help="0 takes any.")
+@click.option("--tls-cert-file", metavar="FILE", help="The server's certificate; without it there is no TLS.")
+@click.option("--tls-private-key-file", metavar="FILE", help="Its key.")
+@click.option("--client-ca-file", metavar="FILE", help="Answer only clients with a certificate of this authority.")
+@verbose_option
+def command(
+    config: str | None,
+    profile: str | None,
+    plugin_dirs: tuple[str, ...],
+    kubeconfig: str | None,
+    address: str,
+    port: int,
+    tls_cert_file: str | None,
+    tls_private_key_file: str | None,
+    client_ca_file: str | None,
+) -> None:
+    """Serve the plugins of a profile as an HTTP extender to a stock kube-scheduler.
+
+    Answers /filter, /prioritize (0 to 10 in proportion to the best node's weighted total), /preempt and /bind. Without
+    --kubeconfig it knows only what a question carries, and asks only the plugins that look at the node object alone.
+    """
+    ready = app.configured(None if config is None else Path(config), plugin_dirs)
+    for warning in ready.loaded.warnings:
+        note(warning)
+    profiles = _chosen(ready.profiles(), profile)
+    if kubeconfig is None:
+        _tell_left_out(profiles)
+    place = Place(address, port, _context(tls_cert_file, tls_private_key_file, client_ca_file))
+    try:
+        asyncio.run(serve(profiles, place, kubeconfig=kubeconfig, on_serving=_tell))
+    except NoAccess as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"cannot listen on {address}:{port}: {error.strerror or error}") from None
+
+
+def _chosen(profiles: dict[str, Profile], name: str | None) -> dict[str, Profile]:
+    if name is None:
+        return profiles
+    if name not in profiles:
+        meant = did_you_mean(name, profiles) or f"there are {', '.join(profiles)}"
+        raise BadInput(f"--profile {name}: there is no such profile; {meant}")
+    return {name: profiles[name]}
+
+
+def _tell_left_out(profiles: dict[str, Profile]) -> None:
+    kept, left_out = static_profiles(profiles)
+    asked = dict.fromkeys(name for profile in kept.values() for name in profile.lineup.plugins())
+    note(f"plugins that take part: {', '.join(asked) or 'none'}")
+    if left_out:
+        note(f"plugins that need to know more than the node object, and take no part: {', '.join(left_out)}")
+
+
+def _context(cert: str | None, key: str | None, client_ca: str | None) -> ssl.SSLContext | None:
+    if cert is None:
+        for given, option in ((key, "--tls-private-key-file"), (client_ca, "--client-ca-file")):
+            if given is not None:
+                raise BadInput(f"{option} needs --tls-cert-file")
+        return None
+    try:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=client_ca)
+        context.load_cert_chain(cert, key)
+    except OSError as error:
+        raise BadInput(f"the certificate cannot be used: {error}") from None
+    if client_ca is not None:
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _tell(url: str) -> None:
+    click.echo(f"serving on {url}")

@@ -1,0 +1,47 @@
+"""Flags of kube-scheduler that mean nothing here, so that a command line that was written for it works."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from pilotage.cli.flag_types import go_bool, options
+
+NO_HTTP2 = "HTTP/2 is not served"
+OWN_VERSION = "a version of pilotage behaves like one version of kube-scheduler"
+SAME_SERVER = "the API server of --kubeconfig is asked"
+UNBUFFERED = "log lines are written at once"
+IGNORED = {
+    "--cert-dir": "a certificate of our own is made in memory",
+    "--tls-sni-cert-key": "there is one certificate, that of --tls-cert-file",
+    "--tls-curve-preferences": "OpenSSL chooses the curves",
+    "--http2-max-streams-per-connection": NO_HTTP2,
+    "--authentication-kubeconfig": SAME_SERVER,
+    "--authorization-kubeconfig": SAME_SERVER,
+    "--kube-api-content-type": "JSON is spoken with the API server",
+    "--feature-gates": "what a gate changes is as in a kube-scheduler with its defaults",
+    "--emulated-version": OWN_VERSION,
+    "--min-compatibility-version": OWN_VERSION,
+    "--show-hidden-metrics-for-version": "no metric is hidden",
+    "--allow-metric-labels-manifest": "use --allow-metric-labels",
+    "--log-flush-frequency": UNBUFFERED,
+    "--log-text-info-buffer-size": UNBUFFERED,
+    "--log-json-info-buffer-size": UNBUFFERED,
+}
+IGNORED_BOOLS = {
+    "--disable-http2-serving": NO_HTTP2,
+    "--permit-address-sharing": "an address in TIME_WAIT is always taken",
+    "--authentication-tolerate-lookup-failure": "a lookup that fails is repeated until it succeeds",
+    "--contention-profiling": "there are no locks here",
+    "--log-text-split-stream": "everything goes to stderr",
+    "--log-json-split-stream": "everything goes to stderr",
+}
+
+
+def ignored_options() -> Callable[[Any], Any]:
+    """Add the flags that kube-scheduler has and that mean nothing here."""
+    values = [
+        click.option(name, multiple=True, metavar="...", help=f"Accepted and ignored: {reason}.")
+        for name, reason in IGNORED.items()
+    ]
+    return options(*values, *(go_bool(name, f"Accepted and ignored: {why}.") for name, why in IGNORED_BOOLS.items()))

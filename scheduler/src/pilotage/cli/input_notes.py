@@ -1,0 +1,66 @@
+"""What a person should know about the input of a simulation: what plays no part, and what is probably not meant."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from pilotage.model.pod import Pod
+from pilotage.scheduling.manifests import Manifests
+
+CONTROLLERS = ("CronJob", "DaemonSet", "Deployment", "Job")
+FEW = 5
+
+
+def input_notes(found: Manifests, unserved: list[Pod]) -> Iterator[str]:
+    """Yield a sentence for each thing."""
+    yield from _left_out(found)
+    yield from _about_pods(found, unserved)
+    yield from _about_nodes(found)
+
+
+def _left_out(found: Manifests) -> Iterator[str]:
+    number = found.left_out.total()
+    if number:
+        kinds = ", ".join(kind for kind, _ in found.left_out.most_common())
+        yield f"{_count(number, 'object')} of other kinds ({kinds}) {_were(number)} left out"
+    controllers = [kind for kind in CONTROLLERS if found.left_out[kind]]
+    if controllers:
+        yield (
+            f"pods are scheduled, not what makes them ({', '.join(controllers)}): give the pods themselves, "
+            "as `kubectl get pods -o yaml` prints them; --replicas multiplies one"
+        )
+
+
+def _about_pods(found: Manifests, unserved: list[Pod]) -> Iterator[str]:
+    if found.finished:
+        yield f"{_count(found.finished, 'pod')} that ran to the end {_were(found.finished)} left out"
+    if found.leaving:
+        yield f"{_count(found.leaving, 'pod')} that {_were(found.leaving)} deleted before scheduling left out"
+    if unserved:
+        names = ", ".join(Counter(pod.scheduler_name for pod in unserved))
+        yield f"pods left alone, since no profile serves the scheduler that they name ({names}): {len(unserved)}"
+    nodes = {node.name for node in found.nodes}
+    homeless = Counter(pod.node_name for pod in found.pods if pod.node_name and pod.node_name not in nodes)
+    if homeless:
+        yield f"pods that play no part, since their nodes are not in the files ({_some(homeless)}): {homeless.total()}"
+
+
+def _about_nodes(found: Manifests) -> Iterator[str]:
+    full = [node.name for node in found.nodes if not node.allowed_pods]
+    if full:
+        yield (
+            f"nodes that take no pod, since their status.allocatable has no `pods` ({_some(full)}): {len(full)}; "
+            "a kubelet says 110 if nobody tells it otherwise"
+        )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"1 {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _some(names: Counter[str] | list[str]) -> str:
+    shown = list(names)[:FEW]
+    return ", ".join(shown) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")

@@ -1,0 +1,118 @@
+"""`pilotage plugins`: which policies there are, and everything about each."""
+
+import json
+from typing import Any
+
+import click
+
+from pilotage import app
+from pilotage.cli.command import BadInput, PlainCommand, plugin_dir_option, verbose_option
+from pilotage.cli.formats import as_json
+from pilotage.cli.plugin_facts import facts
+from pilotage.cli.tables import table
+from pilotage.config.suggestions import did_you_mean
+
+EPILOG = """\b
+Examples:
+  pilotage plugins
+  pilotage plugins NodeResourcesFit
+  pilotage plugins --plugin-dir examples/plugins -o wide
+  pilotage plugins -o json | jq '.[] | select(.extensionPoints | index("score")).name'
+"""
+
+
+@click.command("plugins", cls=PlainCommand, epilog=EPILOG)
+@click.argument("name", required=False)
+@click.option("-o", "--output", type=click.Choice(["table", "wide", "json"]), default="table", show_default=True)
+@plugin_dir_option
+@verbose_option
+def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None:
+    """Show all plugins, or everything about the one called NAME.
+
+    A plugin comes with pilotage, with an installed package (entry point group pilotage.plugins) or from a folder.
+    """
+    catalogue, _ = app.plugins(plugin_dirs)
+    if name is None:
+        everything = [facts(entry) for entry in catalogue]
+        click.echo(as_json(everything) if output == "json" else _listed(everything, wide=output == "wide"))
+        return
+    entry = catalogue.entry(name)
+    if entry is None:
+        hint = did_you_mean(name, catalogue.names())
+        raise BadInput(f'there is no plugin "{name}"; {hint or "`pilotage plugins` lists all"}')
+    found = facts(entry)
+    click.echo(as_json(found) if output == "json" else _page(found))
+
+
+def _listed(plugins: list[dict[str, Any]], *, wide: bool) -> str:
+    if not wide:
+        rows = [(each["name"], ",".join(each["extensionPoints"]), each["description"]) for each in plugins]
+        return table(("NAME", "EXTENSION POINTS", "DESCRIPTION"), rows)
+    columns = ("NAME", "EXTENSION POINTS", "DEPENDS ON", "ARGUMENTS", "EVENTS", "READS", "PERMISSIONS", "FROM")
+    return table((*columns, "DESCRIPTION"), [_wide_row(each) for each in plugins])
+
+
+def _wide_row(plugin: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        plugin["name"],
+        ",".join(plugin["extensionPoints"]),
+        plugin["dependsOn"],
+        ",".join(argument["name"] for argument in plugin["arguments"]) or "-",
+        ",".join(f"{event['resource']}/{'|'.join(event['actions'])}" for event in plugin["events"]) or "-",
+        ",".join(kind["kind"] for kind in plugin["reads"]) or "-",
+        ",".join(f"{'|'.join(each['verbs'])} {_resource(each)}" for each in plugin["permissions"]) or "-",
+        plugin["origin"],
+        plugin["description"],
+    )
+
+
+def _page(plugin: dict[str, Any]) -> str:
+    head = table(
+        ("Name:", plugin["name"]),
+        [
+            ("Description:", plugin["description"]),
+            ("From:", plugin["origin"]),
+            ("Takes part in:", ", ".join(plugin["extensionPoints"])),
+            ("Answers depend on:", plugin["dependsOn"]),
+        ],
+    )
+    parts = [
+        ("Arguments", _arguments(plugin)),
+        ("Events that can help a pod that it rejected", _events(plugin)),
+        ("API objects that it reads, besides pods and nodes", _reads(plugin)),
+        ("Permissions that it needs", _permissions(plugin)),
+    ]
+    return "\n\n".join([head, *(f"{title}:\n{text or '  none'}" for title, text in parts)])
+
+
+def _arguments(plugin: dict[str, Any]) -> str:
+    rows = [
+        (
+            each["name"],
+            each["type"],
+            "(required)" if each["required"] else json.dumps(each["default"]),
+            each["description"],
+        )
+        for each in plugin["arguments"]
+    ]
+    return table(("NAME", "TYPE", "DEFAULT", ""), rows, indent="  ") if rows else ""
+
+
+def _events(plugin: dict[str, Any]) -> str:
+    rows = [
+        (event["resource"], ", ".join(event["actions"]), f"if {event['hint']} says so" if event["hint"] else "always")
+        for event in plugin["events"]
+    ]
+    return table(("RESOURCE", "CHANGES", "TRIED AGAIN"), rows, indent="  ") if rows else ""
+
+
+def _reads(plugin: dict[str, Any]) -> str:
+    return "\n".join(f"  {each['kind']}{'.' if each['group'] else ''}{each['group']}" for each in plugin["reads"])
+
+
+def _permissions(plugin: dict[str, Any]) -> str:
+    return "\n".join(f"  {', '.join(each['verbs'])} {_resource(each)}" for each in plugin["permissions"])
+
+
+def _resource(permission: dict[str, Any]) -> str:
+    return f"{permission['resource']}{'.' if permission['group'] else ''}{permission['group']}"

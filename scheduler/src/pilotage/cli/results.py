@@ -1,0 +1,48 @@
+"""What became of the pods, for people and for programs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pilotage.cli.tables import table
+from pilotage.scheduling.explanation import PluginScore
+from pilotage.scheduling.simulation import Result
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """Return one pod as docs/simulate.md promises it."""
+    return {
+        "namespace": result.namespace,
+        "name": result.name,
+        "schedulerName": result.scheduler_name,
+        "node": result.node,
+        "message": result.message,
+        "nominatedNode": result.nominated_node,
+        "victims": list(result.victims),
+        "scores": {plugin: score_data(score) for plugin, score in result.scores.items()},
+    }
+
+
+def score_data(score: PluginScore) -> dict[str, int]:
+    """Return a plugin's score of one node."""
+    return {"raw": score.raw, "normalized": score.normalized, "weight": score.weight, "weighted": score.weighted}
+
+
+def as_table(results: Sequence[Result]) -> str:
+    """Return one line for each pod; columns that would be empty are left out."""
+    columns = {
+        "NAMESPACE": [result.namespace for result in results],
+        "NAME": [result.name for result in results],
+        "NODE": [result.node or "-" for result in results],
+        "VICTIMS": [",".join(result.victims) for result in results],
+        "MESSAGE": [result.message for result in results],
+    }
+    kept = {title: cells for title, cells in columns.items() if any(cells)}
+    return table(list(kept), list(zip(*kept.values(), strict=True)))
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Return how many pods there are, and how many of them have a node."""
+    placed = sum(result.node is not None for result in results)
+    waiting = len(results) - placed
+    pods = "1 pod" if len(results) == 1 else f"{len(results)} pods"
+    return f"{pods}: {placed} placed" + (f", {waiting} waiting" if waiting else "")

@@ -1,0 +1,149 @@
+"""`pilotage simulate`: the engine on files."""
+
+import gc
+from pathlib import Path
+
+import click
+
+from pilotage import app
+from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cli.explain_pod import explained_data, explained_text
+from pilotage.cli.formats import FORMATS
+from pilotage.cli.input_notes import input_notes
+from pilotage.cli.progress import Progress
+from pilotage.cli.results import as_data, as_table, summary
+from pilotage.model.pod import Pod
+from pilotage.scheduling.manifests import Manifests, read_manifests
+from pilotage.scheduling.replicas import NoSuchPod, find_pending, multiply
+from pilotage.scheduling.simulation import Result, Simulation
+
+EPILOG = """\b
+Examples:
+  pilotage simulate -f examples/cluster.yaml -f examples/web.yaml
+  pilotage simulate -f examples/cluster.yaml -f examples/web.yaml --explain web-1
+  kubectl get nodes,pods -A -o json | pilotage simulate -f - -f new-pod.yaml --replicas new-pod=20 -o json
+
+\b
+Ends with 0 if every pod has a node, 3 if some have none, 2 if the input is bad.
+"""
+
+
+@click.command("simulate", cls=PlainCommand, epilog=EPILOG)
+@click.option(
+    "-f", "--filename", "files", multiple=True, metavar="FILE_OR_DIR", help="Manifests; - for standard input."
+)
+@click.argument("more", nargs=-1, metavar="[FILE_OR_DIR]...")
+@click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration; without it, kube-scheduler's defaults.")
+@plugin_dir_option
+@click.option("--seed", default=0, show_default=True, metavar="N", help="Decides between equally good nodes.")
+@click.option("--explain", "asked", metavar="POD", help="Show what every plugin says about every node for this pod.")
+@click.option("--replicas", multiple=True, metavar="N|POD=N", help="Take pending pods, or one of them, N times.")
+@click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
+@verbose_option
+def command(
+    files: tuple[str, ...],
+    more: tuple[str, ...],
+    config: str | None,
+    plugin_dirs: tuple[str, ...],
+    seed: int,
+    asked: str | None,
+    replicas: tuple[str, ...],
+    output: str,
+) -> None:
+    """Schedule every pending pod in manifests or `kubectl get -o yaml` dumps, without a cluster.
+
+    Prints for each pod the node that it gets, or the message with which kube-scheduler would let it wait.
+    """
+    if not files and not more:
+        raise click.UsageError("There is nothing to read; name files or folders with -f.")
+    ready = app.configured(None if config is None else Path(config), plugin_dirs)
+    for warning in ready.loaded.warnings:
+        note(warning)
+    found = _read([*files, *more])
+    explained = _replicate(found, replicas, asked)
+    configuration = ready.loaded.config
+    simulation = app.simulation(
+        ready.profiles(),
+        seed=seed,
+        initial_backoff=configuration.pod_initial_backoff_seconds,
+        max_backoff=configuration.pod_max_backoff_seconds,
+        with_scores=output != "table",
+        explain_pod=explained,
+    )
+    results = _run(simulation, found)
+    for text in input_notes(found, simulation.unserved):
+        note(text)
+    if configuration.extenders:
+        note("the configuration's extenders are not asked: nothing here goes over the network")
+    _tell(simulation, results, explained, output)
+    if any(result.node is None for result in results):
+        raise SystemExit(NOT_ALL_PLACED)
+
+
+def _read(names: list[str]) -> Manifests:
+    # Nothing of what is read is garbage; to look for some, again and again, would take a third of the time.
+    was_on = gc.isenabled()
+    gc.disable()
+    progress = Progress("reading a file")
+    try:
+        return read_manifests(names, progress)
+    finally:
+        progress.end()
+        gc.freeze()
+        if was_on:
+            gc.enable()
+
+
+def _replicate(found: Manifests, replicas: tuple[str, ...], asked: str | None) -> str | None:
+    """Multiply pods as asked; returns the key of the pod to explain."""
+    everyone, some = _counts(replicas)
+    try:
+        if replicas:
+            others = [each for each in found.objects if not isinstance(each, Pod)]
+            found.objects = [*others, *multiply(found.pods, everyone, some)]
+        return find_pending(asked, found.pods).key if asked else None
+    except NoSuchPod as error:
+        raise BadInput(str(error)) from None
+
+
+def _counts(replicas: tuple[str, ...]) -> tuple[int, dict[str, int]]:
+    everyone, some = 1, {}
+    for given in replicas:
+        name, _, count = given.rpartition("=")
+        if not count.isascii() or not count.isdigit() or int(count) < 1:
+            raise BadInput(f"--replicas {given}: write a number above zero, or a pod and a number: web=3")
+        if name:
+            some[name] = int(count)
+        else:
+            everyone = int(count)
+    return everyone, some
+
+
+def _run(simulation: Simulation, found: Manifests) -> list[Result]:
+    for each in found.objects:
+        simulation.add(each)
+    progress = Progress("scheduling pods")
+    try:
+        return simulation.run(progress)
+    finally:
+        progress.end()
+        gc.unfreeze()
+
+
+def _tell(simulation: Simulation, results: list[Result], explained: str | None, output: str) -> None:
+    if explained is not None:
+        result = next((each for each in results if f"{each.namespace}/{each.name}" == explained), None)
+        if result is None:
+            raise BadInput(f"pod {explained} names a scheduler that no profile serves, so it is not scheduled")
+        if output == "table":
+            click.echo(explained_text(result, simulation.explanation))
+        else:
+            click.echo(FORMATS[output](explained_data(result, simulation.explanation)))
+        return
+    if output != "table":
+        click.echo(FORMATS[output]([as_data(result) for result in results]))
+    elif results:
+        click.echo(as_table(results))
+        click.echo(summary(results), err=True)
+    else:
+        note("there is no pending pod to schedule")

@@ -1,0 +1,21 @@
+"""Aligned columns of plain text."""
+
+from collections.abc import Iterable, Sequence
+
+GAP = "  "
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = (), indent: str = "") -> str:
+    """Return lines with aligned columns; those whose numbers are in `right` are flush with their right edge."""
+    lines = [[_one_line(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join((indent + GAP.join(_cells(line, widths, right))).rstrip() for line in lines)
+
+
+def _cells(line: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> Iterable[str]:
+    for column, (cell, width) in enumerate(zip(line, widths, strict=True)):
+        yield cell.rjust(width) if column in right else cell.ljust(width)
+
+
+def _one_line(cell: str) -> str:
+    return " ".join(cell.split())

@@ -1,0 +1,60 @@
+"""What can go wrong between us and an API server, by what it means for whoever asked."""
+
+import msgspec
+
+
+class NoAccess(Exception):
+    """It is not known how to reach the API server, or as whom; the message says what to do."""
+
+
+class Unreachable(Exception):
+    """No connection could be made: nothing was sent."""
+
+
+class OutcomeUnknown(Exception):
+    """The request was sent and no whole answer came: it may have taken effect."""
+
+
+class KeptConnectionClosed(OutcomeUnknown):
+    """A kept connection was closed after the request and before the first byte of an answer."""
+
+
+class ApiError(Exception):
+    """The server answered with something else than success."""
+
+    def __init__(self, status: int, *, reason: str, message: str, retry_after: float | None, body: bytes) -> None:
+        super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
+        self.status, self.reason, self.message = status, reason, message
+        self.retry_after, self.body = retry_after, body
+
+
+class _Details(msgspec.Struct, rename="camel"):
+    retry_after_seconds: int | None = None
+
+
+class _Status(msgspec.Struct):
+    message: str = ""
+    reason: str = ""
+    details: _Details | None = None
+
+
+_STATUS = msgspec.json.Decoder(_Status)
+_LONGEST_MESSAGE = 4096
+_LONGEST_QUOTE = 200
+
+
+def api_error(status: int, body: bytes, retry_after: float | None) -> ApiError:
+    """Read an answer that is no success; what is no Status of Kubernetes is quoted."""
+    try:
+        found = _STATUS.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        found = _Status(message=body[:_LONGEST_QUOTE].decode(errors="replace").strip())
+    if retry_after is None and found.details and found.details.retry_after_seconds:
+        retry_after = float(found.details.retry_after_seconds)
+    return ApiError(
+        status,
+        reason=found.reason[:_LONGEST_QUOTE],
+        message=found.message[:_LONGEST_MESSAGE] or "the server said no more",
+        retry_after=retry_after,
+        body=body,
+    )

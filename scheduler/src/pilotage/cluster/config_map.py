@@ -1,0 +1,27 @@
+"""One ConfigMap, followed by its name."""
+
+import hashlib
+
+from msgspec import Struct
+
+from pilotage.cluster.resources import ApiResource
+from pilotage.model.metadata import Metadata
+
+
+class ConfigMap(Struct, gc=False, rename="camel"):
+    """A ConfigMap, without what is binary."""
+
+    metadata: Metadata
+    data: dict[str, str] = {}
+
+
+def config_map_resource(namespace: str, name: str) -> ApiResource[ConfigMap]:
+    """Return where this one ConfigMap is listed and watched; a role may allow no more than that."""
+    return ApiResource(
+        "", "v1", "configmaps", ConfigMap, lambda given: given, f"metadata.name={name}", namespace=namespace
+    )
+
+
+def content_hash(text: str) -> str:
+    """Return a short name of a text: as long as it is the same, so is the text."""
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -1,0 +1,246 @@
+"""One question to one extender or other service: bounded in time, in bytes and in number, whatever it does."""
+
+import asyncio
+import io
+import logging
+import re
+import ssl
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import aiohttp
+
+log = logging.getLogger(__name__)
+
+# An answer of names and reasons for 15,000 nodes is smaller than this. An answer may also repeat the nodes that it was
+# asked about, so that the size of the question comes on top.
+LARGEST_ANSWER = 16 * 1024 * 1024
+CHUNK = 64 * 1024
+CALLS_AT_ONCE = 16  # to one extender: a slow one piles up no sockets
+FAILURES_IN_A_ROW = 5  # after which an extender is only tried now and then
+PAUSE = 1.0  # seconds between such tries
+PASSWORD = re.compile("//[^/@]*@")  # of a URL, with the user
+JSON = {"Content-Type": "application/json"}
+
+
+class ExtenderFailed(Exception):
+    """An extender gave no answer that can be used; the text is for the owner of the pod."""
+
+
+@dataclass(frozen=True)
+class TLS:
+    """How to speak TLS with an extender; data wins over files."""
+
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = ""
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    ca_data: bytes = b""
+
+
+class BadTLS(ValueError):
+    """Certificates of an extender that cannot be used; the text says which."""
+
+
+def tls_context(url: str, tls: TLS, *, enable_https: bool) -> ssl.SSLContext:
+    """Return how to trust an extender; as upstream, `enableHTTPS` without a CA trusts anybody."""
+    try:
+        if tls.ca_data:
+            context = ssl.create_default_context(cadata=tls.ca_data.decode())
+        else:
+            context = ssl.create_default_context(cafile=tls.ca_file or None)
+        _show_certificate(context, tls)
+    except (OSError, ValueError) as error:
+        raise BadTLS(f"the TLS configuration of extender {url} cannot be used: {error}") from error
+    if tls.insecure or (enable_https and not (tls.ca_data or tls.ca_file)):
+        log.warning("anybody can pose as extender %s: without a CA its certificate is not checked", url)
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def _show_certificate(context: ssl.SSLContext, tls: TLS) -> None:
+    if not (tls.cert_data or tls.cert_file):
+        return
+    with tempfile.TemporaryDirectory() as folder:  # which nobody else can read; OpenSSL takes files only
+        context.load_cert_chain(
+            _as_file(Path(folder, "cert"), tls.cert_data) or tls.cert_file,
+            _as_file(Path(folder, "key"), tls.key_data) or tls.key_file or None,
+        )
+
+
+def _as_file(path: Path, data: bytes) -> str:
+    if data:
+        path.write_bytes(data)
+        return str(path)
+    return ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One request."""
+
+    method: str
+    url: str
+    verb: str
+    headers: Mapping[str, str]
+    body: bytes = b""
+    query: Mapping[str, str] | None = None
+
+    def __str__(self) -> str:
+        return f'{self.method} "{PASSWORD.sub("//", self.url)}"'
+
+
+class Transport:
+    """Sends questions to one extender, or to another service that is spoken to over HTTP."""
+
+    def __init__(
+        self,
+        url_prefix: str,
+        timeout: float,
+        context: ssl.SSLContext | None = None,
+        *,
+        server_name: str = "",
+        largest_answer: int = LARGEST_ANSWER,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._prefix = url_prefix.rstrip("/")
+        self._timeout = timeout
+        self._context = context
+        self._server_name = server_name or None
+        self._largest_answer = largest_answer
+        self._session: aiohttp.ClientSession | None = None
+        self._slots = asyncio.Semaphore(CALLS_AT_ONCE)
+        self._breaker = Breaker(clock)
+
+    async def post(self, verb: str, body: bytes) -> bytes:
+        """Return the answer; ExtenderFailed if there is none in time, none so small, or none with status 200."""
+        url = f"{self._prefix}/{verb}"
+        answer = await self._ask(Question("Post", url, verb, JSON, body))
+        if isinstance(answer, int):
+            raise ExtenderFailed(f"failed {verb} with extender at URL {url}, code {answer}")
+        return answer
+
+    async def get(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
+        """Return the answer to a GET, within the same bounds; nothing of the headers is ever told."""
+        question = Question("Get", f"{self._prefix}/{path}", path, headers, query=query)
+        answer = await self._ask(question)
+        if isinstance(answer, int):
+            raise ExtenderFailed(f"{question}: code {answer}")
+        return answer
+
+    async def _ask(self, question: "Question") -> bytes | int:
+        """Return the answer, or the status if that is not 200."""
+        if not self._breaker.admits():
+            raise ExtenderFailed(f"{self._breaker.error} (and {self._breaker.failures - 1} times before in a row)")
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._slots.acquire()
+        except TimeoutError:
+            raise ExtenderFailed(f"{question}: {CALLS_AT_ONCE} others wait for this extender") from None
+        try:
+            answer = await self._send(question)
+        except Unanswered as error:
+            self._breaker.failed(str(error))
+            raise
+        else:
+            self._breaker.worked()
+        finally:
+            self._slots.release()
+        return answer
+
+    async def close(self) -> None:
+        """Let go of all connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    async def _send(self, question: "Question") -> bytes | int:
+        late = "exceeded while awaiting headers"
+        try:
+            async with self._open().request(
+                question.method.upper(),
+                question.url,
+                params=question.query,
+                data=io.BytesIO(question.body) if question.body else None,
+                headers={**question.headers, "Accept-Encoding": "identity"},
+                allow_redirects=False,  # it could lead anywhere
+                server_hostname=self._server_name,
+            ) as response:
+                if response.status != 200:
+                    return response.status
+                late = "or context cancellation while reading body"
+                return await self._read(response, question)
+        except TimeoutError:
+            raise Unanswered(f"{question}: context deadline exceeded (Client.Timeout {late})") from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise Unanswered(f"{question}: {_told(error)}") from error
+
+    async def _read(self, response: aiohttp.ClientResponse, question: "Question") -> bytes:
+        chunks, size, most = [], 0, self._largest_answer + len(question.body)
+        async for chunk in response.content.iter_chunked(CHUNK):
+            size += len(chunk)
+            if size > most:
+                response.close()  # what is still to come is nobody's
+                at = f"failed {question.verb} with extender at URL {question.url}" if question.body else question
+                raise Unanswered(f"{at}: the answer is larger than {most} bytes")
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=CALLS_AT_ONCE, ssl=self._context or True),
+                timeout=aiohttp.ClientTimeout(total=self._timeout),
+                auto_decompress=False,  # nobody was asked to compress; a small answer cannot become a large one
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+
+class Unanswered(ExtenderFailed):
+    """Nothing of use came back at all."""
+
+
+class Breaker:
+    """Knows when an extender is down, so that most questions fail at once instead of after the timeout."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.failures = 0
+        self.error = ""
+        self._clock = clock
+        self._last_try = 0.0
+
+    def admits(self) -> bool:
+        """Tell whether to try: always while it works, else now and then."""
+        if self.failures < FAILURES_IN_A_ROW:
+            return True
+        if self._clock() - self._last_try < PAUSE:
+            return False
+        self._last_try = self._clock()
+        return True
+
+    def worked(self) -> None:
+        """Take note of an answer, of whatever kind."""
+        self.failures = 0
+
+    def failed(self, error: str) -> None:
+        """Take note that there was none."""
+        self.failures += 1
+        self.error = error
+        self._last_try = self._clock()
+
+
+def _told(error: Exception) -> str:
+    """Return an error in the words that kube-scheduler has for it, where it is a common one."""
+    cause = getattr(error, "os_error", error)
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(cause, ConnectionRefusedError):
+        return f"dial tcp {error.host}:{error.port}: connect: connection refused"
+    if isinstance(error, aiohttp.ServerDisconnectedError):
+        return "EOF"
+    return str(error) or type(error).__name__

@@ -1,0 +1,91 @@
+"""What a scheduler writes into a pod's status: why it waits, which node it is promised, why it has to go."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from pilotage.model.pod import Pod
+from pilotage.model.pod_status import PodStatus
+
+POD_SCHEDULED = "PodScheduled"
+DISRUPTION_TARGET = "DisruptionTarget"
+PREEMPTED = "PreemptionByScheduler"
+
+
+@dataclass(frozen=True, slots=True)
+class NewCondition:
+    """A condition as it shall be; the generation is that of the pod that was looked at."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+    generation: int
+
+    def is_said_by(self, status: PodStatus) -> bool:
+        """Tell whether a pod says this already; that it looked at an older generation makes no difference."""
+        old = status.condition(self.type)
+        return old is not None and (old.status, old.reason, old.message) == (self.status, self.reason, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChange:
+    """A condition, a promised node, or both; None leaves what is there, "" takes a promise back."""
+
+    condition: NewCondition | None = None
+    nominate: str | None = None
+
+    def over(self, older: "StatusChange") -> "StatusChange":
+        """Return this change and what an older one says beside it."""
+        return StatusChange(
+            older.condition if self.condition is None else self.condition,
+            older.nominate if self.nominate is None else self.nominate,
+        )
+
+    def beyond(self, status: PodStatus) -> "StatusChange":
+        """Return what a pod does not say yet."""
+        said = self.condition is None or self.condition.is_said_by(status)
+        return StatusChange(
+            None if said else self.condition, None if self.nominate == status.nominated_node_name else self.nominate
+        )
+
+    def __bool__(self) -> bool:
+        """Tell whether there is anything to write."""
+        return self.condition is not None or self.nominate is not None
+
+
+def waiting_condition(pod: Pod, reason: str, message: str) -> NewCondition:
+    """Return the condition of a pod that was not placed."""
+    return NewCondition(POD_SCHEDULED, "False", reason, message, pod.metadata.generation)
+
+
+def eviction_condition(victim: Pod, scheduler: str, preemptor: str) -> NewCondition:
+    """Return the condition of a pod that makes room for a pod or a group."""
+    message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
+    return NewCondition(DISRUPTION_TARGET, "True", PREEMPTED, message, victim.metadata.generation)
+
+
+def patch_body(uid: str, change: StatusChange, status: PodStatus, now: float) -> bytes:
+    """Return the strategic merge patch of a change; the server refuses it for any pod but the one of this uid."""
+    patched: dict[str, Any] = {}
+    if change.condition is not None:
+        patched["conditions"] = [_condition(change.condition, status, now)]
+        if status.conditions and status.condition(change.condition.type) is None:
+            # Without an order the server puts it first; conditions read as a history.
+            types = (*(each.type for each in status.conditions), change.condition.type)
+            patched["$setElementOrder/conditions"] = [{"type": each} for each in types]
+    if change.nominate is not None:
+        patched["nominatedNodeName"] = change.nominate or None
+    return msgspec.json.encode({"metadata": {"uid": uid}, "status": patched})
+
+
+def _condition(new: NewCondition, status: PodStatus, now: float) -> dict[str, Any]:
+    written: dict[str, Any] = {"type": new.type, "status": new.status, "reason": new.reason, "message": new.message}
+    if new.generation:
+        written["observedGeneration"] = new.generation
+    old = status.condition(new.type)
+    if old is None or old.status != new.status:  # what a patch leaves out stays
+        written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return written

@@ -1,0 +1,36 @@
+"""How long a burst may keep the event loop for itself."""
+
+import asyncio
+import time
+
+MOST_STEPS = 256
+LONGEST = 0.002  # seconds
+
+
+class Turn:
+    """Counts the steps of one task, and lets the others go first when it has had enough."""
+
+    __slots__ = ("_left", "_steps", "_until")
+
+    def __init__(self) -> None:
+        self._steps, self._left = 0, LONGEST
+        self.resume()
+
+    def resume(self) -> None:
+        """Go on after a wait, which does not count."""
+        self._until = time.monotonic() + self._left
+
+    def pause(self) -> None:
+        """Stop counting the time."""
+        self._left = self._until - time.monotonic()
+
+    def step(self) -> bool:
+        """Count a step; True when the turn is over, and then `give_way` must be awaited."""
+        self._steps += 1
+        return self._steps >= MOST_STEPS or time.monotonic() >= self._until
+
+    async def give_way(self) -> None:
+        """Let every other task that is ready run once."""
+        await asyncio.sleep(0)
+        self._steps, self._left = 0, LONGEST
+        self.resume()

@@ -1,0 +1,159 @@
+"""Metrics of the exchange with the API server, of the lease and of this process."""
+
+from collections.abc import Callable, Mapping
+
+from pilotage.telemetry.families import ALPHA, BETA, Counts, Family, Gauges, Histograms, Labels, ReadCounts, ReadGauges
+
+REQUEST_BOUNDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+Observe = Callable[[str, str, float], None]  # verb, code, seconds
+ByResource = Callable[[], Mapping[str, float]]
+
+
+class ClusterMetrics:
+    """Requests, watches, writes and leadership."""
+
+    def __init__(self) -> None:
+        self._requests = Counts(
+            "rest_client_requests_total", ALPHA, "Requests to the API server, by answer.", ("code", "method", "host")
+        )
+        self._request_durations = Histograms(
+            "rest_client_request_duration_seconds",
+            ALPHA,
+            "How long requests to the API server take.",
+            REQUEST_BOUNDS,
+            ("verb", "host"),
+        )
+        self._leading = ReadGauges(
+            "leader_election_master_status", ALPHA, "Whether this process holds the lease of that name.", ("name",)
+        )
+        self._tasks = ReadGauges(
+            "scheduler_goroutines",
+            BETA,
+            "Tasks that are under way, by what they do.",
+            ("operation",),
+            zero_when_gone=True,
+        )
+        self._differences = Gauges(
+            "pilotage_cache_differences",
+            ALPHA,
+            "What was different between the cache and the API server when they were last compared.",
+            ("kind",),
+        )
+        self._comparisons = Counts(
+            "pilotage_cache_comparisons_total", ALPHA, "Comparisons of the cache with the API server."
+        )
+        self._silence = ReadGauges(
+            "pilotage_watch_silence_seconds", ALPHA, "How long ago a watch last said anything.", ("resource",)
+        )
+        self._watch_errors = ReadCounts(
+            "pilotage_watch_errors_total", ALPHA, "Watches and lists that failed.", ("resource",)
+        )
+        self._lists = ReadCounts("pilotage_watch_lists_total", ALPHA, "Full lists that were read.", ("resource",))
+        self._binds = Counts("pilotage_binds_total", ALPHA, "Binds, by result.", ("result",))
+        self._events_waiting = ReadGauges("pilotage_events_waiting", ALPHA, "Events that are not written yet.")
+        self._events_dropped = ReadCounts(
+            "pilotage_events_dropped_total",
+            ALPHA,
+            "Events that were given up, most of all because there were too many.",
+        )
+
+        self._configuration = ReadGauges(
+            "pilotage_config_info", ALPHA, "The configuration that runs, by the hash of its text; always 1.", ("hash",)
+        )
+        self._swaps = ReadCounts(
+            "pilotage_config_swaps_total", ALPHA, "Configurations that were put in the place of another one."
+        )
+        self._refusals = ReadCounts("pilotage_config_refusals_total", ALPHA, "Configurations that were refused.")
+        self._load_ages = ReadGauges(
+            "pilotage_load_metrics_age_seconds",
+            ALPHA,
+            "How old the latest figures of how busy nodes are have become.",
+            ("source",),
+        )
+        self._load_health = ReadGauges(
+            "pilotage_load_metrics_healthy",
+            ALPHA,
+            "Whether a source of such figures answers, and they are young enough to be scored by.",
+            ("source",),
+        )
+
+    def families(self) -> list[Family]:
+        """Return all metrics."""
+        return [
+            self._requests,
+            self._request_durations,
+            self._leading,
+            self._tasks,
+            self._differences,
+            self._comparisons,
+            self._silence,
+            self._watch_errors,
+            self._lists,
+            self._binds,
+            self._events_waiting,
+            self._events_dropped,
+            self._configuration,
+            self._swaps,
+            self._refusals,
+            self._load_ages,
+            self._load_health,
+        ]
+
+    # --------------------------------------------------------------------------------------------------- pushed
+
+    def requests_to(self, host: str) -> Observe:
+        """Return what counts the requests to one server."""
+
+        def observe(verb: str, code: str, seconds: float) -> None:
+            self._requests.add((code, verb, host))
+            self._request_durations.of((verb, host)).observe(seconds)
+
+        return observe
+
+    def compared(self, differences: Mapping[str, int]) -> None:
+        """Count a comparison of the cache with the API server, and tell what was different by kind."""
+        self._comparisons.add()
+        self._differences.put_all(differences)
+
+    def bound(self, result: str) -> None:
+        """Count a bind that came to an end."""
+        self._binds.add((result,))
+
+    # ----------------------------------------------------------------------------------------------------- read
+
+    def read_leadership(self, name: str, leads: Callable[[], bool]) -> None:
+        """Name the source: whether this process holds the lease."""
+        self._leading.read = lambda: [((name,), int(leads()))]
+
+    def read_tasks(self, running: Callable[[], Mapping[str, int]]) -> None:
+        """Name the source: how many tasks are under way, by what they do; kube-scheduler says binding, Filter..."""
+        self._tasks.read = lambda: [((operation,), number) for operation, number in running().items()]
+
+    def read_watches(self, silence: ByResource, lists: ByResource, errors: ByResource) -> None:
+        """Name the sources: for how many seconds each watch has been silent, its full lists, and its failures."""
+        self._silence.read = lambda: _by_resource(silence)
+        self._lists.read = lambda: _by_resource(lists)
+        self._watch_errors.read = lambda: _by_resource(errors)
+
+    def read_events(self, *, waiting: Callable[[], int], dropped: Callable[[], int]) -> None:
+        """Name the sources: events that are not written yet, and those that never will be."""
+        self._events_waiting.read = lambda: [((), waiting())]
+        self._events_dropped.read = lambda: [((), dropped())]
+
+    def read_load(self, ages: ByResource, healthy: ByResource) -> None:
+        """Name the sources: how old figures of how busy nodes are, and whether they count, by where they come from."""
+        self._load_ages.read = lambda: _by_resource(ages)
+        self._load_health.read = lambda: _by_resource(healthy)
+
+    def read_configuration(
+        self, *, running: Callable[[], str], swaps: Callable[[], int], refusals: Callable[[], int]
+    ) -> None:
+        """Name the sources: the hash of what runs, and what became of the configurations that came in."""
+        self._configuration.read = lambda: [((running(),), 1)] if running() else []
+        self._swaps.read = lambda: [((), swaps())]
+        self._refusals.read = lambda: [((), refusals())]
+
+
+def _by_resource(numbers: ByResource) -> list[tuple[Labels, float]]:
+    return [((resource,), number) for resource, number in numbers().items()]

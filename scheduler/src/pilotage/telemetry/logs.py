@@ -1,0 +1,35 @@
+"""The log: what `logging` is told, on stderr, as klog's text or as JSON.
+
+Code says `log = logging.getLogger(__name__)` and `log.info("...")`, or, with names and values,
+`tell(log, V2, "Successfully bound pod to node", pod=pod.key, node=node)`.
+"""
+
+import logging
+
+from pilotage.telemetry.klog_json import KlogJson
+from pilotage.telemetry.klog_text import KlogText
+from pilotage.telemetry.log_writer import LineWriter
+from pilotage.telemetry.verbosity import Verbosity, parse_rules
+
+
+def tell(log: logging.Logger, level: int, message: str, /, **values: object) -> None:
+    """Log a message with names and values; next to nothing happens if the level is off."""
+    if log.isEnabledFor(level):
+        log.log(level, message, extra={"values": values}, stacklevel=2)
+
+
+def set_up_logs(
+    verbosity: int = 0, *, json: bool = False, vmodule: str = "", writer: LineWriter | None = None
+) -> Verbosity:
+    """Send everything that is logged to stderr from now on; returns what changes how much it is."""
+    for unused in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
+        setattr(logging, unused, False)  # nobody shows them, and they cost more than all the rest
+    rules = parse_rules(vmodule)
+    writer = writer or LineWriter()
+    writer.setFormatter(KlogJson() if json else KlogText())
+    root = logging.getLogger()
+    for old in list(root.handlers):
+        root.removeHandler(old)
+    root.addHandler(writer)
+    logging.captureWarnings(True)
+    return Verbosity(verbosity, rules)

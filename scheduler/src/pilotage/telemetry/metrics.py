@@ -1,0 +1,86 @@
+"""All that is told to Prometheus: the metrics of kube-scheduler under their names, and ours under pilotage_."""
+
+import logging
+import platform
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
+from prometheus_client.exposition import generate_latest
+
+from pilotage.telemetry.attempt_metrics import AttemptMetrics
+from pilotage.telemetry.cluster_metrics import ClusterMetrics
+from pilotage.telemetry.families import ALPHA, BETA, Allowed, Family, Gauges
+from pilotage.telemetry.plugin_metrics import PluginMetrics
+from pilotage.telemetry.queue_metrics import QueueMetrics
+
+log = logging.getLogger(__name__)
+
+
+class Build(NamedTuple):
+    """What runs here: our version and commit, and the release of Kubernetes whose scheduler it behaves like."""
+
+    version: str = ""
+    commit: str = ""
+    kubernetes: str = ""  # as in v1.37.1
+
+
+class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics):
+    """Counts what it is told, reads the rest where it is when asked, and writes it all down."""
+
+    def __init__(
+        self,
+        build: Build | None = None,
+        *,
+        disabled: Collection[str] = (),
+        allowed: Mapping[str, Allowed] | None = None,  # by metric
+    ) -> None:
+        parts = (AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics)
+        for part in parts:
+            part.__init__(self)
+        found: list[Family] = [family for part in parts for family in part.families(self)]
+        found += _build_info(build or Build())
+        self._families = sorted((each for each in found if each.name not in disabled), key=lambda each: each.name)
+        self._allowed = allowed or {}
+        # What Python and the process say of themselves, and whatever a plugin wants to add.
+        self.registry = CollectorRegistry()
+        for collector in (ProcessCollector, PlatformCollector, GCCollector):
+            collector(registry=self.registry)
+
+    def text(self) -> bytes:
+        """Return everything in Prometheus' text format; what cannot be read is left out."""
+        return "".join([self._text_of(family) for family in self._families]).encode() + generate_latest(self.registry)
+
+    def reset(self) -> None:
+        """Let all counters begin again from zero."""
+        for family in self._families:
+            family.reset()
+
+    def _text_of(self, family: Family) -> str:
+        try:
+            return family.text(self._allowed.get(family.name, {}))
+        except Exception:
+            log.exception("metric %s cannot be read", family.name)
+            return ""
+
+
+def _build_info(build: Build) -> list[Family]:
+    ours = Gauges("pilotage_build_info", ALPHA, "What runs here; always 1.", ("version", "commit", "python_version"))
+    ours.put(1, (build.version, build.commit, platform.python_version()))
+    if not build.kubernetes:
+        return [ours]
+    labels = {
+        "major": build.kubernetes.removeprefix("v").split(".")[0],
+        "minor": build.kubernetes.split(".")[1],
+        "git_version": build.kubernetes,
+        "git_commit": build.commit,
+        "git_tree_state": "",
+        "build_date": "",
+        "go_version": "",
+        "compiler": platform.python_implementation().lower(),
+        "platform": f"{platform.system().lower()}/{platform.machine()}",
+    }
+    meaning = "The release of Kubernetes whose scheduler this one behaves like; always 1."
+    kubernetes = Gauges("kubernetes_build_info", BETA, meaning, tuple(labels))
+    kubernetes.put(1, tuple(labels.values()))
+    return [ours, kubernetes]

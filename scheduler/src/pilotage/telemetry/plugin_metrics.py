@@ -1,0 +1,85 @@
+"""Metrics of the plugins, read when somebody looks from what the runners of all profiles have counted."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Protocol
+
+from pilotage.telemetry.families import BETA, STABLE, Family, Labels, ReadCounts, ReadHistograms
+from pilotage.telemetry.histograms import Histogram
+
+EVALUATING = frozenset(("PreFilter", "Filter", "PreScore", "Score"))  # the points whose calls are counted
+# Where kube-scheduler's names for points are longer than ours.
+NAMES = {
+    "AddPod": "PreFilterExtensionAddPod",
+    "RemovePod": "PreFilterExtensionRemovePod",
+    "Normalize": "ScoreExtensionNormalize",
+}
+
+
+class Timed(Protocol):
+    """What one profile has counted."""
+
+    def calls(self) -> Iterable[tuple[str, str, int]]:
+        """Return plugin, extension point and how often it was asked."""
+
+    def durations(self) -> Iterable[tuple[str, str, str, Histogram]]:
+        """Return plugin, extension point, status and how long some of the calls took."""
+
+    def points(self) -> Iterable[tuple[str, str, Histogram]]:
+        """Return extension point, status and how long all its plugins took together."""
+
+
+ByProfile = Callable[[], Mapping[str, Timed]]
+
+
+class PluginMetrics:
+    """How often plugins are asked and how long they take."""
+
+    def __init__(self) -> None:
+        self._evaluations = ReadCounts(
+            "scheduler_plugin_evaluation_total",
+            BETA,
+            "How often a plugin was asked at an extension point (PreFilter, Filter, PreScore, Score): once for all "
+            "nodes that are asked about together, and not at all where its last answer still holds.",
+            ("plugin", "extension_point", "profile"),
+        )
+        self._executions = ReadHistograms(
+            "scheduler_plugin_execution_duration_seconds",
+            BETA,
+            "How long one call of a plugin at an extension point takes, for a sample of the calls.",
+            ("plugin", "extension_point", "status"),
+        )
+        self._points = ReadHistograms(
+            "scheduler_framework_extension_point_duration_seconds",
+            STABLE,
+            "How long all plugins of an extension point take together.",
+            ("extension_point", "status", "profile"),
+        )
+
+    def families(self) -> list[Family]:
+        """Return all metrics."""
+        return [self._evaluations, self._executions, self._points]
+
+    def read_plugins(self, profiles: ByProfile) -> None:
+        """Name the source: what was counted, by profile."""
+        self._evaluations.read = lambda: _evaluations(profiles())
+        self._executions.read = lambda: _executions(profiles())
+        self._points.read = lambda: _points(profiles())
+
+
+def _evaluations(profiles: Mapping[str, Timed]) -> Iterator[tuple[Labels, float]]:
+    for profile, timed in profiles.items():
+        for plugin, point, calls in timed.calls():
+            if point in EVALUATING:
+                yield (plugin, point, profile), calls
+
+
+def _executions(profiles: Mapping[str, Timed]) -> Iterator[tuple[Labels, Histogram]]:
+    for timed in profiles.values():
+        for plugin, point, status, durations in timed.durations():
+            yield (plugin, NAMES.get(point, point), status), durations
+
+
+def _points(profiles: Mapping[str, Timed]) -> Iterator[tuple[Labels, Histogram]]:
+    for profile, timed in profiles.items():
+        for point, status, durations in timed.points():
+            yield (NAMES.get(point, point), status, profile), durations

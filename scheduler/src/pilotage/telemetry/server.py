@@ -1,0 +1,276 @@
+"""The HTTPS server of the scheduler: probes, metrics and pages for people, for whoever the guard lets in."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from aiohttp import web
+
+from pilotage.model.go_text import quoted
+from pilotage.telemetry.pages import Answer, Pages, Question, status_answer
+from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
+
+log = logging.getLogger(__name__)
+
+_HEADERS = {"Cache-Control": "no-cache, private", "X-Content-Type-Options": "nosniff", "Server": "pilotage"}
+_PIECE = 64 << 10
+
+
+class Denial(Protocol):
+    """Why a request gets no answer: 401, 403, or 500 where nobody could tell."""
+
+    @property
+    def status(self) -> int: ...
+    @property
+    def message(self) -> str: ...
+
+
+class Guard(Protocol):
+    """Decides who may see what."""
+
+    async def judge(
+        self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
+    ) -> Denial | None:
+        """Return why the request is refused, or None; headers are named in lower case, the certificate is DER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one client can ask of the server, and how long it may take (seconds)."""
+
+    body: int = 1 << 20
+    line: int = 16 << 10  # also of a header, and so of a token
+    headers: int = 64
+    connections: int = 500
+    handshake: float = 10.0
+    # From the start of a connection, or the last answer, until a request has come with all its headers.
+    idle: float = 30.0
+    body_time: float = 10.0
+    sending: float = 30.0
+    # How long what was not asked for is still taken in, so that the client sees the answer to it.
+    lingering: float = 1.0
+
+
+class Server:
+    """Listens from start to stop; certificates that change are taken over on the way."""
+
+    def __init__(
+        self,
+        pages: Pages,
+        guard: Guard,
+        certificate: ServingCertificate,
+        *,
+        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        refresh_every: float = 2.0,  # until client certificates are asked for, once their authorities are known
+    ) -> None:
+        self._pages = pages
+        self._guard = guard
+        self._certificate = certificate
+        self._limits = limits
+        self._refresh_every = refresh_every
+        self._connections: _Connections | None = None
+        self._listener: asyncio.Server | None = None
+        self._refreshing: asyncio.Task[None] | None = None
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on, also where any was asked for."""
+        assert self._listener is not None
+        return int(self._listener.sockets[0].getsockname()[1])
+
+    @property
+    def connected(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections.connections) if self._connections else 0
+
+    async def start(self, address: str, port: int, *, share_port: bool = False) -> None:
+        """Listen; port 0 takes a free one (whether --secure-port=0 means not to serve is the caller's matter)."""
+        self._connections = _Connections(self._respond, self._limits)
+        try:
+            self._listener = await asyncio.get_running_loop().create_server(
+                self._connections,
+                address,
+                port,
+                ssl=self._certificate.context,
+                ssl_handshake_timeout=self._limits.handshake,
+                ssl_shutdown_timeout=self._limits.sending,
+                reuse_port=share_port or None,
+            )
+        except OSError as error:
+            raise CannotServe(
+                f"cannot listen on {address}:{port}: {error.strerror}; choose another --bind-address or --secure-port"
+            ) from error
+        self._refreshing = asyncio.create_task(self._refresh(), name="serving-certificate")
+
+    async def stop(self, seconds: float = 5.0) -> None:
+        """Take no more connections, finish what is being answered, and hang up after so long."""
+        if self._listener is None or self._connections is None or self._refreshing is None:
+            return
+        self._refreshing.cancel()
+        self._listener.close()
+        self._connections.pre_shutdown()
+        # Each connection waits for its answer and then for its task: together no longer than we have.
+        await self._connections.shutdown(seconds / 2)
+        self._listener = self._connections = self._refreshing = None
+
+    async def _refresh(self) -> None:
+        while True:
+            await asyncio.sleep(self._refresh_every)
+            try:
+                self._certificate.refresh()
+            except Exception:
+                log.exception("the serving certificate could not be looked at")
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        answer = await self._answer(request)
+        response = web.StreamResponse(status=answer.status, headers=_headers(answer))
+        response.content_length = len(answer.body)
+        if answer.status in (408, 413):
+            response.force_close()
+        transport = request.transport
+        try:
+            async with asyncio.timeout(self._limits.sending):
+                await _send(request, response, answer.body)
+        except (TimeoutError, ConnectionError):
+            if transport is not None:
+                transport.abort()
+        return response
+
+    async def _answer(self, request: web.BaseRequest) -> Answer:
+        if (request.content_length or 0) > self._limits.body:
+            return _TOO_LARGE
+        headers = _by_name(request)
+        if not _is_text(request.path, headers):
+            return Answer(400, b"400 bad request\n")
+        try:
+            denial = await self._guard.judge(request.method, request.path, headers, _peer_certificate(request))
+        except Exception:
+            log.exception("a request could not be judged")
+            return Answer(500, b"500 internal server error\n")
+        if denial is not None:
+            return _refused(request.path, denial)
+        body = await self._body(request) if self._pages.reads_body(request.method, request.path) else b""
+        if isinstance(body, Answer):
+            return body
+        query = {name: request.query.getall(name) for name in request.query}
+        accept = ",".join(request.headers.getall("Accept", ()))
+        return await self._pages.answer(Question(request.method, request.path, query, accept, body))
+
+    async def _body(self, request: web.BaseRequest) -> bytes | Answer:
+        try:
+            async with asyncio.timeout(self._limits.body_time):
+                return await request.read()
+        except TimeoutError:
+            return Answer(408, b"408 request timeout\n")
+        except web.HTTPRequestEntityTooLarge:
+            return _TOO_LARGE
+
+
+_TOO_LARGE = Answer(413, b"413 request entity too large\n")
+
+
+class _Connections(web.Server):
+    """Makes the protocol of each connection."""
+
+    def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], limits: Limits) -> None:
+        super().__init__(handler, request_factory=self._request)
+        self._limits = limits
+
+    def __call__(self) -> web.RequestHandler:
+        limits = self._limits
+        return _Connection(
+            self,
+            most=limits.connections,
+            loop=asyncio.get_running_loop(),
+            keepalive_timeout=limits.idle,
+            max_line_size=limits.line,
+            max_field_size=limits.line,
+            max_headers=limits.headers,
+            lingering_time=limits.lingering,
+            # A small body could become a huge one.
+            auto_decompress=False,
+            access_log=None,
+            logger=log,
+        )
+
+    def _request(self, message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+        loop = asyncio.get_running_loop()
+        return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=self._limits.body)
+
+
+class _Connection(web.RequestHandler):
+    """One connection, refused when there are too many; what is no HTTP gets a short answer and no traceback."""
+
+    def __init__(self, server: _Connections, *, most: int, **settings: Any) -> None:
+        super().__init__(server, **settings)
+        self._others, self._most = server, most
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if len(self._others.connections) > self._most:
+            self.force_close()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        log.debug("a connection was ended with %s: %s", status, exc)
+        if request.writer.output_size > 0:
+            raise ConnectionError("half an answer was sent already")
+        answer = Answer(status, b"%d %s\n" % (status, b"bad request" if status < 500 else b"error"))
+        response = web.Response(status=status, body=answer.body, headers=_headers(answer))
+        response.force_close()
+        return response
+
+
+def _headers(answer: Answer) -> dict[str, str]:
+    return {**_HEADERS, **answer.headers, "Content-Type": answer.content_type}
+
+
+async def _send(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> None:
+    await response.prepare(request)
+    if request.method != "HEAD":
+        # Piece by piece, because a whole one would be taken at once and kept for a client that never reads.
+        for start in range(0, len(body), _PIECE):
+            await response.write(body[start : start + _PIECE])
+            await request.writer.drain()
+            # Others come in between, also the news that the client has hung up.
+            await asyncio.sleep(0)
+    await response.write_eof()
+
+
+def _refused(path: str, denial: Denial) -> Answer:
+    match denial.status:
+        case 401:
+            return status_answer(401, "Unauthorized", denial.message)
+        case 403:
+            return status_answer(403, "Forbidden", denial.message, with_details=True)
+        case _:
+            return Answer(500, f"Internal Server Error: {quoted(path)}: {denial.message}\n".encode())
+
+
+def _by_name(request: web.BaseRequest) -> dict[str, list[str]]:
+    headers: dict[str, list[str]] = {}
+    for name, value in request.headers.items():
+        headers.setdefault(name.lower(), []).append(value)
+    return headers
+
+
+def _is_text(path: str, headers: Mapping[str, Sequence[str]]) -> bool:
+    # Bytes that are no UTF-8 arrive as half characters, which nobody further on can write down.
+    try:
+        "".join([path, *headers, *(value for values in headers.values() for value in values)]).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _peer_certificate(request: web.BaseRequest) -> bytes | None:
+    session = request.transport.get_extra_info("ssl_object") if request.transport is not None else None
+    certificate: bytes | None = session.getpeercert(binary_form=True) if session is not None else None
+    return certificate

@@ -1,0 +1,27 @@
+"""Answers to binds are late, cut, repeated and false; all pods are bound, once each."""
+
+from pathlib import Path
+
+import pytest
+
+from testbed.control_plane import ControlPlane
+from testbed.fault_ground import FULL, Ground
+from testbed.fault_plans import BindTroubles
+from testbed.fault_proxy import Fault
+from testbed.fixtures import Audit, Nodes
+
+SEEDS = range(1, 6) if FULL else range(1, 2)
+
+
+@pytest.fixture
+def ground(control_plane: ControlPlane, namespace: str, tmp_path: Path, fake_nodes: Nodes, audit: Audit) -> Ground:
+    return Ground(control_plane, namespace, tmp_path, fake_nodes, audit).prepare()
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pods_are_bound_once_whatever_happens_to_the_answers(ground: Ground, seed: int) -> None:
+    with ground.audited() as running, ground.proxied() as (proxy, scheduler), ground.storm(seed=seed) as storm:
+        proxy.plan = BindTroubles(seed)
+        storm.ends_bound(120, [scheduler.log], alive=lambda: scheduler.process.poll() is None)
+    assert running.report["violations"] == []
+    assert set(proxy.done) >= {fault.name for fault in Fault if fault is not Fault.TOO_MANY} | {"slow"}
