@@ -1,0 +1,229 @@
+"""Pods that start together or not at all."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from pydantic import PrivateAttr
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid
+from pilotage.config.types import Int32, Int64
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.gang_records import GangRecords
+from pilotage.framework.gang_room import FreeRoom
+from pilotage.framework.gangs import FormsGangs
+from pilotage.framework.nodes import Nodes
+from pilotage.framework.plugin import Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
+from pilotage.framework.resources.resource_gap import resource_gap
+from pilotage.framework.verdicts import SKIP, Filtered, NoRoom, PreFiltered, Rejection, Verdicts, Wait
+from pilotage.framework.waiting import WaitingPod, WaitingPods
+from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangName, gang_of
+from pilotage.model.pod import Pod
+from pilotage.model.pod_groups import NativePodGroup, PodGroup
+
+LONGEST_WAIT = 60  # seconds, where neither the group nor the arguments say for how long
+SAME_FOR = 10.0  # seconds after an attempt in which free resources alone say whether another one is worth it
+ROOM = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+
+
+class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs):
+    """Place all pods of a group in one decision, or none of them."""
+
+    permit_waiting_time_seconds: Int64 = 60
+    pod_group_backoff_seconds: Int64 = 0
+    pod_group_reject_percentage: Int32 = 10
+
+    reads = (PodGroup, NativePodGroup)
+    retry_on = (
+        Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling"),
+        Retry(Resource.ASSIGNED_POD, Action.DELETE, "has_room"),
+        Retry(Resource.NODE, ROOM, "has_room"),
+        Retry(Resource.SCHEDULING_POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
+        Retry(Resource.POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
+    )
+
+    _records: GangRecords = PrivateAttr(default_factory=GangRecords)
+    _nodes: Callable[[], Nodes] | None = PrivateAttr(default=None)
+    _room: FreeRoom | None = PrivateAttr(default=None)
+    _waiting: WaitingPods = PrivateAttr(default_factory=WaitingPods)
+    _clock: Callable[[], float] = PrivateAttr(default=time.time)
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with the arguments."""
+        found = []
+        if self.permit_waiting_time_seconds < 0:
+            place = (*at, "permitWaitingTimeSeconds")
+            found.append(invalid(place, self.permit_waiting_time_seconds, "must be greater than 0"))
+        if self.pod_group_backoff_seconds < 0:
+            place = (*at, "podGroupBackoffSeconds")
+            found.append(invalid(place, self.pod_group_backoff_seconds, "must be greater than 0"))
+        if not 0 <= self.pod_group_reject_percentage <= 100:
+            place = (*at, "podGroupRejectPercentage")
+            found.append(invalid(place, self.pod_group_reject_percentage, "must be between 0 and 100"))
+        return found
+
+    # ------------------------------------------------------------------------------------------- who belongs together
+
+    def see(self, nodes: Callable[[], Nodes], waiting: WaitingPods) -> None:
+        """Take what the cluster looks like at any time, and the pods that wait for a permission."""
+        self._nodes, self._room, self._waiting = nodes, FreeRoom(nodes), waiting
+
+    def pod_placed(self, pod: Pod) -> None:
+        """Count a pod for its gang."""
+        self._records.add(pod)
+
+    def pod_left(self, pod: Pod) -> None:
+        """Count it no more."""
+        self._records.remove(pod)
+
+    def quorum(self, gang: GangName, pod: Pod) -> int | None:
+        """Return how many pods of a gang must run together; None if there is no such group."""
+        if gang.source == BY_GROUP:
+            group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace)
+            return None if group is None else max(1, group.spec.min_member)
+        if gang.source == NATIVE:
+            native = self._cluster_objects.get(NativePodGroup, gang.name, gang.namespace)
+            if native is None:
+                return None
+            policy = native.spec.scheduling_policy.gang
+            return 1 if policy is None else max(1, policy.min_count)
+        return self._records.least_by_labels(gang, pod)
+
+    def missing(self, gang: GangName, pod: Pod) -> int | None:
+        """Return how many more pods of a gang must find a place at once; None if there is no such group."""
+        quorum = self.quorum(gang, pod)
+        # A gang of one is a pod like any other.
+        return None if quorum in (None, 1) else (quorum or 0) - self._records.placed(gang)
+
+    # --------------------------------------------------------------------------------------------- before a decision
+
+    def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
+        """Return why a gang is not to be tried now."""
+        if self._records.backs_off(gang, self._clock()):
+            return Rejection(f"podGroup {gang} failed recently", pending=True)
+        quorum, there = self.quorum(gang, pod) or 1, self._records.placed(gang) + waiting
+        if there + gated < quorum:
+            numbers = f"current pods number: {there + gated}, minMember of group: {quorum}"
+            return Rejection(f"pre-filter pod {pod.name} cannot find enough sibling pods, {numbers}")
+        if there < quorum:
+            return Rejection(f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup")
+        return None
+
+    def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
+        """Return what the cluster lacks of the resources that a group wants to see free before it is tried."""
+        group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace) if gang.source == BY_GROUP else None
+        if group is None or group.spec.min_resources is None or self._nodes is None:
+            return None
+        quorum = max(1, group.spec.min_member)
+        gap = resource_gap(self._nodes(), group.spec.min_resources, quorum, self._records.pods(gang))
+        return Rejection(f"resource gap: {gap}") if gap else None
+
+    # ---------------------------------------------------------------------------------------------- after a decision
+
+    def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
+        """Return why a gang was turned down a moment ago if there still is no room; evictions may help it later."""
+        why, wish = self._records.failure(gang, waiting, self._clock() - SAME_FOR), self._records.wish(gang)
+        return None if wish is None or self._room is None or self._room.could_fit(wish) else why
+
+    def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
+        """Take note that a gang found no room; True if free resources will tell when to try again."""
+        needed = self.missing(gang, waiting[0]) or 0
+        self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)
+        wish = self._records.wish(gang)
+        return wish is not None and self._room is not None and not self._room.could_fit(wish)
+
+    def placed_together(self, gang: GangName) -> None:
+        """Take note that a gang has found its places."""
+        self._records.succeed(gang)
+
+    def is_sibling(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
+        """Tell whether a pod of the same gang has got its place elsewhere."""
+        return gang_of(new) == gang_of(pod) is not None
+
+    def has_room(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether there may be room for the gang now."""
+        gang = gang_of(pod)
+        wish = self._records.wish(gang) if gang is not None else None
+        return wish is None or self._room is None or self._room.could_fit(wish)
+
+    def is_own_group(self, pod: Pod, event: Event, old: object, new: PodGroup | NativePodGroup) -> bool:
+        """Tell whether it is the group of the pod that has come or changed."""
+        gang = gang_of(pod)
+        source = BY_GROUP if isinstance(new, PodGroup) else NATIVE
+        return gang == GangName(source, new.metadata.namespace, new.metadata.name)
+
+    # -------------------------------------------------------------------------------------------- one pod at a time
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Reject a pod whose group does not exist; all else is asked about the group as a whole."""
+        gang = gang_of(pod)
+        if gang is None or self.quorum(gang, pod) is not None:
+            return SKIP
+        if gang.source == NATIVE:
+            text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
+        elif gang.source == BY_LABELS:
+            text = f"the label {MIN_LABEL} must say how many pods {gang} needs, and is no whole number"
+        else:
+            text = f"PodGroup not found: {gang}; {self._remedy()}, or remove the label from the pod"
+        return Rejection(text, preemption_helps=False)
+
+    def _remedy(self) -> str:
+        """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""
+        if any(True for _ in self._cluster_objects.all(PodGroup)):
+            return "create it"
+        return "create it, make sure that the scheduler may list podgroups.scheduling.x-k8s.io (it sees none at all)"
+
+    def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
+        """Make no room: what can be evicted for a gang is sought for all of it."""
+        return NoRoom("", keeps_nomination=True)
+
+    def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
+        """Hold nothing beyond the place."""
+        return None
+
+    def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
+        """Send the siblings back that wait for a pod which has lost its place."""
+        gang = gang_of(pod)
+        if gang is not None and (self.missing(gang, pod) or 0) > 0:
+            for waiting in self._siblings(gang):
+                waiting.reject(self.name, "rejection in Unreserve")
+
+    def permit(self, cycle: Cycle, pod: Pod, node: str) -> Wait | None:
+        """Hold a pod that was placed alone, as extenders want it, until enough siblings have a place, too."""
+        gang = gang_of(pod)
+        if gang is None or (self.missing(gang, pod) or 0) > 0:
+            return None if gang is None else Wait(self._longest_wait(gang), "waiting for the other pods of its group")
+        for waiting in self._siblings(gang):
+            waiting.allow(self.name)
+        return None
+
+    def _siblings(self, gang: GangName) -> list[WaitingPod]:
+        return [waiting for waiting in self._waiting if gang_of(waiting.pod) == gang]
+
+    def _longest_wait(self, gang: GangName) -> float:
+        group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace) if gang.source == BY_GROUP else None
+        own = group.spec.schedule_timeout_seconds if group is not None else None
+        if own is not None and own > 0:
+            return float(own)
+        return float(self.permit_waiting_time_seconds or (0 if own == 0 else LONGEST_WAIT))
+
+    # ------------------------------------------------------------------------------------------------- who is next
+
+    def sort_key(self, queued: QueuedPod) -> tuple[int, float, str, str]:
+        """Return the place of a pod among others: by priority, by the time of its group or its own, by name."""
+        pod, gang = queued.pod, gang_of(queued.pod)
+        first = getattr(queued, "initial_attempt_timestamp", None)
+        since = queued.timestamp if first is None else first
+        if gang is not None:
+            since = self._records.since(gang, self._created(gang), since)
+        return -pod.priority, since, str(gang) if gang is not None else "", pod.key
+
+    def less(self, one: QueuedPod, other: QueuedPod) -> bool:
+        """Tell whether one goes before the other."""
+        return self.sort_key(one) < self.sort_key(other)
+
+    def _created(self, gang: GangName) -> str | None:
+        kind = PodGroup if gang.source == BY_GROUP else NativePodGroup
+        group = self._cluster_objects.get(kind, gang.name, gang.namespace)
+        return None if group is None else group.metadata.creation_timestamp

@@ -1,0 +1,1 @@
+"""Policy about how busy nodes really are, as metrics tell: packing, spreading, risk and power."""

@@ -1,0 +1,72 @@
+"""LoadVariationRiskBalancing: keep away from nodes that are busy, or whose use goes up and down."""
+
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.load.arguments import Number
+from pilotage.framework.load.load_aware import NO_FIGURES, LoadAware
+from pilotage.framework.load.pod_use import requests_of
+from pilotage.framework.load.rounding import all_rounded, rounded
+from pilotage.framework.load.shares import mean_and_deviation, means_and_deviations, within
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC
+from pilotage.model.node_load import ResourceLoad
+from pilotage.model.pod import Pod
+
+Floats = NDArray[np.float64]
+Factor = Annotated[Number, AfterValidator(lambda given: given if given >= 0 else 1.0)]
+
+
+class LoadVariationRiskBalancing(LoadAware):
+    """Prefer nodes with little use of cores and memory, and with steady use."""
+
+    safe_variance_margin: Factor = Field(default=1.0, description="How much the deviation of the use counts.")
+    safe_variance_sensitivity: Factor = Field(
+        default=1.0, description="Above 1 small deviations count for more, below 1 for less."
+    )
+
+    depends_on = STATIC
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return 100 without any risk; of cores and memory the one with more risk decides."""
+        load = self.figures(cycle).of(node.name)
+        asked, room = requests_of(pod), node.allocatable
+        cpu = None if load.cpu is None else self.safety(load.cpu, asked[0], room.get("cpu", 0))
+        memory = None if load.memory is None else self.safety(load.memory, asked[1], room.get("memory", 0))
+        known = [each for each in (cpu, memory) if each is not None]
+        return rounded(min(known)) if known else NO_FIGURES
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes."""
+        columns, (cpu, memory) = self.figures(cycle).columns(cycle.nodes), requests_of(pod)
+        of_cpu = nodes.at(columns.cpu), nodes.at(columns.cpu_deviation)
+        of_memory = nodes.at(columns.memory), nodes.at(columns.memory_deviation)
+        safest = np.fmin(  # which overlooks what is not a number
+            self._safeties(*of_cpu, cpu, nodes.allocatable("cpu").astype(np.float64)),
+            self._safeties(*of_memory, memory, nodes.allocatable("memory").astype(np.float64)),
+        )
+        known = ~np.isnan(safest)
+        return np.where(known, all_rounded(np.where(known, safest, 0.0)), NO_FIGURES)
+
+    def safety(self, load: ResourceLoad, requested: int, capacity: int) -> float:
+        """Return 100 less the risk of one resource, which is half its mean and half its deviation; 0 without any."""
+        if capacity <= 0:
+            return 0.0
+        mean, deviation = mean_and_deviation(load, float(requested), float(capacity))
+        counted = within(self.safe_variance_margin * float(np.power(deviation, self._exponent)))
+        return (1.0 - (mean + counted) / 2.0) * 100.0
+
+    def _safeties(self, average: Floats, deviation: Floats, requested: int, capacity: Floats) -> Floats:
+        means, deviations = means_and_deviations(average, deviation, float(requested), capacity)
+        counted = np.clip(self.safe_variance_margin * np.power(deviations, self._exponent), 0.0, 1.0)
+        safe = (1.0 - (means + counted) / 2.0) * 100.0
+        return np.where((capacity > 0) | np.isnan(average), safe, 0.0)
+
+    @property
+    def _exponent(self) -> float:
+        # Without any sensitivity no deviation counts but a whole one.
+        return 1.0 / self.safe_variance_sensitivity if self.safe_variance_sensitivity > 0 else float("inf")

@@ -1,0 +1,115 @@
+"""Peaks: put a pod where it adds the least electrical power."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, StrictStr, model_validator
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid
+from pilotage.config.types import Section
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.load.arguments import Number
+from pilotage.framework.load.figures import cpu_capacity
+from pilotage.framework.load.load_aware import LoadAware
+from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.plugin import STATIC
+from pilotage.framework.scoring import MAX_SCORE
+from pilotage.model.label_syntax import key_complaints
+from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
+
+Floats = NDArray[np.float64]
+
+SCALE = 1e15  # power is counted in so small parts that whole numbers are exact enough
+STEP = 1000  # of those: machines differ in the last digits of an exponential, and replicas must not
+MOST = 9e18
+WORST = LARGEST  # of a node that is too full, or of which too little is known
+SPELLINGS = {"WatcherAddress": "watcherAddress", "NodePowerModel": "nodePowerModel"}
+
+
+class PowerModel(Section):
+    """The power of a node at x percent of its cores: k0 + k1 * e^(k2 * x), in watts."""
+
+    k0: Number = 0.0
+    k1: Number = 0.0
+    k2: Number = 0.0
+
+
+class Peaks(LoadAware):
+    """Put a pod where it adds the least electrical power, by a model of each node's power."""
+
+    node_power_model: dict[str, PowerModel] = Field(
+        default={}, description="Power models by the node's name, or by the value of nodePowerModelLabel."
+    )
+    node_power_model_label: StrictStr = Field(
+        default="", description="A label of nodes whose value names a model, where a node's own name names none."
+    )
+
+    depends_on = STATIC
+
+    @model_validator(mode="before")
+    @classmethod
+    def _either_spelling(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            return given
+        # If both are there, the other one stays, and is an unknown field.
+        return {SPELLINGS[key] if SPELLINGS.get(key, key) not in given else key: value for key, value in given.items()}
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with the source or the label."""
+        label = self.node_power_model_label
+        complaints = key_complaints(label) if label else []
+        return super().faults(at) + [invalid((*at, "nodePowerModelLabel"), label, why) for why in complaints]
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        """Return the power that the pod adds, in tiny parts; the worst where it would not fit or nobody knows."""
+        load, model = self.figures(cycle).of(node.name).cpu, self._model(node.name, node.labels)
+        capacity = float(cpu_capacity(node.node))
+        if load is None or model is None or capacity <= 0:
+            return WORST
+        return int(_added(*_as_arrays(load.average, capacity, model.k1, model.k2), pod.requests.get("cpu", 0))[0])
+
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+        """Return the same for many nodes."""
+        columns = self.figures(cycle).columns(cycle.nodes)
+        models = [self._model(node.name, node.labels) for node in nodes]
+        k1 = np.array([np.nan if model is None else model.k1 for model in models])
+        k2 = np.array([np.nan if model is None else model.k2 for model in models])
+        return _added(nodes.at(columns.cpu), nodes.at(columns.cpu_capacity), k1, k2, pod.requests.get("cpu", 0))
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
+        """Give the least power 100, the most 0; also 0 to those of which nobody knows, even if they are all others."""
+        known = scores != WORST
+        if not known.any() or (known.all() and not scores.any()):
+            return np.zeros_like(scores)
+        powers: list[int] = scores[known].tolist()
+        lowest, highest = min(powers), max(powers)
+        normalized = np.zeros_like(scores)
+        # An int of Python, because a hundred times the difference of two powers may not fit into 64 bits.
+        normalized[known] = [MAX_SCORE - (power - lowest) * MAX_SCORE // max(1, highest - lowest) for power in powers]
+        return normalized
+
+    def _model(self, name: str, labels: Mapping[str, str]) -> PowerModel | None:
+        models = self.node_power_model
+        found = models.get(name)
+        if found is None and self.node_power_model_label:
+            found = models.get(labels.get(self.node_power_model_label, ""))
+        return found
+
+
+def _added(average: Floats, capacity: Floats, k1: Floats, k2: Floats, requested: int) -> Ints:
+    """Return the power that a request adds to each node, where it is a number and the node not too full."""
+    after = 100.0 * (average / 100.0 * capacity + requested) / np.where(capacity > 0, capacity, 1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        power = k1 * (np.exp(k2 * after) - np.exp(k2 * average)) * SCALE
+    usable = (capacity > 0) & (after <= 100.0) & np.isfinite(power)
+    within = np.clip(np.where(usable, power, 0.0), -MOST, MOST)
+    return np.where(usable, np.trunc(within / STEP).astype(np.int64) * STEP, WORST)
+
+
+def _as_arrays(*numbers: float) -> tuple[Floats, Floats, Floats, Floats]:
+    one, two, three, four = (np.array([number]) for number in numbers)
+    return one, two, three, four

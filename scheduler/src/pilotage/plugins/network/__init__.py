@@ -1,0 +1,1 @@
+"""Policy about the network between pods."""

@@ -1,0 +1,264 @@
+"""CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
+
+import logging
+from itertools import chain
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.nodes import NodeInfo
+from pilotage.framework.objects import Objects
+from pilotage.framework.plugin import EvictionRule, FollowsPods, PreFilter
+from pilotage.framework.preemption.candidates import Candidates, no_room, try_nodes
+from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting, is_evicted
+from pilotage.framework.preemption.preemption_outlook import helped
+from pilotage.framework.preemption.victims import MayGo, Victims
+from pilotage.framework.quota.quota_standing import QuotaStanding, Reach
+from pilotage.framework.verdicts import SKIP_KIND, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
+from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.objects import Namespace, PodDisruptionBudget
+from pilotage.model.pod import Pod
+from pilotage.model.quota_accounting import QuotaLedger, counts_as, table_of, told
+
+log = logging.getLogger(__name__)
+
+WITH_POD = "used with this pod"
+NO_NOTES = "not eligible due to failed to read from cycleState"
+ROOM_COMES = "not eligible due to evicted pods that have not gone yet."
+CANDIDATES = 100  # after which the search ends; as many as DefaultPreemption wants at least
+MOST_WARNINGS = 10_000  # remembered; quotas come and go with names of their own
+
+
+class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
+    """Keep namespaces within their elastic quotas, and give back to a quota what others have borrowed of it."""
+
+    retry_on = (
+        Retry(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, "gave_something_back"),
+        Retry(Resource.ELASTIC_QUOTA, Action.ALL, "bounds_changed"),
+        Retry(Resource.NAMESPACE, Action.ALL, "labels_changed"),
+    )
+    reads = (ElasticQuota, Namespace, PodDisruptionBudget)
+
+    _ledger: QuotaLedger = PrivateAttr(default_factory=QuotaLedger)
+    _settled: tuple[Objects, int] | None = PrivateAttr(default=None)  # by which quotas and namespaces
+    _warned: set[str] = PrivateAttr(default_factory=set)  # of what cannot be read
+    _evicted: dict[str, Pod] = PrivateAttr(default_factory=dict)  # by uid: those that leave
+    _chosen: dict[str, list[Pod]] = PrivateAttr(
+        default_factory=dict
+    )  # by preemptor, as long as it is promised room: its victims
+    _sent_away: set[str] = PrivateAttr(default_factory=set)  # preemptors whose victims were told to go
+
+    def pod_placed(self, pod: Pod) -> None:
+        """Count a pod in."""
+        self._ledger.place(pod)
+        if is_evicted(pod):
+            self._evicted[pod.uid] = pod
+
+    def pod_left(self, pod: Pod) -> None:
+        """Count a pod out."""
+        self._ledger.take_away(pod)
+        self._evicted.pop(pod.uid, None)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """Reject a pod whose quota has no room for it, of its own or borrowed."""
+        ledger = self.ledger(cycle.objects)
+        quota = ledger.quota_of(pod.namespace)
+        if quota is None:
+            return SKIP_KIND
+        standing = cycle.notes[self.name] = QuotaStanding.of(cycle, ledger, pod, quota)
+        rejected = f"Pod {pod.key} is rejected in PreFilter because"
+        if excess := standing.over_max:
+            return Rejection(
+                f"{rejected} ElasticQuota {quota.namespace} is more than Max ({told(excess, WITH_POD, 'allowed')})"
+            )
+        if excess := standing.over_total:
+            bound = told(excess, WITH_POD, "guaranteed in all")
+            return Rejection(f"{rejected} total ElasticQuota used is more than min ({bound})")
+        return None
+
+    def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count another pod in."""
+        cycle.notes[self.name].change(other, 1)
+
+    def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
+        """Count another pod out."""
+        cycle.notes[self.name].change(other, -1)
+
+    def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
+        """Tell whether a pod may go: within one quota for a higher priority, across quotas what is borrowed alone."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        if standing is not None:
+            return standing.may_evict(victim)
+        ledger = self.ledger(cycle.objects)
+        without = ledger.quota_of(pod.namespace) is None and ledger.quota_of(victim.namespace) is None
+        return without and victim.priority < pod.priority
+
+    def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
+        """Return why the quota would not let the pod in even then."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        if standing is None:
+            return None
+        if excess := standing.over_max:
+            return Rejection(f"global quota max exceeded ({told(excess, WITH_POD, 'allowed')})")
+        if excess := standing.over_total:
+            return Rejection(f"global quota max exceeded ({told(excess, WITH_POD, 'guaranteed in all')})")
+        return None
+
+    def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
+        """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        reason = self._ineligible(cycle, pod, verdicts, standing)  # 1. may it evict others
+        if reason is not None:
+            return NoRoom(f"preemption: {reason}", keeps_nomination=True, insists=reason == VICTIM_IS_LEAVING)
+        if standing is not None and self._room_comes(cycle, verdicts, standing):  # 2. are enough on their way out
+            return NoRoom(f"preemption: {ROOM_COMES}", keeps_nomination=True)
+        if standing is None or standing.first_reach is Reach.OWN:
+            tried = self._try(cycle, pod, verdicts, now)  # 3. pods with as much right, and a lower priority
+            return tried.found or no_room(len(cycle.nodes), tried)
+        standing.reach = Reach.BORROWERS
+        tried = self._try(cycle, pod, verdicts, now)  # 3. or those that have more than is theirs
+        if tried.found:
+            return tried.found
+        standing.reach = Reach.OWN
+        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
+        return own.found or no_room(len(cycle.nodes), tried)
+
+    def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom:
+        """Return the node to free and the pods to evict, or why that is impossible."""
+        outcome = super().post_filter(cycle, pod, verdicts)
+        info = cycle.nodes.find(outcome.node) if isinstance(outcome, Nominated) else None
+        if isinstance(outcome, Nominated) and info is not None:
+            self._chosen[pod.uid] = [other for other in info.pods.values() if other.key in outcome.victims]
+        return outcome
+
+    def begin(self, uid: str) -> None:
+        """Keep a pod out of the queue while its victims are being evicted."""
+        super().begin(uid)
+        self._sent_away.add(uid)
+
+    def failed(self, uid: str) -> None:
+        """Take note that not all victims of a pod could be evicted."""
+        self._sent_away.discard(uid)
+        self._chosen.pop(uid, None)
+
+    def _room_comes(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> bool:
+        """Leave out of the count whoever was evicted already; tell whether nobody else has to go.
+
+        Their room is promised to others, whom the quota counts in: without this, every pod would evict for all of them.
+        """
+        self._chosen = {uid: pods for uid, pods in self._chosen.items() if standing.counts(uid)}
+        self._sent_away &= self._chosen.keys()
+        leaving = {other.uid: other for other in chain(self._evicted.values(), *self._chosen.values())}
+        for other in leaving.values():
+            if _is_there(cycle, other):
+                standing.leave_out(other)
+        if not leaving or standing.over_max or standing.over_total:
+            return False
+        places = np.flatnonzero(helped(verdicts)).tolist()
+        return any(cycle.try_on(cycle.nodes[place]).verdict() is None for place in places)
+
+    def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> Candidates:
+        """Try nodes, those with the least important victims first: the same cluster gives the same decision."""
+        may_go = self._may_go(cycle, pod)
+        least: dict[int, int] = {}  # by place: a bound of the harm that evictions do there
+        bare: list[Rejection] = []
+        for place in np.flatnonzero(helped(verdicts)).tolist():
+            info = cycle.nodes[place]
+            priorities = [other.priority for other in info.pods.values() if may_go(other)]
+            if priorities:
+                least[place] = min(priorities)
+            else:
+                bare.append(Rejection(f"No victims found on node {info.name} for preemptor pod {pod.name}"))
+        budgets, places = self.disruption_budgets(cycle.objects), sorted(least, key=lambda place: least[place])
+        tried = try_nodes(cycle, pod, verdicts, budgets, places, CANDIDATES, now, may_go)
+        for rejection in bare:
+            tried.add(rejection)
+        return tried
+
+    def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:
+        """Return who can be a victim as things are now: nobody else can be one after others have gone."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        if standing is None:
+            served = self.ledger(cycle.objects).table.serving
+            return lambda other: other.priority < pod.priority and other.namespace not in served
+        near, may_evict = standing.within_reach(), standing.may_evict
+        return lambda other: other.namespace in near and may_evict(other)
+
+    def _ineligible(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, standing: QuotaStanding | None) -> str | None:
+        """Return why the pod may not evict others now."""
+        if pod.spec.preemption_policy == "Never":
+            return NEVER
+        if standing is None and self.ledger(cycle.objects).quota_of(pod.namespace) is not None:
+            return NO_NOTES  # a profile that leaves out this plugin's PreFilter
+        sent_away = self._chosen.get(pod.uid, ()) if pod.uid in self._sent_away else ()
+        own = [other for other in sent_away if _is_there(cycle, other)]
+        name = own[0].node_name if own else pod.nominated_node  # the API may not have told of the promise yet
+        promised = cycle.nodes.find(name) if name else None
+        verdict = None if promised is None else verdicts[promised.slot]
+        if promised is None or verdict is None or not (verdict.preemption_helps or verdict.pending):
+            return None  # no node was promised, or it is of no use any more
+        if own:
+            return VICTIM_IS_LEAVING
+        leaving = (other for other in promised.pods.values() if other.is_terminating)
+        return VICTIM_IS_LEAVING if any(self._made_room(cycle, pod, other) for other in leaving) else None
+
+    def _made_room(self, cycle: Cycle, pod: Pod, other: Pod) -> bool:
+        """Tell whether a pod that leaves may have been evicted for this one."""
+        ledger = self.ledger(cycle.objects)
+        quota = ledger.quota_of(pod.namespace)
+        of_its_own = quota is not None and ledger.quota_of(other.namespace) is quota and other.priority < pod.priority
+        return of_its_own or self.may_evict(cycle, pod, other)
+
+    def gave_something_back(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
+        """Tell whether something is free again that the pod asks for and its quota counts."""
+        ledger = self.ledger(self._cluster_objects)
+        quota = ledger.quota_of(pod.namespace)
+        other = ledger.quota_of(old.namespace)
+        if quota is None or other is None:
+            return quota is None  # it needs no room in a quota any more
+        freed = other.of(counts_as(old))
+        return any(amount > 0 and freed.get(name, 0) > 0 for name, amount in quota.of(counts_as(pod)).items())
+
+    def bounds_changed(self, pod: Pod, event: Event, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
+        """Tell whether a quota says something else now; its status, and the limit of another quota, are no matter."""
+        if old is None or new is None or old.metadata.uid != new.metadata.uid:
+            return True
+        if (old.spec.min, old.spec.namespace_selector) != (new.spec.min, new.spec.namespace_selector):
+            return True
+        quota = self.ledger(self._cluster_objects).quota_of(pod.namespace)
+        concerned = quota is None or quota.key == f"{new.metadata.namespace}/{new.metadata.name}"
+        return concerned and old.spec.max != new.spec.max
+
+    def labels_changed(self, pod: Pod, event: Event, old: Namespace | None, new: Namespace | None) -> bool:
+        """Tell whether another quota may serve a namespace now."""
+        before = {} if old is None else old.metadata.labels
+        after = {} if new is None else new.metadata.labels
+        quotas = self._cluster_objects.all(ElasticQuota)
+        return before != after and any(each.spec.namespace_selector is not None for each in quotas)
+
+    def ledger(self, objects: Objects) -> QuotaLedger:
+        """Return what is used, by the quotas and namespaces as they are now."""
+        version = objects.version(ElasticQuota, Namespace)
+        if self._settled is None or self._settled[0] is not objects or self._settled[1] != version:
+            table = table_of(objects.all(ElasticQuota), objects.all(Namespace))
+            self._ledger.settle(table)
+            self._settled = objects, version
+            for quota in table.quotas:
+                for fault in quota.faults:
+                    self._warn(f"quota {quota.key}: {fault}, it is overlooked")
+        return self._ledger
+
+    def _warn(self, text: str) -> None:
+        if text not in self._warned:
+            if len(self._warned) >= MOST_WARNINGS:
+                self._warned.clear()
+            self._warned.add(text)
+            log.warning("%s", text)
+
+
+def _is_there(cycle: Cycle, pod: Pod) -> bool:
+    """Tell whether a pod is still on its node."""
+    info = cycle.nodes.find(pod.node_name)
+    return info is not None and pod.uid in info.pods

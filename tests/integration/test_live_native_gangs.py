@@ -1,0 +1,93 @@
+"""Gangs of Kubernetes' own PodGroups, on a control plane that serves them."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import yaml
+
+from cluster import lifecycle, record
+from pilotage.testing import node_manifest, pod_manifest
+from testbed.admin import Admin
+from testbed.control_plane import KIND, ControlPlane, name_for_this_run
+
+GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
+PODS = "/api/v1/namespaces/default/pods"
+FEATURES = {
+    "kind": "Cluster",
+    "featureGates": {"GenericWorkload": True},
+    "runtimeConfig": {"scheduling.k8s.io/v1beta1": "true"},
+}
+PATIENCE = 60.0  # seconds
+RIGHTS = {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["list", "watch"]}
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane that serves PodGroups of its own."""
+    folder, name = tmp_path_factory.mktemp("native"), f"{name_for_this_run()}-native"
+    (folder / "kind.yaml").write_text(yaml.safe_dump(FEATURES))
+    words = [f"--name={name}", f"--config={folder}/kind.yaml", f"--kubeconfig={folder}/kubeconfig"]
+    try:
+        subprocess.run([KIND, "create", "cluster", *words, "--shape=control-plane"], check=True, env=os.environ)
+        yield ControlPlane(record.load_existing(name))
+    finally:
+        lifecycle.delete(name)
+
+
+def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: ControlPlane, tmp_path: Path) -> None:
+    allow_to_read_groups(serving)
+    serving.fake_nodes([node_manifest("n1", cpu=2)])
+    with closing(Admin(serving.cluster)) as admin, serving.pilotage(f"--config={configuration(tmp_path)}") as running:
+
+        def placed() -> list[str]:
+            return [pod["metadata"]["name"] for pod in admin.get(PODS)["items"] if pod["spec"].get("nodeName")]
+
+        for number in range(3):
+            spec = {"schedulingGroup": {"podGroupName": "gang"}}
+            admin.post(PODS, pod_manifest(f"gang-{number}", scheduler="native", cpu=1, spec=spec))
+        until(lambda: all("to appear in scheduling queue" in why(admin, n) for n in range(3)), running.log)
+        assert placed() == []
+
+        policy = {"gang": {"minCount": 3}}
+        admin.post(GROUPS, {"metadata": {"name": "gang"}, "spec": {"schedulingPolicy": policy}})
+        until(lambda: all("2 of the 3 pods that are needed" in why(admin, n) for n in range(3)), running.log)
+        assert placed() == []
+
+        serving.fake_nodes([node_manifest("n2", cpu=1)])
+        until(lambda: sorted(placed()) == ["gang-0", "gang-1", "gang-2"], running.log)
+
+
+def allow_to_read_groups(serving: ControlPlane) -> None:
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "native-groups"}}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "native-groups"}
+    subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:kube-scheduler"}
+    serving.kubectl.apply(
+        {**head, "kind": "ClusterRole", "rules": [RIGHTS]},
+        {**head, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [subject]},
+    )
+
+
+def configuration(folder: Path) -> Path:
+    path = folder / "config.yaml"
+    profile = {"schedulerName": "native", "plugins": {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}}
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    path.write_text(yaml.safe_dump({**head, "profiles": [profile]}))
+    return path
+
+
+def why(admin: Admin, number: int) -> str:
+    conditions = admin.get(f"{PODS}/gang-{number}")["status"].get("conditions", [])
+    return "".join(each.get("message", "") for each in conditions if each["type"] == "PodScheduled")
+
+
+def until(holds: object, log: Path) -> None:
+    assert callable(holds)
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.2)
