@@ -1,5 +1,6 @@
 """The full shape comes and goes without a trace, also when it is killed."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -60,6 +61,15 @@ def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> No
                     os.kill(pid, signal.SIGKILL)
     delete()
     assert look(NAME) == before
+
+
+def test_a_cluster_that_a_restart_ended_stands_in_nobodys_way(create: list[str]) -> None:
+    subprocess.run(create, check=True)
+    for pid in processes_of(state_dir() / NAME):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    again = subprocess.run(create, check=True, capture_output=True, text=True)
+    assert f"removing what is left of {NAME}" in again.stdout + again.stderr
 
 
 def _wait_for(file: Path) -> None:

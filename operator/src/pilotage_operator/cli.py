@@ -1,12 +1,158 @@
 """The command line of the operator."""
 
+import asyncio
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
 import click
+import yaml
+
+from pilotage.telemetry.logs import set_up_logs
+from pilotage_operator.controllers.registry import CONTROLLERS
+from pilotage_operator.offline import judged
+from pilotage_operator.plugin_catalogue import judge_with
+from pilotage_operator.resource import KIND
+from pilotage_operator.settings import settings_for
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_INVALID = 2
+_DEBUG = 4
+_CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 
 
 @click.group(
-    epilog="Example:  pilotage-operator --version",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Example:  pilotage-operator judge -f profile.yaml",
+    context_settings=_CONTEXT,
 )
 @click.version_option(package_name="pilotage-operator", prog_name="pilotage-operator", message="%(prog)s %(version)s")
 def main() -> None:
     """The operator of Pilotage: turns SchedulerProfile resources into a running configuration."""
+
+
+def _option(*names: str, variable: str, text: str, **more: Any) -> Callable[[F], F]:
+    return click.option(*names, envvar=variable, help=text, show_envvar=True, **more)
+
+
+_PLUGIN_FOLDERS = _option(
+    "--plugin-dir",
+    "plugin_folders",
+    variable="PILOTAGE_PLUGIN_DIR",
+    text="A folder with plugins as .py files; may be repeated.",
+    multiple=True,
+    type=click.Path(path_type=Path, file_okay=False),
+)
+
+
+def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Return the kinds that are named."""
+    known = tuple(controller.resource.kind for controller in CONTROLLERS)
+    wanted = known if value == "all" else tuple(name.strip() for name in value.split(",") if name.strip())
+    if strange := [name for name in wanted if name not in known]:
+        raise click.BadParameter(f"there is no controller of {', '.join(strange)}; there are: {', '.join(known)}")
+    return wanted
+
+
+@main.command(
+    epilog="Example:  pilotage-operator run --namespace=kube-system --release=pilotage --kubeconfig=$HOME/.kube/config"
+)
+@_option("--namespace", variable="PILOTAGE_NAMESPACE", text="The namespace of the release.", default=None)
+@_option("--release", variable="PILOTAGE_RELEASE", text="The name of the release.", required=True)
+@_option("--fullname", variable="PILOTAGE_FULLNAME", text="How names of its objects begin [default: the release].")
+@_option(
+    "--scheduler-deployment",
+    variable="PILOTAGE_SCHEDULER_DEPLOYMENT",
+    text="The Deployment of the scheduler; empty if there is none [default: FULLNAME-scheduler].",
+)
+@_option(
+    "--scheduler-selector",
+    variable="PILOTAGE_SCHEDULER_SELECTOR",
+    text="The labels of the scheduler's pods [default: app.kubernetes.io/instance=RELEASE,"
+    "app.kubernetes.io/component=scheduler].",
+)
+@_option(
+    "--scheduler-service-account",
+    variable="PILOTAGE_SCHEDULER_SERVICE_ACCOUNT",
+    text="As whom the scheduler runs [default: FULLNAME-scheduler].",
+)
+@_option("--config-map", variable="PILOTAGE_CONFIG_MAP", text="What the scheduler reads [default: FULLNAME-config].")
+@_option(
+    "--owner",
+    variable="PILOTAGE_OWNER",
+    text="The ClusterRole with which profiles of the values end; empty if they have none [default: FULLNAME-operator].",
+)
+@_option(
+    "--values-file",
+    "--values",
+    "values_file",
+    variable="PILOTAGE_VALUES_FILE",
+    text="The profiles of the values: a list of {name, spec}; without it none are made or deleted.",
+    type=click.Path(path_type=Path, dir_okay=False),
+)
+@_PLUGIN_FOLDERS
+@_option(
+    "--liveness-port",
+    variable="PILOTAGE_LIVENESS_PORT",
+    text="Where /healthz is served; 0: nowhere.",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+)
+@_option(
+    "--controllers",
+    variable="PILOTAGE_CONTROLLERS",
+    text="The kinds whose controllers run, as far as they are served: all, or names with commas; empty: none.",
+    default="all",
+    show_default=True,
+    callback=_kinds,
+)
+@_option("--kubeconfig", variable="PILOTAGE_KUBECONFIG", text="The way to the cluster [default: that of the pod].")
+@_option(
+    "--log-format",
+    variable="PILOTAGE_LOG_FORMAT",
+    text="How to log.",
+    default="text",
+    show_default=True,
+    type=click.Choice(["text", "json"]),
+)
+@_option("--verbose", variable="PILOTAGE_VERBOSE", text="Log more.", is_flag=True)
+@click.pass_context
+def run(context: click.Context, /, release: str, log_format: str, verbose: bool, **given: Any) -> None:
+    """Look after the SchedulerProfiles of one release, until told to stop."""
+    # kopf takes a second to import, which no other command should.
+    from pilotage_operator.cluster import NoWay
+    from pilotage_operator.operate import operate
+
+    namespace = given.pop("namespace") or _own_namespace(context)
+    set_up_logs(_DEBUG if verbose else 0, json=log_format == "json")
+    try:
+        asyncio.run(operate(settings_for(namespace, release, **given)))
+    except NoWay as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _own_namespace(context: click.Context) -> str:
+    if found := os.environ.get("POD_NAMESPACE"):
+        return found
+    raise click.UsageError("name the namespace of the release with --namespace", context)
+
+
+@main.command(epilog="Example:  pilotage-operator judge -f examples/profiles/priority.yaml")
+@click.option("-f", "--file", "file", type=click.File("r"), required=True, help="Manifests; - reads standard input.")
+@_PLUGIN_FOLDERS
+def judge(file: TextIO, plugin_folders: tuple[Path, ...]) -> None:
+    """Judge SchedulerProfiles offline, with everything that is wrong with them; ends with 2 if anything is."""
+    try:
+        documents = [each for each in yaml.safe_load_all(file) if isinstance(each, dict) and each.get("kind") == KIND]
+    except (yaml.YAMLError, RecursionError) as error:
+        raise click.ClickException(f"{file.name}: it is no YAML: {error}") from error
+    if not documents:
+        raise click.ClickException(f"{file.name}: there is no {KIND} in it")
+    set_up_logs()
+    found = judged(documents, judge_with(plugin_folders))
+    for name, faults in found:
+        click.echo(f"{name}: it can run" if not faults else "\n".join(f"{name}: {fault}" for fault in faults))
+    sys.exit(_INVALID if any(faults for _, faults in found) else 0)

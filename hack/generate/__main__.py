@@ -1,0 +1,5 @@
+"""`python -m generate [--check]`."""
+
+from generate.run import main
+
+raise SystemExit(main())

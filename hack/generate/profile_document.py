@@ -1,0 +1,166 @@
+"""docs/schedulerprofile.md: every field and condition of SchedulerProfile, for people."""
+
+from collections.abc import Iterator, Sequence
+
+from cluster.paths import REPOSITORY
+from generate.profile_crd import HEADER, schema
+from generate.structural_schema import Schema
+from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
+
+EXAMPLES = REPOSITORY / "examples" / "profiles"
+FIRST_EXAMPLE = "priority.yaml"
+
+SPEC_COLUMNS = ("field", "type", "default", "bounds", "what it is")
+# Nobody but the operator writes these.
+STATUS_COLUMNS = ("field", "type", "what it is")
+
+_INTRODUCTION = """\
+# SchedulerProfile
+
+A SchedulerProfile makes one scheduler: the name that pods ask for, and the policy that decides for them. It says what
+is different from kube-scheduler's default plugins; an empty one behaves as kube-scheduler does. It belongs to the
+cluster, not to a namespace, and its short name is `schedprof`.
+
+{example}
+
+```sh
+kubectl apply -f examples/profiles/{first}
+kubectl wait --for=condition=Ready schedprof/priority     # every replica of the scheduler runs it
+kubectl get schedprof                                     # name of the scheduler, plugins, Ready and why, replicas
+kubectl describe schedprof priority                       # all conditions, and the story so far as events
+kubectl explain schedprof.spec.plugins                    # what this page says
+```
+
+A pod uses it by its name:
+
+```yaml
+spec:
+  schedulerName: priority-scheduler
+```
+
+More examples:
+
+{others}
+
+## What happens to a change
+
+1. The API server refuses what breaks a bound or a rule of this page, and says what to do.
+2. The operator judges the rest with the scheduler's own code: plugins, arguments, rights, the other profiles. The
+   condition `Accepted` has all that is wrong. Whatever ran before runs on.
+3. The spec is applied, and each replica of the scheduler acknowledges it: `Ready`. No pod is lost, and with `HotReload`
+   no process restarts.
+4. If a replica refuses it, if not all acknowledge it in time, or if a plugin then fails on every pod, the last good
+   spec comes back by itself: `RolledBack` says why. The same spec is not tried a second time.
+
+A plugin is switched off and on again by one field; its weight and arguments can stay where they are:
+
+```sh
+kubectl patch schedprof priority --type=json -p '[{{"op": "add", "path": "/spec/plugins/0/enabled", "value": false}}]'
+```
+
+Plugins are told apart by name, so several people can each own some of them: `kubectl apply --server-side
+--field-manager=me`. Deleting a profile takes its scheduler out of service; its pods wait, and none is lost.
+"""
+
+
+def text() -> str:
+    """The file, whole."""
+    resource = schema()["properties"]
+    parts = [
+        f"<!-- {HEADER} -->\n",
+        _introduction(),
+        "## spec\n\n" + "\n".join(_sections("spec", resource["spec"], SPEC_COLUMNS)),
+        "## Rules\n\nThe API server refuses a resource that breaks one of these, with these words.\n\n"
+        + _rules(schema()),
+        "## status\n\nWritten by the operator alone.\n\n"
+        + "\n".join(_sections("status", resource["status"], STATUS_COLUMNS)),
+        "## Conditions\n\n" + "\n".join(_condition(condition) for condition in CONDITIONS),
+    ]
+    return "\n".join(parts)
+
+
+def _introduction() -> str:
+    files = sorted(path for path in EXAMPLES.glob("*.yaml") if path.name != FIRST_EXAMPLE)
+    others = "\n".join(
+        f"- [{path.name}](../examples/profiles/{path.name}): {_first_line(path.read_text())}" for path in files
+    )
+    example = f"```yaml\n{(EXAMPLES / FIRST_EXAMPLE).read_text()}```"
+    return _INTRODUCTION.format(example=example, first=FIRST_EXAMPLE, others=others)
+
+
+def _first_line(document: str) -> str:
+    return document.splitlines()[0].removeprefix("# ")
+
+
+def _sections(path: str, found: Schema, columns: Sequence[str]) -> Iterator[str]:
+    """A table for this map, then one for each map inside it."""
+    required = found.get("required", ())
+    cells = [_cells(name, field, is_required=name in required) for name, field in found["properties"].items()]
+    yield _table(columns, [[row[column] for column in columns] for row in cells])
+    for name, field in found["properties"].items():
+        inside, inside_path = (field["items"], f"{path}.{name}[]") if "items" in field else (field, f"{path}.{name}")
+        if "properties" in inside:
+            yield f"### {inside_path}\n\n{inside['description']}\n"
+            yield from _sections(inside_path, inside, columns)
+
+
+def _cells(name: str, field: Schema, *, is_required: bool) -> dict[str, str]:
+    return {
+        "field": f"`{name}`",
+        "type": _type(field),
+        "default": "required" if is_required else f"`{_as_yaml(field['default'])}`" if "default" in field else "",
+        "bounds": ", ".join(_bounds(field)),
+        "what it is": field["description"],
+    }
+
+
+def _as_yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _type(field: Schema) -> str:
+    match field:
+        case {"type": "array", "items": items}:
+            keys = field.get("x-kubernetes-list-map-keys")
+            return f"list of {_type(items)}" + (f", by {keys[0]}" if keys else "")
+        case {"type": "object", "additionalProperties": value}:
+            return f"map to {_type(value)}"
+        case {"enum": words}:
+            *others, last = (f"`{word}`" for word in words)
+            return " or ".join(filter(None, (", ".join(others), last)))
+        case {"type": "string", "format": form}:
+            return {"date-time": "time", "byte": "base64"}[form]
+        case _:
+            return {"string": "text", "integer": "number", "boolean": "true or false", "object": "map"}[field["type"]]
+
+
+def _bounds(field: Schema) -> Iterator[str]:
+    lowest, highest = field.get("minimum"), field.get("maximum")
+    if lowest is not None:
+        yield f"{lowest:,} to {highest:,}" if highest is not None else f"{lowest:,} or more"
+    for key, unit in (("maxLength", "characters"), ("maxItems", "entries"), ("maxProperties", "keys")):
+        if key in field:
+            yield f"at most {field[key]:,} {unit}"
+
+
+def _condition(condition: ConditionType) -> str:
+    rows = [(reason.status, f"`{reason.word}`", reason.meaning, reason.remedy) for reason in condition.reasons]
+    return f"### {condition.name}\n\n{condition.question}\n\n{_table(('status', 'reason', 'meaning', 'do'), rows)}"
+
+
+def _rules(found: Schema) -> str:
+    return _table(("where", "what it says"), [(f"`{where}`", message) for where, message in _all_rules("", found)])
+
+
+def _all_rules(path: str, found: Schema) -> Iterator[tuple[str, str]]:
+    for rule in found.get("x-kubernetes-validations", ()):
+        yield path.lstrip(".") or "the resource", rule["message"]
+    for name, field in found.get("properties", {}).items():
+        yield from _all_rules(f"{path}.{name}", field)
+    if "items" in found:
+        yield from _all_rules(f"{path}[]", found["items"])
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (head, ["---"] * len(head), *rows)
+    return "".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |\n" for line in lines)

@@ -1,0 +1,355 @@
+"""The only I/O: what the operator reads from the API server, and everything that it writes there."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from time import monotonic
+from typing import Any, TypeVar
+from uuid import uuid4
+
+import aiohttp
+import kopf
+import msgspec
+
+from pilotage.cluster import access as ways
+from pilotage.cluster.access import Access
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
+from pilotage.cluster.event_objects import shortened
+from pilotage.cluster.microtime import format_microtime
+from pilotage_operator.profiles.actions import (
+    Action,
+    CreateConfigMap,
+    CreateProfile,
+    DeleteProfile,
+    PatchConfigMap,
+    PatchProfile,
+    PatchStatus,
+    StampDeployment,
+    TellEvent,
+    WakeUp,
+)
+from pilotage_operator.profiles.world import (
+    HASH,
+    Answer,
+    ConfigMap,
+    Deployment,
+    Metadata,
+    OwnerReference,
+    Replica,
+    Right,
+    SchedulerPod,
+    StoredProfile,
+    replicas_among,
+)
+from pilotage_operator.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from pilotage_operator.settings import FIELD_MANAGER, Settings
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+PROFILES = f"/apis/{GROUP}/{VERSION}/{PLURAL}"
+_MERGE_PATCH = "application/merge-patch+json"
+_SECONDS = 10.0  # for every request
+_ALLOWED_FOR, _DENIED_FOR = 30.0, 4.0  # seconds that an answer is good
+_AT_ONCE = 8  # questions about rights
+_SAME_LOGIN_FOR = timedelta(minutes=10)
+# Events about what is in no namespace are in this one.
+_EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+_EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
+# Groups that every API server has: whether they are served is no question of a CRD.
+_BUILT_IN = frozenset(
+    {"", "apps", "autoscaling", "batch", "policy"}
+    | {f"{name}.k8s.io" for name in ("coordination", "events", "networking", "node", "rbac.authorization")}
+    | {f"{name}.k8s.io" for name in ("resource", "scheduling", "storage")}
+)
+
+
+class NotReachable(Exception):
+    """The API server cannot be asked now; later it may be."""
+
+    def __init__(self, message: str, retry_after: float = 0.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class WorldChanged(Exception):
+    """Something is no longer what it was when it was looked at: look again."""
+
+
+class Refused(Exception):
+    """The API server does not take this, or not from us."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What there is in the cluster, at one moment."""
+
+    profiles: tuple[StoredProfile, ...]
+    config_map: ConfigMap | None
+    deployment: Deployment | None
+    replicas: tuple[Replica, ...]
+    owner: OwnerReference | None
+
+
+class _Items(msgspec.Struct):
+    items: list[Any] = msgspec.field(default_factory=list)
+
+
+class _Object(msgspec.Struct):
+    metadata: Metadata
+
+
+def connect(settings: Settings) -> "Cluster":
+    """Find the way to the API server; NoWay says what to do if there is none."""
+    try:
+        return Cluster(settings, ways.find(settings.kubeconfig))
+    except NoAccess as error:
+        raise NoWay(str(error)) from error
+
+
+class NoWay(Exception):
+    """It is not known how to reach the API server."""
+
+
+class Cluster:
+    """One API server, seen from one release."""
+
+    def __init__(self, settings: Settings, access: Access) -> None:
+        self._settings = settings
+        self._access = access
+        self._client = ApiClient(access, agent=FIELD_MANAGER, timeout=_SECONDS, connections=_AT_ONCE)
+        self._questions = asyncio.Semaphore(_AT_ONCE)
+        self._answers: dict[Right, tuple[Answer, float]] = {}
+        self._served: dict[str, tuple[frozenset[str], float]] = {}
+        self._budget = EventBudget(_EVENTS_BURST, _SECONDS_AN_EVENT)
+        self._told: set[str] = set()
+
+    @property
+    def client(self) -> ApiClient:
+        """Return the way that controllers use too; what it raises is told apart by `asked`."""
+        return self._client
+
+    async def close(self) -> None:
+        """Drop all connections."""
+        await self._client.close()
+
+    async def login(self) -> kopf.AiohttpSession:
+        """Return a way for kopf's watchers, which is our own."""
+        await self._access.renew(self._access.identity)
+        who = self._access.identity.authorization
+        session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._access.tls or False),
+            headers={"User-Agent": f"{FIELD_MANAGER} (kopf)"} | ({"Authorization": who} if who else {}),
+        )
+        expiration = datetime.now(UTC) + _SAME_LOGIN_FOR if who else None
+        return kopf.AiohttpSession(server=self._access.server, aiohttp_session=session, expiration=expiration)
+
+    # ------------------------------------------------------------------------------------------------- reading
+
+    async def is_served(self) -> bool:
+        """Tell whether SchedulerProfiles are served."""
+        return PLURAL in await self._resources(GROUP)
+
+    async def look(self, *, with_owner: bool) -> Seen:
+        """Look at everything that decides what is to be done."""
+        profiles, config_map, deployment, pods, owner = await asyncio.gather(
+            self._list(PROFILES, StoredProfile),
+            self._get(self._config_map_path(), ConfigMap),
+            self._get(self._deployment_path(), Deployment),
+            self._list(self._path("/api/v1", "pods"), SchedulerPod, labelSelector=self._settings.scheduler_selector),
+            self._owner() if with_owner else _nothing(),
+        )
+        return Seen(tuple(profiles), config_map, deployment, replicas_among(pods, deployment), owner)
+
+    async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
+        """Return for each right whether the scheduler has it; an answer is good for a while."""
+        now = monotonic()
+        known = {right: self._answers[right] for right in wanted if right in self._answers}
+        new = [right for right in wanted if right not in known or known[right][1] <= now]
+        for right, answer in zip(new, await asyncio.gather(*map(self._ask, new)), strict=True):
+            self._answers[right] = answer, monotonic() + (_ALLOWED_FOR if answer == "allowed" else _DENIED_FOR)
+        return {right: self._answers[right][0] for right in wanted}
+
+    async def _ask(self, right: Right) -> Answer:
+        if right.group not in _BUILT_IN and right.resource not in await self._known_resources(right.group):
+            return "unserved"
+        namespace = self._settings.namespace
+        resource, _, subresource = right.resource.partition("/")
+        attributes = {"group": right.group, "resource": resource, "subresource": subresource, "verb": right.verb}
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SubjectAccessReview",
+            "spec": {
+                "user": self._settings.scheduler_user,
+                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
+                "resourceAttributes": attributes,
+            },
+        }
+        async with self._questions:
+            path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+            said = msgspec.json.decode(await self.asked(self._client.post(path, msgspec.json.encode(review))))
+        return "allowed" if said.get("status", {}).get("allowed") else "denied"
+
+    async def _known_resources(self, group: str) -> frozenset[str]:
+        known = self._served.get(group)
+        if known is None or known[1] <= monotonic():
+            known = await self._resources(group), monotonic() + _DENIED_FOR
+            self._served[group] = known
+        return known[0]
+
+    async def _resources(self, group: str) -> frozenset[str]:
+        """Return the resources of a group in all its versions; none if it is not served."""
+        found = await self._get_plain(f"/apis/{group}")
+        names: set[str] = set()
+        for version in (found or {}).get("versions", ()):
+            listed = await self._get_plain(f"/apis/{version['groupVersion']}")
+            names |= {resource["name"] for resource in (listed or {}).get("resources", ())}
+        return frozenset(names)
+
+    async def _owner(self) -> OwnerReference | None:
+        if not self._settings.owner:
+            return None
+        group, kind = "rbac.authorization.k8s.io/v1", "ClusterRole"
+        found = await self._get(f"/apis/{group}/clusterroles/{self._settings.owner}", _Object)
+        if found is None or found.metadata.deletion_timestamp:
+            return None
+        return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
+
+    async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
+        # Of a list that cannot be decoded as a whole, one object may be the reason: the others still count.
+        raw = msgspec.json.decode(await self.asked(self._client.get(path, query)), type=_Items)
+        return [found for item in raw.items if (found := _decoded(item, kind)) is not None]
+
+    async def _get(self, path: str, kind: type[T]) -> T | None:
+        if not path:
+            return None
+        found = await self._get_plain(path)
+        return None if found is None else _decoded(found, kind)
+
+    async def _get_plain(self, path: str) -> Any:
+        try:
+            return msgspec.json.decode(await self.asked(self._client.get(path)))
+        except WorldChanged:
+            return None
+
+    # ------------------------------------------------------------------------------------------------- writing
+
+    async def do(self, action: Action) -> None:
+        """Do one thing; WorldChanged, NotReachable or Refused say why it was not done."""
+        match action:
+            case CreateProfile(manifest):
+                await self._write("post", PROFILES, manifest)
+            case PatchProfile(name, patch):
+                await self._write("patch", f"{PROFILES}/{name}", patch)
+            case DeleteProfile(name, uid):
+                await self._write("delete", f"{PROFILES}/{name}", {"preconditions": {"uid": uid}})
+            case PatchStatus(name, patch):
+                await self._write("patch", f"{PROFILES}/{name}/status", patch)
+            case CreateConfigMap(manifest):
+                await self._write("post", self._path("/api/v1", "configmaps"), manifest)
+            case PatchConfigMap(patch):
+                await self._write("patch", self._config_map_path(), patch)
+            case StampDeployment(stamp):
+                template = {"metadata": {"annotations": {HASH: stamp}}}
+                await self._write("patch", self._deployment_path(), {"spec": {"template": template}})
+            case TellEvent():
+                await self._tell(action)
+            case WakeUp():
+                pass
+
+    async def _tell(self, event: TellEvent) -> None:
+        """Tell an event; a story that is lost is no reason to stop."""
+        if event.once in self._told or not self._budget.take():
+            return
+        try:
+            await self._write("post", _EVENTS, event_manifest(event))
+        except (WorldChanged, NotReachable, Refused) as error:
+            log.warning("the event %s on %s was not written: %s", event.reason, event.name, error)
+        else:
+            self._told |= {event.once} - {""}
+
+    async def _write(self, verb: str, path: str, body: Mapping[str, Any]) -> None:
+        data = msgspec.json.encode(body)
+        if verb == "delete":
+            await self.asked(self._client.delete(path, data))
+            return
+        path = f"{path}?fieldManager={FIELD_MANAGER}"
+        if verb == "post":
+            await self.asked(self._client.post(path, data))
+        else:
+            await self.asked(self._client.patch(path, data, content_type=_MERGE_PATCH))
+
+    async def asked(self, request: Awaitable[bytes]) -> bytes:
+        """Wait for an answer; WorldChanged, NotReachable or Refused say why there is none."""
+        try:
+            return await request
+        except (Unreachable, OutcomeUnknown) as error:
+            raise NotReachable(str(error)) from error
+        except ApiError as error:
+            if error.status in (404, 409):
+                raise WorldChanged(str(error)) from error
+            if error.status in (400, 403, 413, 422):
+                raise Refused(str(error)) from error
+            raise NotReachable(str(error), error.retry_after or 0.0) from error
+
+    # ------------------------------------------------------------------------------------------------- places
+
+    def _path(self, api: str, resource: str) -> str:
+        return f"{api}/namespaces/{self._settings.namespace}/{resource}"
+
+    def _config_map_path(self) -> str:
+        return f"{self._path('/api/v1', 'configmaps')}/{self._settings.config_map}"
+
+    def _deployment_path(self) -> str:
+        name = self._settings.scheduler_deployment
+        return f"{self._path('/apis/apps/v1', 'deployments')}/{name}" if name else ""
+
+
+async def _nothing() -> None:
+    return None
+
+
+def _decoded(item: Any, kind: type[T]) -> T | None:
+    try:
+        return msgspec.convert(item, kind)
+    except msgspec.ValidationError as error:
+        log.warning("a %s cannot be read and does not count: %s", kind.__name__, error)
+        return None
+
+
+def event_manifest(event: TellEvent) -> dict[str, Any]:
+    """Return an event about a profile as events.k8s.io/v1 has it."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{event.name[:200]}.{uuid4().hex[:16]}", "namespace": "default"},
+        "eventTime": format_microtime(datetime.now(UTC)),
+        "reportingController": f"{GROUP}/operator",
+        "reportingInstance": FIELD_MANAGER,
+        "action": "Reconciling",
+        "reason": event.reason,
+        "regarding": {"apiVersion": API_VERSION, "kind": KIND, "name": event.name, "uid": event.uid},
+        "note": shortened(event.note),
+        "type": event.severity,
+    }
+
+
+class EventBudget:
+    """So many events at once, and one more every so many seconds; what is beyond is not told."""
+
+    def __init__(self, burst: int, seconds: float) -> None:
+        self._burst, self._seconds = burst, seconds
+        self._left, self._at = float(burst), monotonic()
+
+    def take(self) -> bool:
+        """Tell whether one more event may be told."""
+        now = monotonic()
+        self._left = min(self._burst, self._left + (now - self._at) / self._seconds)
+        self._at = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True

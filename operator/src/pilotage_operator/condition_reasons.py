@@ -1,0 +1,149 @@
+"""Every condition of a SchedulerProfile, every reason for it, and what to do: what the documentation is made from."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One word that a condition can have as its reason."""
+
+    status: Literal["True", "False"]
+    word: str
+    meaning: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class ConditionType:
+    """One condition: the question that it answers, and its answers."""
+
+    name: str
+    question: str
+    reasons: tuple[Reason, ...]
+
+
+_NOTHING = "Nothing."
+_SEE_ACCEPTED = "Do what the condition Accepted says."
+_SEE_ROLLED_BACK = "Do what the condition RolledBack says."
+
+CONDITIONS = (
+    ConditionType(
+        "Accepted",
+        "Can the spec run at all? An edit that cannot never stops what runs.",
+        (
+            Reason("True", "Accepted", "It can.", _NOTHING),
+            Reason(
+                "False",
+                "Invalid",
+                "A field or an argument of a plugin is wrong; the message lists all that are.",
+                "Correct what the message lists; `pilotage plugins NAME` shows a plugin's arguments.",
+            ),
+            Reason(
+                "False",
+                "UnknownPlugin",
+                "The scheduler has no plugin of this name.",
+                "Correct the name as the message proposes, or install the plugin with `scheduler.customPlugins` of the "
+                "chart.",
+            ),
+            Reason(
+                "False",
+                "MissingPermission",
+                "A plugin needs a right that the scheduler's service account does not have; the message names verb and "
+                "resource.",
+                "Add the plugin to `rbac.plugins` of the chart, or take it out of the profile.",
+            ),
+            Reason(
+                "False",
+                "MissingCRD",
+                "A plugin needs a resource that the cluster does not serve; the message names it.",
+                "Install its CustomResourceDefinition, or take the plugin out of the profile.",
+            ),
+            Reason(
+                "False",
+                "DuplicateSchedulerName",
+                "An older profile of the same release has this schedulerName, and keeps it.",
+                "Choose another `spec.schedulerName`, or delete the profile that the message names.",
+            ),
+            Reason(
+                "False",
+                "DifferentQueueSort",
+                "There is one queue, and the older profiles sort it with another plugin or other arguments.",
+                "Sort as they do, or serve the profile with a release of its own: `spec.instance`.",
+            ),
+            Reason(
+                "False",
+                "TooLarge",
+                "The configuration that comes of it is larger than 256 KiB.",
+                "Shorten the arguments of its plugins.",
+            ),
+        ),
+    ),
+    ConditionType(
+        "Applied",
+        "Is the spec in the configuration that the scheduler reads?",
+        (
+            Reason("True", "Applied", "It is.", _NOTHING),
+            Reason("False", "NotAccepted", "It cannot run, and nothing ran before it.", _SEE_ACCEPTED),
+            Reason(
+                "False",
+                "LastGoodRunning",
+                "It cannot run or was taken back; the last good spec, in `status.lastGood`, runs instead.",
+                "Do what the conditions Accepted and RolledBack say.",
+            ),
+        ),
+    ),
+    ConditionType(
+        "Ready",
+        "Does every replica of the scheduler run the spec?",
+        (
+            Reason("True", "Acknowledged", "Every replica said so.", _NOTHING),
+            Reason("False", "NotAccepted", "The spec cannot run.", _SEE_ACCEPTED),
+            Reason(
+                "False",
+                "Waiting",
+                "Not every replica has said so yet; `status.replicas` counts.",
+                "Wait; after `spec.rollout.progressDeadlineSeconds` the last good spec comes back.",
+            ),
+            Reason("False", "RolledBack", "The spec was taken back.", _SEE_ROLLED_BACK),
+            Reason(
+                "False",
+                "PluginFailing",
+                "A plugin fails on every pod, and there is no good spec to come back to.",
+                "Correct or disable the plugin that the message names.",
+            ),
+            Reason(
+                "False",
+                "NoReplicas",
+                "The scheduler has no replica.",
+                "Scale its Deployment up, or see why its pods do not start: `kubectl describe deployment`.",
+            ),
+        ),
+    ),
+    ConditionType(
+        "RolledBack",
+        "Was the spec taken back? The same spec is not tried again: change it in any way to have it tried.",
+        (
+            Reason(
+                "True",
+                "Refused",
+                "A replica could not build it; the message is what it said.",
+                "Correct the spec.",
+            ),
+            Reason(
+                "True",
+                "NotAcknowledged",
+                "Not every replica acknowledged it within the deadline.",
+                "See whether the scheduler's pods run; give a slow cluster a longer "
+                "`spec.rollout.progressDeadlineSeconds`.",
+            ),
+            Reason(
+                "True",
+                "PluginFailing",
+                "With it a plugin failed on every pod; the message has the plugin and its error.",
+                "Correct or disable the plugin that the message names.",
+            ),
+            Reason("False", "NotRolledBack", "It was not.", _NOTHING),
+        ),
+    ),
+)

@@ -1,0 +1,140 @@
+"""All that controllers ask of the API server, apart from watches."""
+
+import logging
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.event_objects import shortened
+from pilotage.cluster.microtime import format_microtime
+from pilotage.model.label_syntax import SUBDOMAIN
+from pilotage_operator.cluster import Cluster, EventBudget, NotReachable, Refused, WorldChanged
+from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story
+from pilotage_operator.controllers.registry import PODS, Resource
+from pilotage_operator.controllers.watching import Held
+from pilotage_operator.settings import FIELD_MANAGER
+
+log = logging.getLogger(__name__)
+
+_NAME = re.compile(SUBDOMAIN)
+_MERGE_PATCH = "application/merge-patch+json"
+_WRITER = f"fieldManager={FIELD_MANAGER}"
+_EVENTS_BURST, _SECONDS_AN_EVENT = 50, 0.5
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Resources(msgspec.Struct):
+    resources: list[_Named] = msgspec.field(default_factory=list)
+
+
+class _ConfigMap(msgspec.Struct):
+    data: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class ControllerApi:
+    """One API server, seen from the controllers: WorldChanged, NotReachable or Refused say why something failed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._warned: set[Resource] = set()
+        self._budget = EventBudget(_EVENTS_BURST, _SECONDS_AN_EVENT)
+
+    @property
+    def watches(self) -> ApiClient:
+        """Return what opens watches."""
+        return self._cluster.client
+
+    async def serves(self, resource: Resource) -> bool:
+        """Tell whether a resource is served, with a status; what has no group always is."""
+        if not resource.group:
+            return True
+        try:
+            answer = await self._cluster.asked(self._cluster.client.get(resource.root))
+        except WorldChanged:
+            return False
+        names = {each.name for each in msgspec.json.decode(answer, type=_Resources).resources}
+        if resource.plural in names and f"{resource.plural}/status" not in names:
+            self._warn_of(resource)
+            return False
+        return resource.plural in names
+
+    def _warn_of(self, resource: Resource) -> None:
+        """Tell once of a definition that is not enough."""
+        if resource not in self._warned:
+            self._warned.add(resource)
+            text = "%s.%s have no status that can be written; let the chart bring the definition, with crds.adopt=true"
+            log.warning(text, resource.plural, resource.group)
+
+    async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
+        """Return the data of a ConfigMap; None if there is none, or can be none of that name."""
+        if not _NAME.fullmatch(name):
+            return None  # people choose it, and it becomes part of a path
+        try:
+            answer = await self._cluster.asked(
+                self._cluster.client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+            )
+        except WorldChanged:
+            return None
+        return msgspec.json.decode(answer, type=_ConfigMap).data
+
+    async def patch(self, resource: Resource, held: Held, change: Mapping[str, Any], part: str) -> bytes:
+        """Change `spec` or `status` of an object, unless somebody else changed it; returns it as it is then."""
+        metadata = {"uid": held.metadata.uid, "resourceVersion": held.metadata.resource_version}
+        path = resource.path(held.metadata.namespace, held.metadata.name) + ("/status" if part == "status" else "")
+        body = msgspec.json.encode({"metadata": metadata, part: change})
+        client = self._cluster.client
+        return await self._cluster.asked(client.patch(f"{path}?{_WRITER}", body, content_type=_MERGE_PATCH))
+
+    async def do(self, action: PodAction) -> None:
+        """Create or delete a pod."""
+        client = self._cluster.client
+        match action:
+            case CreatePod(manifest):
+                path = f"{PODS.path(manifest['metadata']['namespace'])}?{_WRITER}"
+                await self._cluster.asked(client.post(path, msgspec.json.encode(manifest)))
+            case DeletePod(namespace, name, uid):
+                body = msgspec.json.encode({"preconditions": {"uid": uid}})
+                await self._cluster.asked(client.delete(PODS.path(namespace, name), body))
+
+    async def tell(self, resource: Resource, held: Held, story: Story) -> None:
+        """Write an event; one that is lost is no reason to stop."""
+        if not self._budget.take():
+            return
+        path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events?{_WRITER}"
+        try:
+            manifest = event_manifest(resource, held, story)
+            await self._cluster.asked(self._cluster.client.post(path, msgspec.json.encode(manifest)))
+        except (WorldChanged, NotReachable, Refused) as error:
+            log.warning("the event %s on %s was not written: %s", story.reason, held.metadata.name, error)
+
+
+def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, Any]:
+    """Return an event about an object as events.k8s.io/v1 has it."""
+    metadata = held.metadata
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata.name[:200]}.{uuid4().hex[:16]}", "namespace": metadata.namespace},
+        "eventTime": format_microtime(datetime.now(UTC)),
+        "reportingController": f"{resource.kind}Controller",
+        "reportingInstance": FIELD_MANAGER,
+        "action": "Reconciling",
+        "reason": story.reason,
+        "regarding": {
+            "apiVersion": resource.root.removeprefix("/apis/"),
+            "kind": resource.kind,
+            "name": metadata.name,
+            "namespace": metadata.namespace,
+            "uid": metadata.uid,
+        },
+        "note": shortened(story.note),
+        "type": story.severity,
+    }

@@ -1,0 +1,106 @@
+"""What the status of an AppGroup should say: how many of its pods run, and in which order its parts go."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from pilotage.framework.network.app_groups import app_group_of
+from pilotage.framework.network.topology_order import Complaint, topology_order
+from pilotage.model.app_network import AppGroup, AppGroupStatus, AppWorkload
+from pilotage.model.pod import Pod
+from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.profiles.world import written
+
+ACCEPTED = "Accepted"
+SORTED = "Sorted"
+MOST_COMPLAINTS = 5  # in one message
+REQUIRED = frozenset({"kind", "name", "selector"})
+
+
+class StoredAppGroupStatus(AppGroupStatus, frozen=True, rename="camel"):
+    """What was last said of an application."""
+
+    topology_calculation_time: str = ""
+    conditions: tuple[StoredCondition, ...] = ()
+
+
+class StoredAppGroup(AppGroup, rename="camel"):
+    """An AppGroup with all of its status."""
+
+    status: StoredAppGroupStatus = StoredAppGroupStatus()
+
+
+class _Entry(Struct, frozen=True, rename="camel"):
+    workload: AppWorkload
+    index: int
+
+
+def facts(each: Pod | AppGroup) -> Any:
+    """Return what counts: for which application a pod runs; of other applications, only that they are there."""
+    return (app_group_of(each), _runs(each)) if isinstance(each, Pod) else None
+
+
+def homes(groups: Iterable[AppGroup]) -> dict[str, set[str]]:
+    """Return the namespaces that have an application of a name."""
+    found: dict[str, set[str]] = {}
+    for group in groups:
+        found.setdefault(group.metadata.name, set()).add(group.metadata.namespace)
+    return found
+
+
+def concerned(each: Pod | AppGroup, known: Mapping[str, set[str]]) -> list[str]:
+    """Return the applications of a name: pods of any namespace may be part of one."""
+    name = app_group_of(each) if isinstance(each, Pod) else each.metadata.name
+    return [f"{namespace}/{name}" for namespace in known.get(name, ())]
+
+
+def own(group: AppGroup, pods: Iterable[Pod], known: Mapping[str, set[str]]) -> Iterator[Pod]:
+    """Return the pods that do not have an application of that name at home, which would be theirs."""
+    elsewhere = known.get(group.metadata.name, set()) - {group.metadata.namespace}
+    return (pod for pod in pods if pod.namespace not in elsewhere)
+
+
+def status_of(group: StoredAppGroup, pods: Iterable[Pod], now: datetime) -> dict[str, Any]:
+    """Return the fields of the status that the controller keeps; `pods` may be those of all namespaces."""
+    past, order = group.status, topology_order(group.spec)
+    entries = [_Entry(workload, index) for index, workload in enumerate(order.workloads, 1)]
+    entries.sort(key=lambda entry: entry.workload.selector)  # as a reader with a binary search wants it
+    known = [(entry.workload, entry.index) for entry in past.topology_order]
+    is_known = known == [(entry.workload, entry.index) for entry in entries]
+    generation = group.metadata.generation
+    return {
+        "runningWorkloads": sum(_runs_for(group, pod) for pod in pods),
+        "topologyOrder": [_written_out(entry) for entry in entries],
+        "topologyCalculationTime": (past.topology_calculation_time if is_known else "") or written(now),
+        "observedGeneration": generation,
+        "conditions": conditions(past.conditions, {ACCEPTED: _accepted(order.complaints)}, generation, now),
+    }
+
+
+def stories(group: StoredAppGroup, status: Mapping[str, Any]) -> list[Story]:
+    """Return what is worth an event when the status becomes this."""
+    return turns(group.status.conditions, status, {ACCEPTED: True})
+
+
+def _runs_for(group: AppGroup, pod: Pod) -> bool:
+    return app_group_of(pod) == group.metadata.name and _runs(pod)
+
+
+def _runs(pod: Pod) -> bool:
+    return pod.status.phase == "Running"
+
+
+def _written_out(entry: _Entry) -> dict[str, Any]:
+    workload = {name: value for name, value in to_builtins(entry.workload).items() if value or name in REQUIRED}
+    return {"workload": workload, "index": entry.index}
+
+
+def _accepted(complaints: Sequence[Complaint]) -> Said:
+    if not complaints:
+        return Said(True, SORTED, "every workload has its place in the order")
+    told = "; ".join(complaint.message for complaint in complaints[:MOST_COMPLAINTS])
+    more = len(complaints) - MOST_COMPLAINTS
+    return Said(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)

@@ -1,0 +1,108 @@
+"""Conditions of custom resources: each keeps the time at which its status last changed."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, to_builtins
+
+from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.profiles.world import written
+
+LONGEST_MESSAGE = 1024  # characters; some quote what a scheduler says
+
+
+class StoredCondition(Struct, frozen=True, rename="camel"):
+    """A condition as the API has it."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str = ""
+    observed_generation: int | UnsetType = UNSET
+
+    @property
+    def is_true(self) -> bool:
+        """Tell whether it holds."""
+        return self.status == "True"
+
+    @property
+    def since(self) -> datetime | None:
+        """Return when it became so."""
+        return moment(self.last_transition_time)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The answer that a condition should give."""
+
+    holds: bool
+    reason: str
+    message: str
+
+
+def conditions(
+    stored: Iterable[StoredCondition], said: Mapping[str, Said], generation: int, now: datetime
+) -> list[dict[str, Any]]:
+    """Return all conditions with these answers in place; those of others stay as they are."""
+    known = {condition.type: condition for condition in stored}
+    wanted = {kind: _answered(kind, answer, known.get(kind), generation, now) for kind, answer in said.items()}
+    kept = {kind: to_builtins(condition) for kind, condition in known.items()}
+    return list((kept | wanted).values())
+
+
+def with_times(stored: Mapping[str, Any], wanted: Mapping[str, Any], now: datetime) -> Mapping[str, Any]:
+    """Return a status whose conditions have the times since when each is as it is, whatever times they came with."""
+    if not isinstance(wanted.get("conditions"), list):
+        return wanted
+    since = {
+        (each.get("type"), each.get("status")): each.get("lastTransitionTime") for each in stored.get("conditions", ())
+    }
+    kept = [(each, since.get((each["type"], each["status"]))) for each in wanted["conditions"]]
+    timed = [
+        each | {"lastTransitionTime": time or each.get("lastTransitionTime") or written(now)} for each, time in kept
+    ]
+    return {**wanted, "conditions": timed}
+
+
+def find(stored: Iterable[StoredCondition], kind: str) -> StoredCondition:
+    """Return the condition of a type; one without a status if there is none."""
+    return next((condition for condition in stored if condition.type == kind), StoredCondition(kind))
+
+
+def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[Story]:
+    """Return an event for each condition that is not as it should be, or is so again; `good` is how each should be."""
+    before = tuple(stored)
+    told = []
+    for each in status.get("conditions", ()):
+        kind, was = each["type"], find(before, each["type"])
+        if kind not in good or (was.status, was.reason) == (each["status"], each["reason"]):
+            continue
+        is_good = (each["status"] == "True") == good[kind]
+        if not is_good or (was.status and was.is_true != good[kind]):
+            told.append(Story("Normal" if is_good else "Warning", each["reason"], each["message"]))
+    return told
+
+
+def moment(text: str | None) -> datetime | None:
+    """Read a time of the API; None if there is none, or none that can be read."""
+    try:
+        found = datetime.fromisoformat(text) if text else None
+    except ValueError:
+        return None
+    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _answered(kind: str, said: Said, stored: StoredCondition | None, generation: int, now: datetime) -> dict[str, Any]:
+    status = "True" if said.holds else "False"
+    is_old = stored is not None and stored.status == status and stored.since is not None
+    return {
+        "type": kind,
+        "status": status,
+        "reason": said.reason,
+        "message": said.message[:LONGEST_MESSAGE],
+        "lastTransitionTime": stored.last_transition_time if stored and is_old else written(now),
+        "observedGeneration": generation,
+    }

@@ -1,0 +1,102 @@
+"""What the status of an ElasticQuota should say: the numbers by which the scheduler decides, and what is wrong."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.objects import Namespace
+from pilotage.model.pod import Pod
+from pilotage.model.quota_accounting import (
+    Quota,
+    QuotaLedger,
+    QuotaTable,
+    counts_as,
+    is_charged,
+    quantity_text,
+    read_quota,
+    told,
+)
+from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import Story
+
+CONFLICT, VALID = "Conflict", "Valid"
+GOOD = {CONFLICT: False, VALID: True}
+
+
+class ElasticQuotaStatus(Struct, frozen=True, rename="camel"):
+    """What was last said of a quota."""
+
+    conditions: tuple[StoredCondition, ...] = ()
+
+
+class StoredElasticQuota(ElasticQuota, rename="camel"):
+    """An ElasticQuota with its status."""
+
+    status: ElasticQuotaStatus = ElasticQuotaStatus()
+
+
+class Settled(Protocol):
+    """Knows which quota serves which namespace."""
+
+    @property
+    def summary(self) -> QuotaTable:
+        """Return it."""
+
+
+def facts(each: Pod | Namespace | ElasticQuota) -> Any:
+    """Return what counts: how much a pod is charged for, the labels of a namespace, what a quota asks for."""
+    if isinstance(each, Pod):
+        return counts_as(each) if is_charged(each) else None
+    return each.metadata.labels if isinstance(each, Namespace) else each.spec
+
+
+def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterable[str] | None:
+    """Return the quota that serves a pod; who serves which namespace is a matter of all of them."""
+    if not isinstance(each, Pod):
+        return None
+    quota = settled.summary.serving.get(each.namespace)
+    return (quota.key,) if quota else ()
+
+
+def status_of(
+    quota: StoredElasticQuota, pods: Callable[[str], Collection[Pod]], table: QuotaTable, now: datetime
+) -> dict[str, Any]:
+    """Return the fields of the status that the controller keeps; `pods` are asked for by namespace."""
+    bounds, generation = read_quota(quota), quota.metadata.generation
+    ledger = QuotaLedger()
+    ledger.settle(table)
+    for namespace in table.in_force.get(bounds.key, ()):
+        for pod in pods(namespace):
+            ledger.place(pod)
+    used = ledger.used(bounds)
+    said = {CONFLICT: _conflict(bounds, table), VALID: _valid(bounds)}
+    return {
+        "used": {name: quantity_text(name, used.get(name, 0)) for name in sorted(bounds.named)},
+        "observedGeneration": generation,
+        "conditions": conditions(quota.status.conditions, said, generation, now),
+    }
+
+
+def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]:
+    """Return what is worth an event when the status becomes this."""
+    return turns(quota.status.conditions, status, GOOD)
+
+
+def _conflict(bounds: Quota, table: QuotaTable) -> Said:
+    lost = table.contests.get(bounds.key, ())
+    if not lost:
+        namespaces = ", ".join(sorted(table.in_force.get(bounds.key, ())))
+        return Said(False, "NoConflict", f"it serves {namespaces}")
+    winners = "; ".join(f"namespace {each.namespace} is served by the older quota {each.winner}" for each in lost)
+    return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select other namespaces")
+
+
+def _valid(bounds: Quota) -> Said:
+    if bounds.faults:
+        return Said(False, "NotReadable", f"it is overlooked: {'; '.join(bounds.faults)}")
+    if excess := bounds.contradictions():
+        return Said(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max is what counts")
+    return Said(True, "BoundsAreValid", "of no resource is min more than max")

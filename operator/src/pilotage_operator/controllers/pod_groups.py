@@ -1,0 +1,182 @@
+"""What the status of a PodGroup should say.
+
+too few pods ──► Pending ──► Scheduling ──► Running ──► Finished
+                    ▲            │ ▲           │
+                    │            ▼ │           ▼
+                    └───────── Failed ◄────────┘      it ends when pods that failed are replaced
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from pilotage.model.pod import Pod
+from pilotage.model.pod_groups import PodGroup
+from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
+from pilotage_operator.controllers.outcome import Story
+
+LABEL = "scheduling.x-k8s.io/pod-group"
+PENDING, SCHEDULING, RUNNING, FINISHED, FAILED = "Pending", "Scheduling", "Running", "Finished", "Failed"
+SCHEDULED = "Scheduled"
+TIMEOUT = "Timeout"
+# What Coscheduling says to every member of a gang.
+TURNED_DOWN = re.compile(
+    r"PodGroup \S+ gets rejected due to Pod (?P<pod>\S+) is (unschedulable even after PostFilter: )?(?P<why>.+)",
+    re.DOTALL,
+)
+LONGEST_WAIT = timedelta(hours=48)
+TOO_LONG = "schedule time longer than 48 hours"
+
+
+class PodGroupStatus(Struct, frozen=True, rename="camel"):
+    """What was last said of a group."""
+
+    phase: str = ""
+    occupied_by: str = ""
+    running: int = 0
+    succeeded: int = 0
+    schedule_start_time: str = ""
+    conditions: tuple[StoredCondition, ...] = ()
+
+
+class StoredPodGroup(PodGroup, rename="camel"):
+    """A PodGroup with its status."""
+
+    status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def quorum(self) -> int:
+        """Return how many members count as the whole; none at all would make every group a finished one."""
+        return max(self.spec.min_member, 1)
+
+
+class Tally:
+    """The members of a group, oldest first, and how many of them are how far."""
+
+    def __init__(self, group: PodGroup, pods: Iterable[Pod]) -> None:
+        own = [pod for pod in pods if is_member(pod, group)]
+        self.members = sorted(own, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.name))
+        self.running = sum(pod.status.phase == "Running" for pod in own)
+        self.succeeded = sum(pod.status.phase == "Succeeded" for pod in own)
+        self.failed = sum(pod.status.phase == "Failed" for pod in own)
+        self.scheduled = sum(bool(pod.node_name) for pod in own)
+        self.waiting = [pod for pod in self.members if not pod.node_name and not pod.is_finished]
+        self.active = sum(not pod.is_finished for pod in own)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return what the status says in numbers."""
+        return {
+            "scheduled": self.scheduled,
+            "pending": len(self.waiting),
+            "running": self.running,
+            "succeeded": self.succeeded,
+            "failed": self.failed,
+        }
+
+
+def is_member(pod: Pod, group: PodGroup) -> bool:
+    """Tell whether a pod counts for a group; one that goes without having ended does no longer."""
+    is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
+    return is_own and (pod.is_finished or not pod.is_terminating)
+
+
+def groups_of(pod: Pod) -> tuple[str, ...]:
+    """Return the group that a change of a pod concerns."""
+    name = pod.labels.get(LABEL)
+    return (f"{pod.namespace}/{name}",) if name else ()
+
+
+def status_of(group: StoredPodGroup, pods: Iterable[Pod], now: datetime) -> dict[str, Any]:
+    """Return the fields of the status that the controller keeps; `pods` may have others than the group's."""
+    tally, past = Tally(group, pods), group.status
+    generation = {"observedGeneration": group.metadata.generation}
+    if past.phase in (FINISHED, FAILED) and not tally.active and (not tally.members or past.phase == FINISHED):
+        return generation  # its pods were cleaned up, and no others came
+    is_late = _waits_too_long(group, tally, now)
+    phase = (past.phase or PENDING) if is_late else _phase(group.quorum, tally)
+    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late)}
+    return {
+        "phase": phase,
+        "occupiedBy": _owners(tally.members) if len(tally.members) >= group.quorum else past.occupied_by,
+        **tally.counts,
+        **generation,
+        "conditions": conditions(past.conditions, said, group.metadata.generation, now),
+    }
+
+
+def _phase(quorum: int, tally: Tally) -> str:
+    done = tally.running + tally.succeeded
+    if len(tally.members) < quorum:
+        return PENDING
+    if tally.succeeded >= quorum:
+        return FINISHED
+    if done >= quorum:
+        return RUNNING  # whatever else failed: the group has what it needs
+    if tally.failed and tally.active + tally.succeeded < quorum:
+        return FAILED  # those that are left are too few
+    return SCHEDULING
+
+
+def _waits_too_long(group: StoredPodGroup, tally: Tally, now: datetime) -> bool:
+    """Tell whether nobody runs although the group has waited for its first member for two days."""
+    past = group.status
+    if past.phase not in (PENDING, SCHEDULING) or tally.running or tally.succeeded or not tally.waiting:
+        return False
+    if start := moment(past.schedule_start_time):
+        created = moment(group.metadata.creation_timestamp) or start
+        return max(start - created, now - start) > LONGEST_WAIT
+    first = moment(tally.waiting[0].metadata.creation_timestamp)
+    is_whole = len(tally.members) >= group.quorum
+    return is_whole and first is not None and now - first > LONGEST_WAIT
+
+
+def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> Said:
+    quorum, there = group.quorum, len(tally.members)
+    if tally.scheduled >= quorum:
+        return Said(True, "MembersScheduled", f"{tally.scheduled} members have a node, {quorum} are needed")
+    if is_late:
+        return Said(False, TIMEOUT, TOO_LONG)
+    if there < quorum:
+        return Said(False, "NotEnoughMembers", f"{there} of {quorum} members exist")
+    blocker = _blocker(tally.waiting)
+    return blocker or Said(False, "Waiting", f"{tally.scheduled} of {quorum} members have a node")
+
+
+def _blocker(waiting: Sequence[Pod]) -> Said | None:
+    """Return what is said of the member for which there is no place: a gang that is turned down says it to all."""
+    names, others = {pod.name for pod in waiting}, None
+    for pod in waiting:
+        told = pod.status.condition("PodScheduled")
+        if told is None or told.status != "False" or not told.message:
+            continue
+        reason = told.reason or "Unschedulable"
+        if (found := TURNED_DOWN.match(told.message)) and found["pod"] in names:
+            return Said(False, reason, f"pod {found['pod']}: {found['why']}")
+        others = others or Said(False, reason, f"pod {pod.name}: {told.message}")
+    return others
+
+
+def _owners(members: Sequence[Pod]) -> str:
+    """Return who owns the oldest member that anybody owns; pods of a group have one owner, or one of a kind."""
+    for pod in members:
+        if owners := pod.metadata.owner_references:
+            return ",".join(sorted(f"{pod.namespace}/{owner.name}" for owner in owners))
+    return ""
+
+
+def stories(group: StoredPodGroup, status: Mapping[str, Any]) -> list[Story]:
+    """Return what is worth an event when the status becomes this."""
+    told = []
+    phase = status.get("phase", group.status.phase)
+    if phase != group.status.phase and phase != PENDING:
+        done = f"{status['running']} run, {status['succeeded']} succeeded, {status['failed']} failed"
+        note = f"{done}; {group.quorum} members are needed"
+        told.append(Story("Warning" if phase == FAILED else "Normal", phase, note))
+    now_late = any(each["reason"] == TIMEOUT for each in status.get("conditions", ()))
+    if now_late and find(group.status.conditions, SCHEDULED).reason != TIMEOUT:
+        told.append(Story("Warning", TIMEOUT, TOO_LONG))
+    return told

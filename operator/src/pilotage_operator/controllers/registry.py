@@ -1,0 +1,181 @@
+"""All controllers: what each of them keeps, what it looks at, and who decides. To add one is a line of CONTROLLERS."""
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from pilotage.framework.network.app_groups import APP_GROUP
+from pilotage.framework.network.costs import place_of
+from pilotage.model.node import NodeObject
+from pilotage.model.objects import Namespace
+from pilotage.model.pod import Pod, PodObject
+from pilotage.model.quota_accounting import table_of
+from pilotage_operator.controllers import app_groups, elastic_quotas, network_topologies, pod_groups, sticky_jobs
+from pilotage_operator.controllers.app_groups import StoredAppGroup
+from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota
+from pilotage_operator.controllers.network_topologies import StoredNetworkTopology
+from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.pod_groups import StoredPodGroup
+from pilotage_operator.controllers.sticky_jobs import StoredStickyJob
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of the API, and what its objects are decoded to."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    shape: type[Any]
+
+    @property
+    def root(self) -> str:
+        """Return the path of its group and version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def path(self, namespace: str, name: str = "") -> str:
+        """Return the path of an object, or of all in a namespace."""
+        return f"{self.root}/namespaces/{namespace}/{self.plural}" + (f"/{name}" if name else "")
+
+
+PODS = Resource("", "v1", "pods", "Pod", PodObject)
+NODES = Resource("", "v1", "nodes", "Node", NodeObject)
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", Namespace)
+APP_GROUPS = Resource("appgroup.diktyo.x-k8s.io", "v1alpha1", "appgroups", "AppGroup", StoredAppGroup)
+ELASTIC_QUOTAS = Resource("scheduling.x-k8s.io", "v1alpha1", "elasticquotas", "ElasticQuota", StoredElasticQuota)
+NETWORK_TOPOLOGIES = Resource(
+    "networktopology.diktyo.x-k8s.io", "v1alpha1", "networktopologies", "NetworkTopology", StoredNetworkTopology
+)
+POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", StoredPodGroup)
+STICKY_JOBS = Resource("pilotage.dev", "v1alpha1", "stickyjobs", "StickyJob", StoredStickyJob)
+
+
+class Overview(Protocol):
+    """What a controller may look at, whichever of its objects it is about."""
+
+    @property
+    def summary(self) -> Any:
+        """Return what the controller has worked out for all of its objects."""
+
+    def pods(self, namespace: str) -> Collection[Pod]:
+        """Return the pods of a namespace."""
+
+    def labelled(self, value: str) -> Collection[Pod]:
+        """Return the pods of all namespaces whose label, the one of the controller, has a value."""
+
+    def all(self, resource: Resource) -> Collection[Any]:
+        """Return all objects of a resource that the controller reads, or of its own."""
+
+
+class Seen(Overview, Protocol):
+    """What a controller may look at when it decides about an object."""
+
+    @property
+    def now(self) -> datetime:
+        """Return the time."""
+
+    @property
+    def refusal(self) -> str:
+        """Return why what was wanted for this object the last time was refused; empty if it was not."""
+
+    @property
+    def config_map(self) -> Mapping[str, str] | None:
+        """Return the data of the ConfigMap that the controller asks for; None if there is none."""
+
+
+def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[Story]:
+    """Tell that the status is up to date again, for kinds of which there is no more to tell."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", controller.resource.kind)
+    name = f"{held.metadata.namespace}/{held.metadata.name}"
+    return [Story("Normal", "Synced", f"{words} {name} synced successfully")]
+
+
+@dataclass(frozen=True)
+class Controller:
+    """Keeps the objects of one resource as they should be."""
+
+    resource: Resource
+    decide: Callable[[Any, Seen], Outcome]
+    reads: tuple[Resource, ...] = (PODS,)
+    # What of something that is read counts: a change of anything else is no news. None: all of it.
+    facts: Callable[[Any], Any] | None = None
+    # Which objects, as namespace/name, news of something that is read concern; None: all of them.
+    concerns: Callable[[Any, Overview], Iterable[str] | None] | None = None
+    # What is worked out once for all objects, of everything that is read but pods, until there are news of that.
+    summary: Callable[[Overview], Any] | None = None
+    label: str = ""  # of pods, with the name of an object
+    stories: Callable[["Controller", Any, Mapping[str, Any]], Iterable[Story]] = synced
+    config_map: Callable[[Any], str] | None = None  # the name of one in the object's namespace
+    every: float = 0.0  # seconds after which to look again; 0: only when something changes
+    writes_spec: bool = False
+    writes_pods: bool = False
+
+
+CONTROLLERS = (
+    Controller(
+        APP_GROUPS,
+        lambda group, seen: Outcome(
+            app_groups.status_of(
+                group, app_groups.own(group, seen.labelled(group.metadata.name), seen.summary), seen.now
+            )
+        ),
+        reads=(PODS, APP_GROUPS),
+        facts=app_groups.facts,
+        concerns=lambda each, seen: app_groups.concerned(each, seen.summary),
+        summary=lambda seen: app_groups.homes(seen.all(APP_GROUPS)),
+        label=APP_GROUP,
+        stories=lambda _, group, status: app_groups.stories(group, status),
+    ),
+    Controller(
+        ELASTIC_QUOTAS,
+        lambda quota, seen: Outcome(elastic_quotas.status_of(quota, seen.pods, seen.summary, seen.now)),
+        reads=(PODS, NAMESPACES, ELASTIC_QUOTAS),
+        facts=elastic_quotas.facts,
+        concerns=elastic_quotas.concerned,
+        summary=lambda seen: table_of(seen.all(ELASTIC_QUOTAS), seen.all(NAMESPACES)),
+        stories=lambda own, quota, status: [*synced(own, quota, status), *elastic_quotas.stories(quota, status)],
+    ),
+    Controller(
+        NETWORK_TOPOLOGIES,
+        lambda topology, seen: network_topologies.decide(topology, seen.config_map, seen.all(NODES), seen.now),
+        reads=(NODES,),
+        facts=lambda node: place_of(node.labels),
+        stories=lambda _, topology, status: network_topologies.stories(topology, status),
+        config_map=lambda topology: topology.spec.configmap_name,
+        every=300.0,  # nobody tells of a change of the ConfigMap
+        writes_spec=True,
+    ),
+    Controller(
+        POD_GROUPS,
+        lambda group, seen: Outcome(pod_groups.status_of(group, seen.labelled(group.metadata.name), seen.now)),
+        concerns=lambda pod, _: pod_groups.groups_of(pod),
+        label=pod_groups.LABEL,
+        stories=lambda _, group, status: pod_groups.stories(group, status),
+        every=3600.0,  # a group that has waited for too long is told of without any change
+    ),
+    Controller(
+        STICKY_JOBS,
+        lambda job, seen: sticky_jobs.decide(job, seen.pods(job.metadata.namespace), seen.now, seen.refusal),
+        concerns=lambda pod, _: sticky_jobs.jobs_of(pod),
+        stories=lambda _, job, status: sticky_jobs.stories(job, status),
+        writes_pods=True,
+    ),
+)
+
+
+def rights_of(controller: Controller) -> set[tuple[str, str, str]]:
+    """Return all that the operator must be allowed to do for a controller: group, resource, verb."""
+    own = controller.resource
+    wanted = {(own.group, f"{own.plural}/status", "patch"), ("events.k8s.io", "events", "create")}
+    for read in (own, *controller.reads):
+        wanted |= {(read.group, read.plural, verb) for verb in ("list", "watch")}
+    if controller.config_map:
+        wanted.add(("", "configmaps", "get"))
+    if controller.writes_spec:
+        wanted.add((own.group, own.plural, "patch"))
+    if controller.writes_pods:
+        wanted |= {("", "pods", verb) for verb in ("create", "delete")}
+    return wanted

@@ -1,0 +1,113 @@
+"""Runs the operator: one reconciler, and kopf's watchers that wake it, until somebody says stop."""
+
+import asyncio
+import logging
+import signal
+from contextlib import suppress
+from typing import Any, cast
+
+import kopf
+
+from pilotage_operator.cluster import Cluster, NotReachable, Refused, connect
+from pilotage_operator.controllers.api import ControllerApi
+from pilotage_operator.controllers.runtime import Controllers
+from pilotage_operator.handlers import handlers, kopf_settings
+from pilotage_operator.plugin_catalogue import judge_with
+from pilotage_operator.reconciler import Reconciler
+from pilotage_operator.settings import Settings
+from pilotage_operator.values import ValuesFile
+
+log = logging.getLogger(__name__)
+
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_SIGNALS_TAKEN_AFTER = 1.0  # seconds
+_WELL_AFTER = 60.0  # seconds of watching, after which trouble is new
+
+
+async def operate(settings: Settings) -> None:
+    """Run until SIGTERM or SIGINT."""
+    stop = asyncio.Event()
+    _on_signals(stop)
+    asyncio.get_running_loop().set_exception_handler(unless_it_was_closed)
+    cluster = connect(settings)
+    judge = judge_with(settings.plugin_folders)
+    reconciler = Reconciler(settings, cluster, judge, ValuesFile(settings.values_file))
+    pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
+    try:
+        while await _until_served(cluster, stop):
+            started = loop.time()
+            await _work(settings, cluster, reconciler, stop)
+            pause = _FIRST_PAUSE if loop.time() - started > _WELL_AFTER else min(pause * 2, _LONGEST_PAUSE)
+            await _sleep(pause, stop)
+    finally:
+        await cluster.close()
+
+
+def unless_it_was_closed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Tell of what nobody caught, but not of kopf's streams: as a process ends, some are closed while they are read."""
+    if "asyncgen" not in context:
+        loop.default_exception_handler(context)
+
+
+async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
+    """Wait for the CRD; kopf looks only once whether it is there. False if we are to stop first."""
+    pause = _FIRST_PAUSE
+    while not stop.is_set():
+        try:
+            if await cluster.is_served():
+                return True
+            log.warning("SchedulerProfiles are not served yet; install the CRD")
+        except (NotReachable, Refused) as error:
+            log.warning("the API server cannot be asked: %s", error)
+        await _sleep(pause, stop)
+        pause = min(pause * 2, _LONGEST_PAUSE)
+    return False
+
+
+async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, stop: asyncio.Event) -> None:
+    """Reconcile and run the controllers while kopf watches, until we are to stop or it gives up.
+
+    As it ends it cancels every task that was made meanwhile, also those of a round: so all end together.
+    """
+    controllers = Controllers(ControllerApi(cluster), settings.controllers)
+    ours = [asyncio.create_task(each) for each in (stop.wait(), reconciler.run(), controllers.run())]
+    watchers = asyncio.create_task(_watch(settings, cluster, reconciler))
+    # kopf takes the signals as it starts; we take them back, to know of them also while it gives up.
+    asyncio.get_running_loop().call_later(_SIGNALS_TAKEN_AFTER, _on_signals, stop)
+    try:
+        await asyncio.wait([ours[0], watchers], return_when=asyncio.FIRST_COMPLETED)
+        if not watchers.done():
+            return
+        if error := watchers.exception():
+            log.warning("the watchers gave up, starting anew: %s: %s", type(error).__name__, error)
+        else:
+            stop.set()  # only a signal ends them without an error
+    finally:
+        for task in (*ours, watchers):
+            task.cancel()
+        await asyncio.gather(*ours, watchers, return_exceptions=True)
+
+
+async def _watch(settings: Settings, cluster: Cluster, reconciler: Reconciler) -> None:
+    port = settings.liveness_port
+    await kopf.operator(
+        registry=handlers(cluster, reconciler),
+        settings=kopf_settings(settings),
+        namespaces=[settings.namespace],
+        standalone=True,
+        # Without it kopf asks who the user is, and in a container nobody knows.
+        identity=cast(Any, settings.instance),
+        liveness_endpoint=f"http://0.0.0.0:{port}/healthz" if port else None,
+    )
+
+
+def _on_signals(stop: asyncio.Event) -> None:
+    """Have signals tell us to stop."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+
+
+async def _sleep(seconds: float, stop: asyncio.Event) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await stop.wait()

@@ -1,0 +1,29 @@
+"""The plugins that the scheduler has, and a judge who knows them."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue, built_in
+from pilotage_operator.profiles.judge import Judge
+
+log = logging.getLogger(__name__)
+
+
+def judge_with(folders: Iterable[Path]) -> Judge:
+    """Return a judge who knows all plugins; what is wrong with a folder is told where a plugin is not found."""
+    catalogue, troubles = catalogue_of(folders)
+    for trouble in troubles:
+        log.warning("a plugin cannot be used: %s", trouble)
+    return Judge(catalogue, "; ".join(troubles))
+
+
+def catalogue_of(folders: Iterable[Path]) -> tuple[PluginCatalogue, list[str]]:
+    """Return the plugins that there are, and what is wrong with those that are not."""
+    catalogue, troubles = built_in(), []
+    for folder in folders:
+        try:
+            catalogue.add_folder(folder)
+        except BrokenPlugin as error:
+            troubles.append(str(error))
+    return catalogue, troubles

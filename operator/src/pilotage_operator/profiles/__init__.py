@@ -1,0 +1,1 @@
+"""From SchedulerProfiles to the configuration that the scheduler reads, and back to what became of it."""

@@ -1,0 +1,148 @@
+"""The conditions of a profile: four questions, each answered with a reason and a sentence."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
+from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage_operator.profiles.past import Past
+from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
+from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
+from pilotage_operator.profiles.wording import shortened
+from pilotage_operator.profiles.world import Replica, moment, written
+from pilotage_operator.resource import Condition
+
+# Where a spec has several faults, its reason is the first of these.
+_REASONS = (
+    TOO_LARGE,
+    UNKNOWN_PLUGIN,
+    INVALID,
+    MISSING_CRD,
+    MISSING_PERMISSION,
+    DUPLICATE,
+    DIFFERENT_QUEUE_SORT,
+)
+Said = tuple[bool, str, str]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is so for one profile once everything is decided."""
+
+    generation: int
+    hash: str  # of the spec that its author wants
+    past: Past
+    complaints: Sequence[Complaint]
+    chosen: Candidate | None  # what is served
+    is_new: bool  # the configuration did not have it before
+    at: Situation
+
+    @property
+    def is_applied(self) -> bool:
+        """Tell whether what is served is what its author wants."""
+        return self.chosen is not None and self.chosen.hash == self.hash
+
+    @property
+    def is_settled(self) -> bool:
+        """Tell whether all replicas ran it before; then a change elsewhere gets its time before it counts here."""
+        return not self.is_new and self.past.ready_since is not None
+
+    @property
+    def deadline(self) -> timedelta:
+        """Return how long a change may take."""
+        return timedelta(seconds=self.chosen.verdict.spec.rollout.progress_deadline_seconds if self.chosen else 0)
+
+    def counts(self, replica: Replica) -> bool:
+        """Tell whether a replica runs what is served."""
+        return replica.hash == self.at.hash or bool(replica.hash and self.has_time(replica))
+
+    def has_time(self, replica: Replica) -> bool:
+        """Tell whether a replica need not run it yet."""
+        due = self.at.due(replica, self.deadline, moment(self.past.applied_at))
+        return self.is_settled and self.at.now < due
+
+    @property
+    def replicas(self) -> str:
+        """Return how many replicas run what is served, of how many."""
+        running = sum(map(self.counts, self.at.replicas)) if self.chosen else 0
+        return f"{running}/{len(self.at.replicas)}"
+
+
+def conditions(facts: Facts) -> list[Condition]:
+    """Answer all questions; the time of an answer changes with its status only."""
+    said = {
+        "Accepted": _accepted(facts),
+        "Applied": _applied(facts),
+        "Ready": _ready(facts),
+        "RolledBack": _rolled_back(facts),
+    }
+    return [_condition(name, answer, facts) for name, answer in said.items()]
+
+
+def _condition(name: str, said: Said, facts: Facts) -> Condition:
+    is_true, reason, message = said
+    status, before = "True" if is_true else "False", facts.past.conditions.get(name)
+    is_same = before is not None and before.status == status
+    return Condition(
+        type=name,
+        status="True" if is_true else "False",
+        reason=reason,
+        message=shortened(message),
+        last_transition_time=before.last_transition_time if before and is_same else written(facts.at.now),
+        observed_generation=facts.generation,
+    )
+
+
+def _accepted(facts: Facts) -> Said:
+    if not facts.complaints:
+        return True, "Accepted", "it can run"
+    reason = min((complaint.reason for complaint in facts.complaints), key=_REASONS.index)
+    everything = "; ".join(complaint.message for complaint in facts.complaints)
+    return False, reason, f"{shortened(everything)} ({_what_runs(facts)})"
+
+
+def _what_runs(facts: Facts) -> str:
+    if facts.chosen is None:
+        return "nothing of this profile runs"
+    which = "it" if facts.is_applied else f"the spec of generation {facts.chosen.generation}"
+    return f"{which} keeps running"
+
+
+def _applied(facts: Facts) -> Said:
+    if facts.is_applied:
+        return True, "Applied", f"it is in the configuration {facts.at.hash}"
+    if facts.chosen is not None:
+        return False, "LastGoodRunning", f"the spec of generation {facts.chosen.generation} runs instead"
+    return False, "NotAccepted", "nothing of this profile runs"
+
+
+def _ready(facts: Facts) -> Said:
+    if facts.past.has_failed(facts.hash) and not facts.is_applied:
+        return False, "RolledBack", f"it was taken back; {_what_runs(facts)}"
+    if facts.complaints or facts.chosen is None or not facts.is_applied:
+        return False, "NotAccepted", f"the spec cannot run; {_what_runs(facts)}"
+    if not facts.at.replicas:
+        return False, "NoReplicas", "the scheduler has no replica"
+    name = facts.chosen.verdict.scheduler_name
+    if failing := facts.at.failing(name, or_before=not facts.is_new):
+        return False, PLUGIN_FAILING, f"{failing.plugin} fails on every pod: {failing.message}"
+    return _acknowledged(facts)
+
+
+def _acknowledged(facts: Facts) -> Said:
+    waiting = [replica for replica in facts.at.lagging if not facts.has_time(replica)]
+    if not waiting and any(map(facts.counts, facts.at.replicas)):
+        if not facts.at.rolls_on or facts.is_settled:
+            return True, "Acknowledged", "every replica runs it"
+        return False, "Waiting", "the Deployment of the scheduler is still replacing pods"
+    told = [f"{each.name} says: {each.trouble.message}" for each in waiting if each.trouble]
+    return False, "Waiting", "; ".join(["not every replica runs it yet", *told])
+
+
+def _rolled_back(facts: Facts) -> Said:
+    failed, before = facts.past.failed, facts.past.is_true("RolledBack")
+    if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
+        return False, "NotRolledBack", "it was not taken back"
+    tail = f"the spec of generation {facts.chosen.generation} runs again" if facts.chosen else "nothing runs instead"
+    return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"

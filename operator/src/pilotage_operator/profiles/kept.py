@@ -1,0 +1,94 @@
+"""The profiles that the values of the release describe: created, kept, and deleted when the values drop them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pilotage_operator.profiles.actions import (
+    Action,
+    CreateProfile,
+    DeleteProfile,
+    PatchProfile,
+    TellEvent,
+    difference,
+)
+from pilotage_operator.profiles.hashes import spec_hash
+from pilotage_operator.profiles.world import KeptProfile, OwnerReference, StoredProfile, World
+from pilotage_operator.resource import API_VERSION, KIND
+from pilotage_operator.settings import FIELD_MANAGER, Settings
+
+MANAGED_BY, RELEASE, VALUES_HASH = "app.kubernetes.io/managed-by", "pilotage.dev/release", "pilotage.dev/values-hash"
+
+
+def keep(world: World, settings: Settings) -> Iterator[Action]:
+    """Return what makes the profiles those of the values."""
+    if world.kept is None:
+        return
+    existing = {profile.name: profile for profile in world.profiles}
+    for wanted in world.kept:
+        found = existing.get(wanted.name)
+        if found is None:
+            # Whose owner is gone is being uninstalled.
+            if world.owner is not None or not settings.owner:
+                yield CreateProfile(_manifest(wanted, world.owner, settings))
+        elif not is_ours(found, settings):
+            yield _foreign(found, settings)
+        elif patch := _patch(found, wanted, world.owner, settings):
+            yield PatchProfile(wanted.name, {**patch, "metadata": _at(found) | patch.get("metadata", {})})
+    names = {wanted.name for wanted in world.kept}
+    for profile in world.profiles:
+        if is_ours(profile, settings) and profile.name not in names and not profile.metadata.deletion_timestamp:
+            yield DeleteProfile(profile.name, profile.metadata.uid)
+
+
+def is_ours(profile: StoredProfile, settings: Settings) -> bool:
+    """Tell whether this release made a profile from its values."""
+    labels = profile.metadata.labels
+    return labels.get(MANAGED_BY) == FIELD_MANAGER and labels.get(RELEASE) == settings.release_label
+
+
+def _at(found: StoredProfile) -> dict[str, Any]:
+    return {"resourceVersion": found.metadata.resource_version}
+
+
+def _manifest(wanted: KeptProfile, owner: OwnerReference | None, settings: Settings) -> dict[str, Any]:
+    metadata: dict[str, Any] = {
+        "name": wanted.name,
+        "labels": {MANAGED_BY: FIELD_MANAGER, RELEASE: settings.release_label},
+        "annotations": {VALUES_HASH: spec_hash(wanted.spec)},
+    }
+    if owner is not None:
+        metadata["ownerReferences"] = [_reference(owner)]
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": _spec(wanted, settings)}
+
+
+def _spec(wanted: KeptProfile, settings: Settings) -> dict[str, Any]:
+    # Another release could be the first to see it otherwise.
+    return {"instance": settings.instance} | dict(wanted.spec)
+
+
+def _patch(
+    found: StoredProfile, wanted: KeptProfile, owner: OwnerReference | None, settings: Settings
+) -> dict[str, Any]:
+    """Return what the values changed; what a user changed since then stays."""
+    patch: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    values_hash = spec_hash(wanted.spec)
+    if found.metadata.annotations.get(VALUES_HASH) != values_hash:
+        metadata["annotations"] = {VALUES_HASH: values_hash}
+        patch["spec"] = difference(found.spec, _spec(wanted, settings))
+    if owner is not None and owner.uid not in [each.uid for each in found.metadata.owner_references]:
+        metadata["ownerReferences"] = [_reference(owner)]
+    return patch | ({"metadata": metadata} if metadata else {})
+
+
+def _reference(owner: OwnerReference) -> dict[str, str]:
+    return {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
+
+
+def _foreign(found: StoredProfile, settings: Settings) -> TellEvent:
+    note = (
+        f"the values of the release {settings.instance} describe a profile of this name, and it is not theirs: "
+        "it stays as it is; rename one of the two"
+    )
+    once = f"{found.metadata.uid} {settings.instance}"
+    return TellEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)

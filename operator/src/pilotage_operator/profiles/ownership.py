@@ -1,0 +1,28 @@
+"""Which profiles this release serves: those that name it, and those without a name that it saw first."""
+
+from pilotage_operator.profiles.past import Past
+from pilotage_operator.profiles.world import StoredProfile
+from pilotage_operator.settings import Settings
+
+
+def serves(profile: StoredProfile, past: Past, settings: Settings) -> bool:
+    """Tell whether a profile is ours to serve."""
+    if profile.metadata.deletion_timestamp:
+        return False
+    named = profile.spec.get("instance") if isinstance(profile.spec, dict) else None
+    wanted = named if isinstance(named, str) else ""
+    if wanted == settings.instance:
+        return True
+    # Releases of one name in two namespaces, or several that see one profile: who claimed it first has it.
+    return (not wanted or wanted == settings.release) and past.instance in ("", settings.instance)
+
+
+def gives_up(profile: StoredProfile, past: Past, settings: Settings) -> bool:
+    """Tell whether a profile was ours and names somebody else now."""
+    is_there = not profile.metadata.deletion_timestamp
+    return is_there and past.instance == settings.instance and not serves(profile, past, settings)
+
+
+def age(profile: StoredProfile) -> tuple[str, str]:
+    """Return what puts the oldest profile first."""
+    return profile.metadata.creation_timestamp, profile.name

@@ -1,0 +1,99 @@
+"""What the resources remember of earlier rounds: a crash loses nothing, because nothing is kept elsewhere."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from pilotage_operator.profiles.hashes import canonical, spec_hash
+from pilotage_operator.profiles.world import moment
+from pilotage_operator.resource import Condition, FailedSpec, GoodSpec, Status
+
+
+@dataclass(frozen=True)
+class Past:
+    """What the status of a profile says."""
+
+    instance: str = ""
+    applied_at: str = ""
+    last_good: GoodSpec | None = None
+    failed: FailedSpec | None = None
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @property
+    def ready_since(self) -> datetime | None:
+        """Return since when the profile is ready; None if it is not."""
+        ready = self.conditions.get("Ready")
+        return moment(ready.last_transition_time) if ready and ready.status == "True" else None
+
+    def is_true(self, condition: str) -> bool:
+        """Tell whether a condition is true."""
+        found = self.conditions.get(condition)
+        return found is not None and found.status == "True"
+
+    def ran_well(self, hash_: str) -> bool:
+        """Tell whether this spec is the last good one."""
+        return self.last_good is not None and self.last_good.spec_hash == hash_
+
+    def has_failed(self, hash_: str) -> bool:
+        """Tell whether this spec was taken back."""
+        return self.failed is not None and self.failed.spec_hash == hash_
+
+
+def past_of(status: Any) -> Past:
+    """Read a status; what cannot be read was never said."""
+    known = {field_.alias or name for name, field_ in Status.model_fields.items()}
+    given = {key: value for key, value in status.items() if key in known} if isinstance(status, dict) else {}
+    try:
+        found = Status.model_validate(given)
+    except ValidationError:
+        return Past()
+    return Past(
+        found.instance or "",
+        found.applied_at or "",
+        found.last_good,
+        found.failed,
+        {condition.type: condition for condition in found.conditions},
+    )
+
+
+@dataclass(frozen=True)
+class ServedSpec:
+    """What the configuration holds for a profile."""
+
+    uid: str
+    generation: int
+    hash: str
+    spec: Mapping[str, Any]
+
+
+def served_in(text: str) -> dict[str, ServedSpec]:
+    """Read who is served with what; an entry that somebody changed by hand does not count."""
+    try:
+        found = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    read = {name: _served(entry) for name, entry in found.items() if isinstance(entry, dict)}
+    return {name: served for name, served in read.items() if served is not None}
+
+
+def _served(entry: dict[str, Any]) -> ServedSpec | None:
+    uid, generation, hash_, spec = (entry.get(key) for key in ("uid", "generation", "hash", "spec"))
+    if not (isinstance(uid, str) and isinstance(generation, int) and isinstance(spec, dict)):
+        return None
+    return ServedSpec(uid, generation, hash_, spec) if hash_ == spec_hash(spec) else None
+
+
+def served_text(served: Mapping[str, ServedSpec]) -> str:
+    """Write down who is served with what."""
+    return canonical(
+        {
+            name: {"uid": each.uid, "generation": each.generation, "hash": each.hash, "spec": each.spec}
+            for name, each in served.items()
+        }
+    )

@@ -1,0 +1,48 @@
+"""What the plugins of a profile must be allowed to do, and what there must be in the cluster for them."""
+
+from collections.abc import Iterable, Mapping
+
+from pilotage_operator.profiles.judge import Complaint, Verdict
+from pilotage_operator.profiles.world import Answer, Right
+
+MISSING_PERMISSION, MISSING_CRD = "MissingPermission", "MissingCRD"
+METRICS = "metrics.k8s.io"  # a program of its own answers for it; no definition makes it
+
+
+def needed(verdicts: Iterable[Verdict]) -> frozenset[Right]:
+    """Return everything that has to be asked for these profiles."""
+    return frozenset(
+        Right(permission.group, permission.resource, verb)
+        for verdict in verdicts
+        for _, permission in verdict.needs
+        for verb in permission.verbs
+    )
+
+
+def missing(verdict: Verdict, answers: Mapping[Right, Answer], user: str) -> tuple[Complaint, ...]:
+    """Return a complaint for every resource that is not served and every verb that is not allowed."""
+    found: dict[Complaint, None] = {}
+    for plugin, permission in verdict.needs:
+        resource = f"{permission.resource}.{permission.group}" if permission.group else permission.resource
+        rights = [Right(permission.group, permission.resource, verb) for verb in permission.verbs]
+        at = _place(verdict, plugin)
+        if any(answers.get(right) == "unserved" for right in rights):
+            text = f"{at}: {plugin} needs {resource}, which the cluster does not serve"
+            fix = f"install {_provider(permission.group, resource)}, or disable {plugin}"
+            found[Complaint(MISSING_CRD, f"{text}; {fix}")] = None
+        elif denied := [right.verb for right in rights if answers.get(right) == "denied"]:
+            text = f"{at}: {plugin} must {', '.join(denied)} {resource}, and {user} may not"
+            found[Complaint(MISSING_PERMISSION, f"{text}; add {plugin} to rbac.plugins of the chart")] = None
+    return tuple(found)
+
+
+def _provider(group: str, resource: str) -> str:
+    """Return what makes a cluster serve a resource."""
+    if group == METRICS:
+        return "metrics-server, or name another source of figures in watcherAddress or metricProvider of the arguments"
+    return f"the CustomResourceDefinition {resource.partition('/')[0]}"
+
+
+def _place(verdict: Verdict, plugin: str) -> str:
+    named = any(entry.name == plugin for entry in verdict.spec.plugins)
+    return f"spec.plugins[name={plugin}]" if named else f"spec.base: {verdict.spec.base}"

@@ -1,0 +1,157 @@
+"""How a configuration reaches the replicas, and what becomes of a spec on trial.
+
+          all replicas acknowledge        the deadline passes without trouble
+applied ────────────────────────> ready ────────────────────────────────────> last good
+   │ refused, or no acknowledgement │ a plugin fails on every pod
+   └──────────────> failed <────────┘   the last good spec comes back; this one is not tried again
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from pilotage_operator.profiles.past import Past, ServedSpec
+from pilotage_operator.profiles.wording import shortened
+from pilotage_operator.profiles.world import Deployment, Replica, Trouble, moment
+from pilotage_operator.resource import FailedSpec, GoodSpec
+
+REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING = "Refused", "NotAcknowledged", "PluginFailing"
+HOT_RELOAD, RESTART = "HotReload", "Restart"
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One configuration and the replicas that should run it."""
+
+    hash: str
+    strategy: str
+    written_at: datetime
+    replicas: tuple[Replica, ...]
+    deployment: Deployment | None
+    now: datetime
+
+    @property
+    def lagging(self) -> list[Replica]:
+        """Return the replicas that do not run it."""
+        return [replica for replica in self.replicas if replica.hash != self.hash]
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Tell whether there are replicas and all run it."""
+        return bool(self.replicas) and not self.lagging
+
+    @property
+    def needs_new_pods(self) -> bool:
+        """Tell whether it reaches replicas only as they start."""
+        return self.strategy == RESTART or any(self.troubles("restart"))
+
+    @property
+    def is_restarting(self) -> bool:
+        """Tell whether the pods were told to start anew for it."""
+        return self.strategy == RESTART or (self.deployment is not None and self.deployment.stamp == self.hash)
+
+    @property
+    def rolls_on(self) -> bool:
+        """Tell whether the Deployment is still replacing pods for it."""
+        return self.is_restarting and self.deployment is not None and not self.deployment.is_rolled_out
+
+    def troubles(self, kind: str) -> Iterable[Trouble]:
+        """Return what replicas have against this very configuration."""
+        for replica in self.replicas:
+            if replica.trouble and replica.trouble.kind == kind and replica.trouble.hash == self.hash:
+                yield replica.trouble
+
+    def failing(self, scheduler_name: str, *, or_before: bool = False) -> Trouble | None:
+        """Return the plugin that fails on every pod; `or_before` also counts what was said of the one before."""
+        for replica in self.replicas:
+            found = replica.trouble
+            if found is None or found.kind != "failing" or found.scheduler_name != scheduler_name:
+                continue
+            if found.hash == self.hash or (or_before and found.hash == replica.hash):
+                return found
+        return None
+
+    def due(self, replica: Replica, within: timedelta, since: datetime) -> datetime:
+        """Return until when a replica has time to run it."""
+        return max(since, self.written_at, replica.created) + within
+
+
+def after_trial(past: Past, ran: ServedSpec, name: str, deadline: timedelta, at: Situation, blamed: bool) -> Past:
+    """Return the past of a profile with what its spec has shown by now; `blamed`: the scheduler refused it."""
+    if past.ran_well(ran.hash) or past.has_failed(ran.hash):
+        return past
+    if blamed:
+        return _failed(past, ran, REFUSED, next((trouble.message for trouble in at.troubles("refused")), ""))
+    failing = at.failing(name)
+    if past.last_good is not None:
+        if failing is not None:
+            return _failed(past, ran, PLUGIN_FAILING, f"{failing.plugin} failed on every pod: {failing.message}")
+        if late := _late(past, deadline, at):
+            return _failed(past, ran, NOT_ACKNOWLEDGED, _about_late(late, deadline, at))
+    if failing is None and at.is_acknowledged and not at.rolls_on and at.now >= proven_at(past, deadline):
+        return _proven(past, ran)
+    return past
+
+
+@dataclass(frozen=True)
+class OnTrial:
+    """A profile whose spec has not proved itself yet."""
+
+    scheduler_name: str
+    applied: datetime
+
+
+def blamed_for_refusal(on_trial: Mapping[str, OnTrial], at: Situation) -> set[str]:
+    """Return those profiles on trial that a refusal names, or those that came last: the others were not refused yet."""
+    messages = [trouble.message for trouble in at.troubles("refused")]
+    if not messages:
+        return set()
+    named = {name for name, one in on_trial.items() if any(_names(text, one.scheduler_name) for text in messages)}
+    last = max((one.applied for one in on_trial.values()), default=None)
+    return named or {name for name, one in on_trial.items() if one.applied == last}
+
+
+def _names(text: str, scheduler: str) -> bool:
+    return re.search(rf"(?<![\w.-]){re.escape(scheduler)}(?![\w-]|\.\w)", text) is not None
+
+
+def proven_at(past: Past, deadline: timedelta) -> datetime:
+    """Return when a spec that everybody runs has been on trial for long enough."""
+    applied = moment(past.applied_at)
+    # Of a spec under a newer one that cannot run, nobody noted when it was acknowledged.
+    return max(applied, past.ready_since or applied + deadline) + deadline
+
+
+def next_moments(past: Past, ran_well: bool, deadline: timedelta, at: Situation) -> list[datetime]:
+    """Return when the state of a profile may change though nothing happens."""
+    applied = moment(past.applied_at)
+    moments = [at.due(replica, deadline, applied) for replica in at.lagging]
+    if not ran_well and at.is_acknowledged:
+        moments.append(proven_at(past, deadline))
+    return [each for each in moments if each > at.now]
+
+
+def _late(past: Past, deadline: timedelta, at: Situation) -> list[Replica]:
+    """Return the replicas that had their time. A pod that does not even run says nothing about a spec it never saw."""
+    if past.ready_since is not None:
+        return []
+    applied = moment(past.applied_at)
+    counting = (replica for replica in at.lagging if replica.is_running or at.is_restarting)
+    return [replica for replica in counting if at.now >= at.due(replica, deadline, applied)]
+
+
+def _about_late(late: list[Replica], deadline: timedelta, at: Situation) -> str:
+    names = ", ".join(replica.name for replica in late)
+    said = "".join(f"; {each.name} says: {each.trouble.message}" for each in late if each.trouble)
+    return f"{len(late)} of {len(at.replicas)} replicas did not run it within {deadline.seconds} s: {names}{said}"
+
+
+def _failed(past: Past, ran: ServedSpec, reason: str, message: str) -> Past:
+    return replace(past, failed=FailedSpec(spec_hash=ran.hash, reason=reason, message=shortened(message)))
+
+
+def _proven(past: Past, ran: ServedSpec) -> Past:
+    good = GoodSpec(generation=ran.generation, spec_hash=ran.hash, spec=dict(ran.spec))
+    # Something else ran well since: whoever wants the failed one back may have it tried again.
+    return replace(past, last_good=good, failed=None)

@@ -1,0 +1,33 @@
+"""The events on a profile: what changed about it, told once."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pilotage_operator.profiles.actions import TellEvent
+from pilotage_operator.profiles.past import Past
+from pilotage_operator.profiles.world import StoredProfile
+from pilotage_operator.resource import Condition
+
+# What is normal when it is so, and worth a warning when it is not, or the other way round.
+_GOOD_NEWS = {"Accepted": "True", "Applied": "True", "Ready": "True", "RolledBack": "False"}
+# These follow from another condition, which tells more.
+_TOLD_ELSEWHERE = {"NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting"}
+
+
+def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:
+    """Yield an event for each condition that has news."""
+    for condition in status["conditions"]:
+        old = before.conditions.get(condition["type"])
+        is_news = old is None or (old.status, old.reason) != (condition["status"], condition["reason"])
+        is_other_fault = old is not None and condition["type"] == "Accepted" and old.message != condition["message"]
+        is_new_spec = old is not None and condition["type"] in ("Applied", "Accepted") and _is_later(old, condition)
+        if condition["reason"] in _TOLD_ELSEWHERE or not (is_news or is_other_fault or is_new_spec):
+            continue
+        good = condition["status"] == _GOOD_NEWS[condition["type"]]
+        severity: Literal["Normal", "Warning"] = "Normal" if good else "Warning"
+        note = f"generation {stored.metadata.generation}: {condition['message']}"
+        yield TellEvent(stored.name, stored.metadata.uid, severity, condition["reason"], note)
+
+
+def _is_later(old: Condition, condition: Mapping[str, Any]) -> bool:
+    return (old.observed_generation or 0) < int(condition["observedGeneration"])

@@ -1,0 +1,88 @@
+"""What the scheduler's code says about a rendered configuration, told in the words of a SchedulerProfile."""
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+from pydantic import ValidationError
+
+from pilotage.config.arguments import profile_prefix
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, Stage, dotted
+
+LONGEST_MESSAGE = 4096
+_OF_ARGUMENTS = re.compile(
+    r"^(?:decoding \.\S+: )?(?:strict decoding error: )?(?:decoding args for plugin \S+: )?"
+    r"(?:strict decoding error: )?"
+)
+_OF_PLUGIN = re.compile(r'^initializing plugin "[^"]*": ')
+_ARGUMENTS_HINT = re.compile(r"^give it arguments: pluginConfig: \[\{name: (.*?), args: (.*)\}\]$")
+
+
+def told(fault: Fault, scheduler_name: str, arguments: Sequence[str]) -> str:
+    """Return one fault of a configuration with a single profile; `arguments` are the plugins of its pluginConfig."""
+    path = _spec_path(fault, arguments)
+    text = fault.text.removeprefix(profile_prefix(scheduler_name)).removeprefix("initializing profiles: ")
+    text = _OF_PLUGIN.sub("", _OF_ARGUMENTS.sub("", text))
+    for known in (f"{dotted(fault.at)}: ", f"{dotted(fault.at[5:])}: "):
+        text = text.removeprefix(known) if known != ": " else text
+    hint = _ARGUMENTS_HINT.sub(r"give \1 its arguments: args: \2", fault.hint)
+    return shortened(f"{path}: {text}" + (f"; {hint}" if hint else ""))
+
+
+def _spec_path(fault: Fault, arguments: Sequence[str]) -> str:
+    at = fault.at
+    if at[2:3] == ("pluginConfig",) and len(at) > 3 and isinstance(at[3], int):
+        inside = () if fault.stage == Stage.STRICTNESS else at[5:]
+        return f"spec.plugins[name={arguments[at[3]]}].{dotted(('args', *inside))}"
+    if at[:1] == ("extenders",):
+        return f"spec.{dotted(at)}"
+    if at[2:3] == ("plugins",) or len(at) < 3:
+        return "spec.plugins"
+    return f"spec.{dotted(at[2:])}"
+
+
+def told_by_model(error: ValidationError, spec: Any) -> list[str]:
+    """Return everything that the model of the resource has against a spec."""
+    return [
+        shortened(f"{_model_path(each['loc'], spec)}: {_lower(each['msg'])}, not {each['input']!r:.60}")
+        if each["type"] not in ("missing", "extra_forbidden")
+        else f"{_model_path(each['loc'], spec)}: {_PLAIN[each['type']]}"
+        for each in error.errors(include_url=False)
+    ]
+
+
+_PLAIN = {"missing": "it is missing", "extra_forbidden": "there is no such field"}
+
+
+def _model_path(loc: At, spec: Any) -> str:
+    if loc[:1] == ("plugins",) and len(loc) > 1 and isinstance(loc[1], int):
+        entry = spec["plugins"][loc[1]]
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            rest = dotted(loc[2:])
+            return f"spec.plugins[name={entry['name']}]" + (f".{rest}" if rest else "")
+    return dotted(("spec", *loc))
+
+
+def without_faults(spec: Any, error: ValidationError) -> Any:
+    """Return a spec without the values that its model does not take."""
+    left = deepcopy(spec)
+    for each in reversed(error.errors(include_url=False)):  # the last first: places before it stay the same
+        at = each["loc"][:-1] if each["type"] == "missing" else each["loc"]
+        with suppress(LookupError, TypeError):
+            inside = left
+            for part in at[:-1]:
+                inside = inside[part]
+            del inside[at[-1]]
+    return left
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def shortened(message: str) -> str:
+    """Return a message that is not longer than a person reads and the API server stores."""
+    return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 4] + " ..."

@@ -1,0 +1,233 @@
+"""What the operator sees when it looks at the cluster: only the fields that it reads."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
+
+import msgspec
+
+HASH = "pilotage.dev/config-hash"
+TROUBLE = "pilotage.dev/config-trouble"
+STRATEGY = "pilotage.dev/strategy"
+WRITTEN_AT = "pilotage.dev/written-at"
+SERVED_HASH = "pilotage.dev/served-hash"
+CONFIGURATION = "scheduler-config.yaml"
+SERVED = "served.json"
+_LONGEST_TROUBLE = 16 << 10
+_LONGEST_WORDS = 1000
+_OVER = ("Succeeded", "Failed")
+
+
+class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen=True):
+    """Whose end is the end of an object too."""
+
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class Metadata(msgspec.Struct, rename="camel"):
+    """What every object has."""
+
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    owner_references: list[OwnerReference] = msgspec.field(default_factory=list)
+
+
+class StoredProfile(msgspec.Struct):
+    """A SchedulerProfile as it is stored, readable or not."""
+
+    metadata: Metadata
+    spec: Any = None
+    status: Any = None
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.metadata.name
+
+
+class ConfigMap(msgspec.Struct):
+    """A ConfigMap."""
+
+    metadata: Metadata
+    data: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Selector(msgspec.Struct, rename="camel"):
+    """Which pods are meant."""
+
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class Template(msgspec.Struct):
+    """What the pods of a Deployment are made from."""
+
+    metadata: Metadata = msgspec.field(default_factory=Metadata)
+
+
+class DeploymentSpec(msgspec.Struct):
+    """What a Deployment should be."""
+
+    replicas: int = 1
+    selector: Selector = msgspec.field(default_factory=Selector)
+    template: Template = msgspec.field(default_factory=Template)
+
+
+class DeploymentStatus(msgspec.Struct, rename="camel"):
+    """What a Deployment is."""
+
+    observed_generation: int = 0
+    replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+
+
+class Deployment(msgspec.Struct):
+    """The Deployment of the scheduler."""
+
+    metadata: Metadata
+    spec: DeploymentSpec = msgspec.field(default_factory=DeploymentSpec)
+    status: DeploymentStatus = msgspec.field(default_factory=DeploymentStatus)
+
+    @property
+    def stamp(self) -> str:
+        """Return the hash with which its pods are made."""
+        return self.spec.template.metadata.annotations.get(HASH, "")
+
+    @property
+    def is_rolled_out(self) -> bool:
+        """Tell whether all its pods are made as it says now, and no others are left."""
+        status, wanted = self.status, self.spec.replicas
+        is_seen = status.observed_generation >= self.metadata.generation
+        return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas
+
+
+class PodStatus(msgspec.Struct):
+    """What a pod is doing."""
+
+    phase: str = ""
+
+
+class SchedulerPod(msgspec.Struct):
+    """A pod of the scheduler."""
+
+    metadata: Metadata
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """What a replica has against the configuration of this hash."""
+
+    kind: str  # refused, restart or failing
+    hash: str
+    message: str
+    scheduler_name: str = ""
+    plugin: str = ""
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A replica of the scheduler, and what it says about itself."""
+
+    name: str
+    hash: str
+    created: datetime
+    is_running: bool
+    trouble: Trouble | None = None
+
+
+@dataclass(frozen=True)
+class Right:
+    """One verb on one resource."""
+
+    group: str
+    resource: str
+    verb: str
+
+
+Answer: TypeAlias = Literal["allowed", "denied", "unserved"]
+
+
+@dataclass(frozen=True)
+class KeptProfile:
+    """A profile that the values of the release describe."""
+
+    name: str
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class World:
+    """Everything that decides what is to be done, at one moment."""
+
+    now: datetime
+    profiles: tuple[StoredProfile, ...] = ()
+    replicas: tuple[Replica, ...] = ()
+    deployment: Deployment | None = None
+    config_map: ConfigMap | None = None
+    kept: tuple[KeptProfile, ...] | None = None  # None: nobody said anything about profiles of values
+    owner: OwnerReference | None = None
+    rights: Mapping[Right, Answer] = field(default_factory=dict)
+    remembered: str = ""  # what was served when it was last seen, should the ConfigMap be gone
+
+
+def replicas_among(pods: list[SchedulerPod], deployment: Deployment | None) -> tuple[Replica, ...]:
+    """Return the pods that count: those of the Deployment that neither end nor have ended, by name."""
+    wanted = deployment.spec.selector.match_labels.items() if deployment else ()
+    counting = (
+        pod
+        for pod in pods
+        if pod.metadata.deletion_timestamp is None
+        and pod.status.phase not in _OVER
+        and all(pod.metadata.labels.get(key) == value for key, value in wanted)
+    )
+    return tuple(sorted(map(_replica, counting), key=lambda replica: replica.name))
+
+
+def _replica(pod: SchedulerPod) -> Replica:
+    annotations = pod.metadata.annotations
+    return Replica(
+        pod.metadata.name,
+        annotations.get(HASH, ""),
+        moment(pod.metadata.creation_timestamp),
+        pod.status.phase == "Running",
+        _trouble(annotations.get(TROUBLE, "")),
+    )
+
+
+def _trouble(text: str) -> Trouble | None:
+    if not text or len(text) > _LONGEST_TROUBLE:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(found, dict):
+        return None
+    words = [str(found.get(key, ""))[:_LONGEST_WORDS] for key in ("kind", "hash", "message", "schedulerName", "plugin")]
+    return Trouble(*words)
+
+
+def moment(text: str | None) -> datetime:
+    """Return a time of the API; one that cannot be read is long ago."""
+    try:
+        found = datetime.fromisoformat(text or "")
+    except ValueError:
+        return datetime.fromtimestamp(0, UTC)
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def written(when: datetime) -> str:
+    """Return a time as the API has it."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,161 @@
+"""The one task that acts: wakes when something changed, looks, decides, does."""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from time import monotonic
+from typing import Protocol
+
+from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
+from pilotage_operator.hearing import Hearing, Key
+from pilotage_operator.profiles.actions import (
+    Action,
+    CreateConfigMap,
+    PatchConfigMap,
+    StampDeployment,
+    TellEvent,
+    WakeUp,
+)
+from pilotage_operator.profiles.config_map import is_intact
+from pilotage_operator.profiles.judge import Judge
+from pilotage_operator.profiles.reconcile import reconcile, rights_needed
+from pilotage_operator.profiles.world import SERVED, Answer, Right, World
+from pilotage_operator.settings import Settings
+from pilotage_operator.values import ValuesFile
+
+log = logging.getLogger(__name__)
+
+_GATHERING = 0.01  # seconds: several objects often change together
+_LOOK_ANYWAY_AFTER = 10.0
+_SOON, _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5, 30.0
+_STANDS_STILL_AFTER, _DEAF_AFTER = 120.0, 90.0
+
+
+class Api(Protocol):
+    """What a reconciler needs of the cluster."""
+
+    async def look(self, *, with_owner: bool) -> Seen:
+        """Look at everything."""
+
+    async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
+        """Ask what the scheduler may do."""
+
+    async def do(self, action: Action) -> None:
+        """Do one thing."""
+
+
+class Reconciler:
+    """Keeps the cluster as the profiles want it; only one of its rounds is ever under way."""
+
+    def __init__(self, settings: Settings, api: Api, judge: Judge, values: ValuesFile) -> None:
+        self.hearing = Hearing()
+        self._settings, self._api, self._judge, self._values = settings, api, judge, values
+        self._changed = asyncio.Event()
+        self._remembered = ""
+        self._failures = 0
+        self._finished_at = monotonic()
+
+    def something_changed(self) -> None:
+        """Have a round made soon."""
+        self._changed.set()
+
+    def trouble(self) -> str:
+        """Return why this process had better be replaced; empty if it is well."""
+        now = monotonic()
+        if (silent := now - self._finished_at) > _STANDS_STILL_AFTER:
+            return f"no round was finished for {silent:.0f} s"
+        if (deaf := self.hearing.seconds_deaf(now)) > _DEAF_AFTER:
+            return f"the watchers missed what happened {deaf:.0f} s ago"
+        return ""
+
+    async def run(self) -> None:
+        """Make rounds until cancelled."""
+        while True:
+            pause = await self._safe_round()
+            self._finished_at = monotonic()
+            if self._failures:
+                await asyncio.sleep(pause)  # whatever happens meanwhile, a server in trouble is left alone
+            else:
+                await self._wait(pause)
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._changed.wait()
+            await asyncio.sleep(_GATHERING)
+        except TimeoutError:
+            pass
+
+    async def _safe_round(self) -> float:
+        """Make a round; returns the seconds until the next one is due anyway."""
+        self._changed.clear()
+        try:
+            pause = await self.round()
+        except WorldChanged as changed:
+            log.info("looking again: %s", changed)
+            return self._pause(_SOON)
+        except NotReachable as error:
+            log.warning("the API server is no help, trying again: %s", error)
+            return max(self._pause(_FIRST_PAUSE), error.retry_after)
+        except Refused as error:
+            log.error("the API server says no, trying again: %s", error)
+            return self._pause(_FIRST_PAUSE)
+        except Exception:
+            log.exception("a round failed, trying again")
+            return self._pause(_FIRST_PAUSE)
+        self._failures = 0
+        return pause
+
+    def _pause(self, first: float) -> float:
+        self._failures += 1
+        return min(first * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
+
+    async def round(self) -> float:
+        """Look, decide and do; returns the seconds until it is worth looking again."""
+        world = await self._world()
+        actions = reconcile(world, self._settings, self._judge)
+        for action in actions:
+            await self._do(action)
+        wake = min((action.at for action in actions if isinstance(action, WakeUp)), default=None)
+        seconds = (wake - datetime.now(UTC)).total_seconds() if wake else _LOOK_ANYWAY_AFTER
+        return min(max(seconds, _SOON), _LOOK_ANYWAY_AFTER)
+
+    async def _world(self) -> World:
+        kept = self._values.profiles()
+        seen = await self._api.look(with_owner=kept is not None)
+        self.hearing.seen(_versions(seen), monotonic())
+        if seen.config_map is not None and is_intact(seen.config_map):
+            self._remembered = seen.config_map.data.get(SERVED, "")
+        world = World(
+            now=datetime.now(UTC),
+            profiles=seen.profiles,
+            replicas=seen.replicas,
+            deployment=seen.deployment,
+            config_map=seen.config_map,
+            kept=kept,
+            owner=seen.owner,
+            remembered=self._remembered,
+        )
+        rights = await self._api.rights(rights_needed(world, self._settings, self._judge))
+        return replace(world, rights=rights)
+
+    async def _do(self, action: Action) -> None:
+        if not isinstance(action, WakeUp | TellEvent):
+            log.info("%s %s", type(action).__name__, getattr(action, "name", ""))
+        try:
+            await self._api.do(action)
+        except Refused as error:
+            # One profile that cannot be written stops no other; without the configuration nobody is served.
+            if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
+                raise
+            log.error("%s was refused: %s", type(action).__name__, error)
+
+
+def _versions(seen: Seen) -> dict[Key, str]:
+    found = {("SchedulerProfile", profile.name): profile.metadata.resource_version for profile in seen.profiles}
+    for kind, one in (("ConfigMap", seen.config_map), ("Deployment", seen.deployment)):
+        if one is not None:
+            found[kind, one.metadata.name] = one.metadata.resource_version
+    return found

@@ -1,0 +1,55 @@
+"""What the operator is told when it starts."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FIELD_MANAGER = "pilotage-operator"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One release that this operator looks after, and where everything of it is."""
+
+    namespace: str
+    release: str
+    fullname: str
+    scheduler_deployment: str  # empty: there is none, as on a machine where the scheduler is a plain process
+    scheduler_selector: str
+    scheduler_service_account: str
+    config_map: str
+    owner: str  # the ClusterRole that owns the profiles of the values; empty: nobody does
+    values_file: Path | None = None
+    plugin_folders: tuple[Path, ...] = ()
+    liveness_port: int = 0
+    kubeconfig: str = ""
+    controllers: tuple[str, ...] = ()  # the kinds whose controllers run
+
+    @property
+    def instance(self) -> str:
+        """Return how profiles name this release."""
+        return f"{self.namespace}/{self.release}"
+
+    @property
+    def release_label(self) -> str:
+        """Return the same as the value of a label, where no slash may be."""
+        return f"{self.namespace}.{self.release}"
+
+    @property
+    def scheduler_user(self) -> str:
+        """Return as whom the scheduler asks the API server."""
+        return f"system:serviceaccount:{self.namespace}:{self.scheduler_service_account}"
+
+
+def settings_for(namespace: str, release: str, **given: object) -> Settings:
+    """Return the settings of a release, with the names that the chart gives where nothing else is said (None)."""
+    fullname = given.get("fullname") or release
+    named: dict[str, object] = {
+        "fullname": fullname,
+        "scheduler_deployment": f"{fullname}-scheduler",
+        "scheduler_selector": f"app.kubernetes.io/instance={release},app.kubernetes.io/component=scheduler",
+        "scheduler_service_account": f"{fullname}-scheduler",
+        "config_map": f"{fullname}-config",
+        "owner": f"{fullname}-operator",
+    }
+    named |= {name: value for name, value in given.items() if value is not None and name != "fullname"}
+    return Settings(namespace=namespace, release=release, **named)  # type: ignore[arg-type] # click checked them

@@ -1,0 +1,169 @@
+"""Who may do what: the chart gives what the documentation and the plugins say, and nothing more."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
+from pilotage_operator.controllers.registry import rights_of
+from testbed.documented_rights import (
+    CONTROLLERS,
+    OPERATOR,
+    PEOPLE,
+    PLUGINS,
+    SCHEDULER,
+    Right,
+    documented,
+    rights,
+    table,
+)
+
+Manifest = dict[str, Any]
+Render = Callable[..., list[Manifest]]
+
+ROOT = Path(__file__).parents[2]
+RIGHTS = ROOT / "charts/pilotage/files/plugin-rights.yaml"
+HARMLESS = ["AppGroup", "ElasticQuota", "NetworkTopology", "PodGroup"]
+
+
+def granted(rendered: list[Manifest], account: str) -> list[Right]:
+    """All rights that bindings give to an account, but for those of plugins and of the cluster's own roles."""
+    roles = {(each["kind"], each["metadata"]["name"]): each for each in rendered if each["kind"].endswith("Role")}
+    found: list[Right] = []
+    for binding in (each for each in rendered if each["kind"].endswith("Binding")):
+        role = roles.get((binding["roleRef"]["kind"], binding["roleRef"]["name"]))
+        if (
+            binding["subjects"][0]["name"] == account
+            and role
+            and "pilotage.dev/plugin" not in role["metadata"]["labels"]
+        ):
+            found += rights(role["rules"], role["metadata"].get("namespace", "cluster"))
+    return found
+
+
+def test_the_scheduler_may_do_what_is_documented(render: Render) -> None:
+    told = documented(SCHEDULER, "mine-pilotage", "team")
+    assert sorted(granted(render(), "mine-pilotage-scheduler")) == sorted(told)
+
+
+@pytest.mark.parametrize(
+    ("controller", "running"),
+    [
+        pytest.param({}, HARMLESS, id="by default"),
+        pytest.param({"kinds": "all"}, [*HARMLESS, "StickyJob"], id="all"),
+        pytest.param({"kinds": ["StickyJob"]}, ["StickyJob"], id="one of them"),
+        pytest.param({"kinds": []}, [], id="none of them"),
+        pytest.param({"replicaCount": 0, "kinds": "all"}, [], id="turned off as in scheduler-plugins"),
+    ],
+)
+def test_the_operator_may_do_what_is_documented(
+    render_values: Render, controller: Manifest, running: list[str]
+) -> None:
+    rendered = render_values({"controller": controller})
+    told = documented(OPERATOR, "mine-pilotage", "team")
+    told += [right for kind in running for right in documented(CONTROLLERS, "", "", controller=kind)]
+    assert sorted(granted(rendered, "mine-pilotage-operator")) == sorted(told)
+    (operator,) = [
+        each
+        for each in rendered
+        if each["metadata"]["name"] == "mine-pilotage-operator" and each["kind"] == "Deployment"
+    ]
+    words = operator["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert operator["spec"]["replicas"] == 1
+    assert f"--controllers={','.join(running)}" in words
+
+
+def test_controllers_have_the_rights_that_they_declare() -> None:
+    given = yaml.safe_load(RIGHTS.with_name("controller-rights.yaml").read_text())
+    declared = {each.resource.kind: rights_of(each) for each in KNOWN_CONTROLLERS}
+    found = {kind: {(group, what, verb) for _, group, what, verb, _ in rights(rules)} for kind, rules in given.items()}
+    assert found == declared
+
+
+def test_who_creates_no_pods_is_controlled_by_default() -> None:
+    values = yaml.safe_load((ROOT / "charts/pilotage/values.yaml").read_text())
+    assert values["controller"]["kinds"] == [each.resource.kind for each in KNOWN_CONTROLLERS if not each.writes_pods]
+
+
+def test_a_controller_that_there_is_not(refuse: Callable[[Manifest], str]) -> None:
+    assert f"There are: {', '.join(HARMLESS)}, StickyJob." in refuse({"controller": {"kinds": ["Podgroup"]}})
+
+
+def test_the_documentation_tells_the_rights_of_plugins() -> None:
+    told = [
+        (row["plugin"], "cluster", row["group"], resource, verb, "")
+        for row in table(PLUGINS)
+        for resource in row["resources"].split(", ")
+        for verb in row["verbs"].split(", ")
+    ]
+    given = [(plugin, *right) for plugin, rules in literal().items() for right in rights(rules)]
+    assert sorted(told) == sorted(given)
+
+
+def test_the_documentation_tells_the_roles_of_people(render: Render) -> None:
+    for row in table(PEOPLE):
+        name = row["role"].replace("F-", "mine-pilotage-").replace("NAMESPACE", "team")
+        (role,) = [each for each in render() if each["kind"] == "ClusterRole" and each["metadata"]["name"] == name]
+        lowest = row["part of"].split(", ")[0]
+        assert role["metadata"]["labels"][f"rbac.authorization.k8s.io/aggregate-to-{lowest}"] == "true"
+        expected = {"apiGroups": [row["group"]], "resources": [row["resources"]], "verbs": row["verbs"].split(", ")}
+        assert role["rules"] == [expected]
+
+
+def test_plugins_have_the_rights_that_they_declare() -> None:
+    program = Path(sys.executable).with_name("pilotage")
+    listed = subprocess.run([program, "plugins", "-o", "json"], capture_output=True, text=True, check=True).stdout
+    declared = {
+        plugin["name"]: {
+            ("cluster", right["group"], right["resource"], verb, "")
+            for right in plugin["permissions"]
+            for verb in right["verbs"]
+        }
+        for plugin in json.loads(listed)
+        if plugin["permissions"]
+    }
+    assert {plugin: set(rights(rules)) for plugin, rules in literal().items()} == declared
+
+
+@pytest.mark.parametrize(
+    ("variant", "expected"),
+    [("default", None), ("hardened", ["DefaultBinder", "DefaultPreemption"]), ("brought-along", [])],
+    ids=["all", "of chosen plugins, as far as they need any", "none"],
+)
+def test_each_plugins_rights_are_a_role_of_their_own(render: Render, variant: str, expected: list[str] | None) -> None:
+    rendered = render(variant)
+    for kind in ("ClusterRole", "ClusterRoleBinding"):
+        found = {
+            each["metadata"]["labels"]["pilotage.dev/plugin"]: each
+            for each in rendered
+            if each["kind"] == kind and "pilotage.dev/plugin" in each["metadata"].get("labels", {})
+        }
+        assert sorted(found) == sorted(literal() if expected is None else expected)
+        assert all(
+            each["metadata"]["name"] == f"mine-pilotage-plugin-{plugin.lower()}.team" for plugin, each in found.items()
+        )
+        if kind == "ClusterRole":
+            assert all(each["rules"] == literal()[plugin] for plugin, each in found.items())
+
+
+def test_rules_for_plugins_of_ones_own(render: Render) -> None:
+    assert ("cluster", "example.com", "racks", "list", "") in granted(render("everything"), "mine-steering-scheduler")
+
+
+@pytest.mark.parametrize(("resource"), ["secrets", "roles", "clusterroles", "pods", "nodes"])
+def test_no_account_may_change_what_would_give_it_more(render: Render, resource: str) -> None:
+    writing = {"create", "update", "patch", "delete", "deletecollection", "*", "escalate", "bind", "impersonate"}
+    rules = [right for name in ("scheduler", "operator") for right in granted(render(), f"mine-pilotage-{name}")]
+    found = {(where, verb) for where, _, what, verb, _ in rules if what == resource and verb in writing}
+    assert found <= ({("team", "patch")} if resource == "pods" else set())
+
+
+def literal() -> dict[str, list[Manifest]]:
+    found: dict[str, list[Manifest]] = yaml.safe_load(RIGHTS.read_text())
+    return found

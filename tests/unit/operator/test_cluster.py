@@ -1,0 +1,155 @@
+"""The operator's I/O against a small server: what is asked, how answers are read, and how failures are told."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from pilotage.cluster.access import from_kubeconfig
+from pilotage_operator.cluster import Cluster, EventBudget, NotReachable, Refused, WorldChanged
+from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, TellEvent
+from pilotage_operator.profiles.world import Right
+from pilotage_operator.settings import settings_for
+
+Answer = tuple[int, Any]
+SETTINGS = settings_for("sys", "pilot")
+PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+
+
+class Server:
+    """Answers from a table, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Answer | Callable[[Any], Answer]] = {}
+        self.asked: list[tuple[str, str, Any]] = []
+
+    async def handle(self, request: web.Request) -> web.Response:
+        text = await request.text()
+        body = json.loads(text) if text else None
+        self.asked.append((request.method, str(request.rel_url), body))
+        found = self.answers.get(request.path, (404, {"reason": "NotFound", "message": "not found"}))
+        status, answer = found(body) if callable(found) else found
+        return web.json_response(answer, status=status)
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[tuple[Server, Cluster]]:
+    playing = Server()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", playing.handle)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    port = runner.addresses[0][1]
+    cluster = Cluster(SETTINGS, from_kubeconfig(None, master=f"http://127.0.0.1:{port}"))
+    yield playing, cluster
+    await cluster.close()
+    await runner.cleanup()
+
+
+async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    pod = {"metadata": {"name": "s", "annotations": {"pilotage.dev/config-hash": "h"}, "labels": {"a": "b"}}}
+    playing.answers |= {
+        PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": {}}, {"metadata": 3}]}),
+        "/api/v1/namespaces/sys/pods": (200, {"items": [pod, {"metadata": {"name": "other"}}]}),
+        "/apis/apps/v1/namespaces/sys/deployments/pilot-scheduler": (
+            200,
+            {"metadata": {"name": "d"}, "spec": {"selector": {"matchLabels": {"a": "b"}}}},
+        ),
+    }
+    seen = await cluster.look(with_owner=True)
+    assert [profile.name for profile in seen.profiles] == ["p"], "one that cannot be read stops no other"
+    assert [(replica.name, replica.hash) for replica in seen.replicas] == [("s", "h")]
+    assert (seen.config_map, seen.owner) == (None, None)
+    asked = [path for _, path, _ in playing.asked]
+    assert "/apis/rbac.authorization.k8s.io/v1/clusterroles/pilot-operator" in asked
+    assert any("labelSelector=app.kubernetes.io%2Finstance%3Dpilot" in path for path in asked)
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"),
+    [(404, WorldChanged), (409, WorldChanged), (422, Refused), (403, Refused), (500, NotReachable)],
+)
+async def test_a_write_that_fails_says_how(
+    server: tuple[Server, Cluster], status: int, failure: type[Exception]
+) -> None:
+    playing, cluster = server
+    playing.answers[f"{PROFILES}/p/status"] = status, {"message": "no"}
+    with pytest.raises(failure, match="no"):
+        await cluster.do(PatchStatus("p", {"status": {}}))
+
+
+async def test_a_server_that_is_not_there_is_told_as_such(server: tuple[Server, Cluster]) -> None:
+    nobody = Cluster(SETTINGS, from_kubeconfig(None, master="http://127.0.0.1:1"))
+    with pytest.raises(NotReachable):
+        await nobody.look(with_owner=False)
+    await nobody.close()
+
+
+async def test_writes_go_where_they_belong(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    deployment = "/apis/apps/v1/namespaces/sys/deployments/pilot-scheduler"
+    playing.answers |= {deployment: (200, {}), f"{PROFILES}/p": (200, {})}
+    await cluster.do(StampDeployment("h"))
+    await cluster.do(DeleteProfile("p", "u"))
+    template = {"metadata": {"annotations": {"pilotage.dev/config-hash": "h"}}}
+    assert playing.asked == [
+        ("PATCH", f"{deployment}?fieldManager=pilotage-operator", {"spec": {"template": template}}),
+        ("DELETE", f"{PROFILES}/p", {"preconditions": {"uid": "u"}}),
+    ]
+
+
+async def test_an_event_that_is_lost_stops_nothing_and_one_with_a_key_is_told_once(
+    server: tuple[Server, Cluster],
+) -> None:
+    playing, cluster = server
+    event = TellEvent("p", "u", "Warning", "Why", "because", once="key")
+    await cluster.do(event)
+    assert len(playing.asked) == 1, "it was refused"
+    path = "/apis/events.k8s.io/v1/namespaces/default/events"
+    playing.answers[path] = 201, {}
+    await cluster.do(event)
+    await cluster.do(event)
+    assert len(playing.asked) == 2
+    body = playing.asked[1][2]
+    assert (body["reason"], body["note"], body["regarding"]["name"]) == ("Why", "because", "p")
+
+
+async def test_rights_are_asked_as_the_scheduler_and_remembered(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    playing.answers[REVIEWS] = lambda body: (
+        201,
+        {"status": {"allowed": body["spec"]["resourceAttributes"]["verb"] == "list"}},
+    )
+    yes, no = Right("", "pods/status", "list"), Right("", "pods", "delete")
+    assert await cluster.rights([yes, no]) == {yes: "allowed", no: "denied"}
+    spec = next(body["spec"] for _, _, body in playing.asked if body["spec"]["resourceAttributes"]["verb"] == "list")
+    assert spec["user"] == "system:serviceaccount:sys:pilot-scheduler"
+    assert spec["resourceAttributes"] == {"group": "", "resource": "pods", "subresource": "status", "verb": "list"}
+    await cluster.rights([yes, no])
+    assert len(playing.asked) == 2
+
+
+async def test_a_resource_that_is_not_served_is_not_asked_for(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    playing.answers |= {
+        "/apis/x.io": (200, {"versions": [{"groupVersion": "x.io/v1"}, {"groupVersion": "x.io/v2"}]}),
+        "/apis/x.io/v2": (200, {"resources": [{"name": "things"}]}),
+        REVIEWS: (201, {"status": {"allowed": True}}),
+    }
+    there, gone, nowhere = Right("x.io", "things", "get"), Right("x.io", "others", "get"), Right("y.io", "z", "get")
+    assert await cluster.rights([there, gone, nowhere]) == {
+        there: "allowed",
+        gone: "unserved",
+        nowhere: "unserved",
+    }
+
+
+def test_events_have_a_budget() -> None:
+    budget = EventBudget(3, 3600)
+    assert [budget.take() for _ in range(4)] == [True, True, True, False]

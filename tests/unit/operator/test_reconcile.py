@@ -1,0 +1,634 @@
+"""The way of a profile, round by round, in a cluster in memory."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pilotage.plugins.catalogue import built_in
+from pilotage_operator.profiles.actions import Action, PatchStatus, TellEvent, WakeUp
+from pilotage_operator.profiles.judge import Judge
+from pilotage_operator.profiles.reconcile import reconcile
+from pilotage_operator.profiles.world import HASH, STRATEGY, Answer, KeptProfile, Right
+from testbed.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
+
+JUDGE = Judge(built_in())
+GOOD: dict[str, Any] = {"schedulerName": "good"}
+BETTER: dict[str, Any] = {"schedulerName": "good", "percentageOfNodesToScore": 50}
+UNKNOWN: dict[str, Any] = {"schedulerName": "good", "plugins": [{"name": "Nobody"}]}
+D = 60
+
+
+def bad(number: int, **more: Any) -> dict[str, Any]:
+    return {"schedulerName": "good", "percentageOfNodesToScore": number, **more}
+
+
+def once(world: ProfileWorld) -> list[Action]:
+    """One round, of which everything is done; what is left to do afterwards is nothing."""
+    actions = reconcile(world.world(), world.settings, JUDGE)
+    for action in actions:
+        world.do(action)
+    again = reconcile(world.world(), world.settings, JUDGE)
+    assert [each for each in again if not isinstance(each, WakeUp) and not getattr(each, "once", "")] == []
+    return actions
+
+
+def settle(world: ProfileWorld, seconds: float = 0.0) -> None:
+    """Let the operator and the replicas have their turns, then time pass, then again."""
+    for _ in range(3):
+        once(world)
+        world.react()
+    once(world)
+    if seconds:
+        world.now += timedelta(seconds=seconds)
+        settle(world)
+
+
+@pytest.fixture
+def world() -> ProfileWorld:
+    return ProfileWorld()
+
+
+def proven(world: ProfileWorld, spec: dict[str, Any] = GOOD) -> None:
+    world.put("p", spec)
+    settle(world)
+    settle(world, D)
+
+
+def names(world: ProfileWorld) -> set[str]:
+    return set(world.served)
+
+
+def test_from_apply_to_ready(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    once(world)
+    assert world.condition("p", "Accepted")[:2] == ("True", "Accepted")
+    assert world.condition("p", "Applied")[:2] == ("True", "Applied")
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    assert world.status("p")["replicas"] == "0/2"
+    world.react(list(world.pods)[:1])
+    once(world)
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    assert world.status("p")["replicas"] == "1/2"
+    world.react()
+    once(world)
+    status = world.status("p")
+    assert world.condition("p", "Ready")[:2] == ("True", "Acknowledged")
+    assert (status["replicas"], status["configHash"], status["schedulerName"]) == ("2/2", world.hash, "good")
+    assert status["instance"] == "sys/pilot"
+    assert status["pluginCount"] == 20
+    assert status["plugins"]["queueSort"] == ["PrioritySort"]
+    assert [(each.reason, each.severity) for each in world.events] == [
+        ("Accepted", "Normal"),
+        ("Applied", "Normal"),
+        ("Acknowledged", "Normal"),
+    ]
+
+
+def test_a_spec_is_the_last_good_one_after_its_trial(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    settle(world)
+    assert "lastGood" not in world.status("p")
+    settle(world, D - 1)
+    assert "lastGood" not in world.status("p")
+    settle(world, 1)
+    assert world.status("p")["lastGood"]["spec"] == GOOD
+    assert world.status("p")["lastGood"]["generation"] == 1
+
+
+def test_the_operator_wakes_up_for_the_end_of_a_trial(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    settle(world)
+    wake = [action for action in reconcile(world.world(), world.settings, JUDGE) if isinstance(action, WakeUp)]
+    assert [action.at - world.now for action in wake] == [timedelta(seconds=D)]
+    settle(world, D)
+    assert reconcile(world.world(), world.settings, JUDGE) == []
+
+
+def test_the_start_of_a_trial_is_on_record_before_the_configuration_changes(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    kinds = [type(action).__name__ for action in reconcile(world.world(), world.settings, JUDGE)]
+    assert kinds.index("PatchStatus") < kinds.index("CreateConfigMap")
+
+
+def test_an_invalid_edit_stops_nothing(world: ProfileWorld) -> None:
+    proven(world)
+    before = world.text
+    world.put("p", UNKNOWN)
+    settle(world)
+    assert world.text == before
+    status, reason, message = world.condition("p", "Accepted")
+    assert (status, reason) == ("False", "UnknownPlugin")
+    assert message == "spec.plugins[name=Nobody]: unknown plugin (the spec of generation 1 keeps running)"
+    assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
+    assert world.condition("p", "Ready")[:2] == ("False", "NotAccepted")
+    assert world.status("p")["replicas"] == "2/2"
+
+
+def test_an_invalid_edit_during_the_first_trial_stops_nothing_either(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    settle(world)
+    world.put("p", UNKNOWN)
+    settle(world)
+    assert names(world) == {"p"}
+    settle(world, 2 * D)
+    assert world.status("p")["lastGood"]["spec"] == GOOD
+
+
+def test_an_invalid_profile_is_not_served_and_says_so(world: ProfileWorld) -> None:
+    world.put("p", UNKNOWN)
+    world.put("q", {})
+    settle(world)
+    assert names(world) == {"q"}
+    assert world.condition("p", "Applied")[:2] == ("False", "NotAccepted")
+    assert world.condition("p", "Ready")[:2] == ("False", "NotAccepted")
+    assert world.condition("q", "Ready")[0] == "True"
+
+
+@pytest.mark.parametrize("spec", [None, "text", {"plugins": 3}, {"instance": 5}, {"schedulerName": {"a": 1}}])
+def test_a_profile_that_nobody_can_read_stops_nothing(world: ProfileWorld, spec: Any) -> None:
+    world.put("p", {})
+    world.profiles["p"]["spec"] = spec
+    world.put("q", {})
+    settle(world)
+    assert "q" in names(world)
+    if spec is not None:
+        assert world.condition("p", "Accepted")[:2] == ("False", "Invalid")
+
+
+@pytest.mark.parametrize(
+    ("number", "reason", "cause"),
+    [
+        pytest.param(REFUSED, "Refused", "no", id="a replica refuses it"),
+        pytest.param(FAILING, "PluginFailing", "P failed on every pod: oops", id="a plugin fails on every pod"),
+        pytest.param(IGNORED, "NotAcknowledged", "2 of 2 replicas did not run it within 60 s", id="nobody answers"),
+    ],
+)
+def test_a_bad_spec_is_taken_back_and_not_tried_again(
+    world: ProfileWorld, number: int, reason: str, cause: str
+) -> None:
+    proven(world)
+    good = world.text
+    world.put("p", bad(number))
+    settle(world)
+    settle(world, D)
+    assert world.text == good
+    status, why, message = world.condition("p", "RolledBack")
+    assert (status, why) == ("True", reason)
+    assert cause in message
+    assert "the spec of generation 1 runs again" in message
+    assert world.condition("p", "Accepted")[0] == "True"
+    assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
+    assert world.condition("p", "Ready")[:2] == ("False", "RolledBack")
+    assert world.status("p")["failed"]["reason"] == reason
+    assert world.status("p")["replicas"] == "2/2"
+    settle(world, 10 * D)
+    assert world.text == good
+    world.put("p", BETTER)
+    settle(world)
+    assert world.condition("p", "RolledBack")[:2] == ("False", "NotRolledBack")
+    assert world.condition("p", "Ready")[0] == "True"
+    assert reason in [event.reason for event in world.events if event.severity == "Warning"]
+
+
+def test_failing_after_the_trial_is_told_and_left(world: ProfileWorld) -> None:
+    proven(world, bad(FAILING - 1))
+    world.pods[next(iter(world.pods))]["metadata"]["annotations"]["pilotage.dev/config-trouble"] = (
+        f'{{"kind": "failing", "hash": "{world.hash}", "schedulerName": "good", "plugin": "P", "message": "oops"}}'
+    )
+    once(world)
+    assert world.condition("p", "Ready") == ("False", "PluginFailing", "P fails on every pod: oops")
+    world.react()
+    once(world)
+    assert world.condition("p", "Ready")[0] == "True"
+
+
+def test_refused_without_a_good_spec_goes_out_of_service(world: ProfileWorld) -> None:
+    world.put("p", bad(REFUSED))
+    settle(world)
+    assert names(world) == set()
+    assert "idle.pilot" in world.text
+    assert world.condition("p", "RolledBack")[:2] == ("True", "Refused")
+    assert "nothing runs instead" in world.condition("p", "RolledBack")[2]
+
+
+def test_failing_without_a_good_spec_stays_in_service(world: ProfileWorld) -> None:
+    world.put("p", bad(FAILING))
+    settle(world)
+    settle(world, 3 * D)
+    assert names(world) == {"p"}
+    assert world.condition("p", "Ready")[:2] == ("False", "PluginFailing")
+    assert "lastGood" not in world.status("p")
+
+
+def test_nobody_answering_at_the_first_install_is_no_fault_of_the_spec(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    once(world)
+    world.now += timedelta(seconds=5 * D)
+    once(world)
+    assert names(world) == {"p"}
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    settle(world)
+    assert world.condition("p", "Ready")[0] == "True"
+
+
+def test_a_pod_that_does_not_run_yet_is_no_fault_of_the_spec(world: ProfileWorld) -> None:
+    proven(world)
+    world.add_pod("Pending")
+    running = list(world.pods)[:2]
+    world.put("p", BETTER)
+    once(world)
+    world.react(running)
+    world.now += timedelta(seconds=2 * D)
+    once(world)
+    assert world.condition("p", "RolledBack")[0] == "False"
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    assert world.status("p")["replicas"] == "2/3"
+
+
+def test_only_the_profile_that_a_refusal_names_is_taken_back(world: ProfileWorld) -> None:
+    for name in ("p", "q"):
+        world.put(name, {"schedulerName": f"{name}-s"})
+    once(world)
+    pod = next(iter(world.pods.values()))
+    trouble = f'{{"kind": "refused", "hash": "{world.hash}", "message": "scheduler name q-s: no"}}'
+    pod["metadata"]["annotations"] = {"pilotage.dev/config-trouble": trouble}
+    once(world)
+    assert names(world) == {"p"}
+
+
+def test_of_profiles_that_no_refusal_names_the_last_one_is_taken_back(world: ProfileWorld) -> None:
+    world.put("p", {"schedulerName": "p-s"})
+    settle(world)
+    world.now += timedelta(seconds=1)
+    world.put("q", {"schedulerName": "q-s"})
+    once(world)
+    pod = next(iter(world.pods.values()))
+    trouble = f'{{"kind": "refused", "hash": "{world.hash}", "message": "no"}}'
+    pod["metadata"]["annotations"]["pilotage.dev/config-trouble"] = trouble
+    once(world)
+    assert names(world) == {"p"}
+    assert world.condition("q", "RolledBack")[:2] == ("True", "Refused")
+    assert world.condition("p", "RolledBack")[0] == "False"
+
+
+def test_trouble_about_another_configuration_is_old_news(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    once(world)
+    pod = next(iter(world.pods.values()))
+    pod["metadata"]["annotations"] = {"pilotage.dev/config-trouble": '{"kind": "refused", "hash": "x", "message": "m"}'}
+    once(world)
+    assert names(world) == {"p"}
+
+
+def test_of_two_with_one_name_the_older_wins_and_the_other_follows_when_it_is_gone(world: ProfileWorld) -> None:
+    world.put("z-older", GOOD)
+    world.put("a-younger", GOOD)
+    settle(world)
+    assert names(world) == {"z-older"}
+    status, reason, message = world.condition("a-younger", "Accepted")
+    assert (status, reason) == ("False", "DuplicateSchedulerName")
+    assert "belongs to the older profile z-older" in message
+    del world.profiles["z-older"]
+    settle(world)
+    assert names(world) == {"a-younger"}
+    assert world.condition("a-younger", "Ready")[0] == "True"
+
+
+def test_an_edit_to_the_name_of_an_older_profile_stops_neither(world: ProfileWorld) -> None:
+    world.put("older", GOOD)
+    world.put("younger", {})
+    settle(world)
+    world.put("younger", GOOD)
+    settle(world)
+    assert names(world) == {"older", "younger"}
+    assert world.condition("younger", "Accepted")[1] == "DuplicateSchedulerName"
+    assert "schedulerName: younger" in world.text
+
+
+def test_a_change_elsewhere_does_not_make_a_ready_profile_flap(world: ProfileWorld) -> None:
+    proven(world)
+    since = world.profiles["p"]["status"]["conditions"][2]["lastTransitionTime"]
+    world.put("q", {})
+    once(world)
+    assert world.condition("p", "Ready")[0] == "True"
+    assert world.status("p")["replicas"] == "2/2"
+    world.now += timedelta(seconds=D)
+    once(world)
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    world.react()
+    once(world)
+    assert world.condition("p", "Ready")[0] == "True"
+    assert world.profiles["p"]["status"]["conditions"][2]["lastTransitionTime"] != since
+
+
+def test_without_replicas_nobody_is_ready(world: ProfileWorld) -> None:
+    proven(world)
+    world.pods.clear()
+    once(world)
+    assert world.condition("p", "Ready")[:2] == ("False", "NoReplicas")
+    assert world.status("p")["replicas"] == "0/0"
+
+
+@pytest.mark.parametrize("end", ["deletionTimestamp", "phase"])
+def test_pods_that_end_do_not_count(world: ProfileWorld, end: str) -> None:
+    proven(world)
+    pod = world.pods[world.add_pod()]
+    if end == "phase":
+        pod["status"]["phase"] = "Failed"
+    else:
+        pod["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    once(world)
+    assert world.status("p")["replicas"] == "2/2"
+
+
+def test_a_missing_right_and_a_missing_resource_are_told_and_asked_again(world: ProfileWorld) -> None:
+    world.rights = {Right("", "pods", "delete"): "denied"}
+    world.put("p", GOOD)
+    world.put("q", {"plugins": [{"name": "DefaultPreemption", "enabled": False}]})
+    settle(world)
+    status, reason, message = world.condition("p", "Accepted")
+    assert (status, reason) == ("False", "MissingPermission")
+    assert "DefaultPreemption must delete pods" in message
+    assert "system:serviceaccount:sys:pilot-scheduler may not" in message
+    assert "rbac.plugins" in message
+    assert names(world) == {"q"}
+    assert any(isinstance(each, WakeUp) for each in reconcile(world.world(), world.settings, JUDGE))
+    world.rights = {}
+    settle(world)
+    assert names(world) == {"p", "q"}
+    world.rights = {Right("", "pods", "delete"): "unserved"}
+    settle(world)
+    assert world.condition("p", "Accepted")[1] == "MissingCRD"
+    assert names(world) == {"p", "q"}, "what runs is not stopped by a right that is gone"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "words"),
+    [
+        pytest.param(
+            "unserved",
+            "MissingCRD",
+            "install the CustomResourceDefinition elasticquotas.scheduling.x-k8s.io",
+            id="that nobody serves",
+        ),
+        pytest.param(
+            "denied",
+            "MissingPermission",
+            "CapacityScheduling must list, watch elasticquotas.scheduling.x-k8s.io",
+            id="that it may not see",
+        ),
+    ],
+)
+def test_a_plugin_is_not_let_in_without_the_objects_it_reads(
+    world: ProfileWorld, answer: Answer, reason: str, words: str
+) -> None:
+    world.rights = {Right("scheduling.x-k8s.io", "elasticquotas", verb): answer for verb in ("list", "watch")}
+    world.put("p", {"plugins": [{"name": "CapacityScheduling"}]})
+    settle(world)
+    assert world.condition("p", "Accepted")[1] == reason
+    assert words in world.condition("p", "Accepted")[2]
+
+
+def test_a_cluster_without_metrics_is_not_told_to_define_them(world: ProfileWorld) -> None:
+    world.rights = {Right("metrics.k8s.io", "nodes", "list"): "unserved"}
+    world.put("p", {"plugins": [{"name": "TargetLoadPacking"}]})
+    settle(world)
+    _, reason, message = world.condition("p", "Accepted")
+    assert reason == "MissingCRD"
+    assert "TargetLoadPacking needs nodes.metrics.k8s.io, which the cluster does not serve" in message
+    assert "install metrics-server, or name another source of figures in watcherAddress or metricProvider" in message
+    assert "CustomResourceDefinition" not in message
+
+
+def damaged(world: ProfileWorld, how: str) -> None:
+    assert world.config_map is not None
+    data, said = world.config_map["data"], world.config_map["metadata"]["annotations"]
+    match how:
+        case "deleted":
+            world.config_map = None
+        case "emptied":
+            world.config_map["data"] = {}
+        case "text":
+            data["scheduler-config.yaml"] = "profiles: []"
+        case "served":
+            data["served.json"] = "{"
+        case "more":
+            data["more"] = "x"
+        case "hash":
+            said[HASH] = "0"
+        case "unhashed":
+            said.clear()
+        case "unlabelled":
+            world.config_map["metadata"]["labels"] = {}
+        case "disowned":
+            world.config_map["metadata"]["ownerReferences"] = []
+
+
+@pytest.mark.parametrize(
+    "how", ["deleted", "emptied", "text", "served", "more", "hash", "unhashed", "unlabelled", "disowned"]
+)
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_damaged_config_map_is_repaired(world: ProfileWorld, how: str, remembers: bool) -> None:
+    proven(world)
+    world.put("p", UNKNOWN)
+    settle(world)
+    assert world.config_map is not None
+    text, served = world.text, world.config_map["data"]["served.json"]
+    world.remembered = served if remembers else ""
+    damaged(world, how)
+    once(world)
+    assert (world.text, world.config_map["data"]) == (text, {"scheduler-config.yaml": text, "served.json": served})
+    assert world.config_map["metadata"]["ownerReferences"][0]["name"] == "pilot-scheduler"
+
+
+def test_without_the_deployment_nothing_is_written_that_nobody_owns(world: ProfileWorld) -> None:
+    world.deployment = None
+    world.kept = (KeptProfile("kept", {}),)
+    world.owner = None
+    world.put("p", GOOD)
+    settle(world)
+    assert world.config_map is None
+    assert "kept" not in world.profiles
+
+
+def test_restart_replaces_the_pods_and_waits_for_them(world: ProfileWorld) -> None:
+    proven(world)
+    world.put("p", BETTER | {"rollout": {"strategy": "Restart"}})
+    once(world)
+    assert world.config_map is not None
+    assert world.config_map["metadata"]["annotations"][STRATEGY] == "Restart"
+    assert world.deployment is not None
+    assert world.deployment["spec"]["template"]["metadata"]["annotations"] == {HASH: world.hash}
+    world.react()
+    once(world)
+    assert world.condition("p", "Ready")[:2] == ("False", "Waiting")
+    world.replace_pods()
+    world.react()
+    settle(world)
+    assert world.condition("p", "Ready")[0] == "True"
+    assert reconcile(world.world(), world.settings, JUDGE)[:-1] == []
+
+
+def test_a_restart_that_never_ends_is_taken_back_the_same_way(world: ProfileWorld) -> None:
+    proven(world)
+    world.put("p", BETTER | {"rollout": {"strategy": "Restart"}})
+    once(world)
+    world.now += timedelta(seconds=D)
+    once(world)
+    assert world.condition("p", "RolledBack")[:2] == ("True", "NotAcknowledged")
+    assert world.deployment is not None
+    assert world.config_map is not None
+    assert world.config_map["metadata"]["annotations"][STRATEGY] == "Restart"
+    assert world.deployment["spec"]["template"]["metadata"]["annotations"] == {HASH: world.hash}
+
+
+def test_a_replica_that_needs_new_pods_gets_them(world: ProfileWorld) -> None:
+    proven(world)
+    world.put("p", BETTER)
+    once(world)
+    pod = next(iter(world.pods.values()))
+    trouble = f'{{"kind": "restart", "hash": "{world.hash}", "message": "the first extender"}}'
+    pod["metadata"]["annotations"]["pilotage.dev/config-trouble"] = trouble
+    once(world)
+    assert world.deployment is not None
+    assert world.deployment["spec"]["template"]["metadata"]["annotations"] == {HASH: world.hash}
+
+
+@pytest.mark.parametrize(
+    ("instance", "claimed", "is_served"),
+    [
+        pytest.param(None, None, True, id="nobody's is claimed"),
+        pytest.param(None, "sys/pilot", True, id="claimed stays ours"),
+        pytest.param(None, "other/pilot", False, id="whoever came first has it"),
+        pytest.param("pilot", None, True, id="by the name of the release"),
+        pytest.param("pilot", "other/pilot", False, id="a namesake came first"),
+        pytest.param("sys/pilot", "other/pilot", True, id="by the whole name, whoever had it"),
+        pytest.param("other/pilot", None, False, id="another one's"),
+        pytest.param("other", None, False, id="another one's by name"),
+    ],
+)
+def test_whose_profile_it_is(world: ProfileWorld, instance: str | None, claimed: str | None, is_served: bool) -> None:
+    world.put("p", GOOD | ({"instance": instance} if instance else {}))
+    if claimed:
+        world.profiles["p"]["status"] = {"instance": claimed}
+    once(world)
+    assert ("p" in names(world)) == is_served
+    assert world.status("p").get("instance") == ("sys/pilot" if is_served else claimed)
+
+
+def test_a_profile_that_is_given_to_another_release_is_let_go(world: ProfileWorld) -> None:
+    proven(world)
+    world.put("p", GOOD | {"instance": "other"})
+    once(world)
+    assert names(world) == set()
+    assert "instance" not in world.status("p")
+
+
+def test_profiles_of_the_values_are_made_kept_changed_and_dropped(world: ProfileWorld) -> None:
+    world.kept = (KeptProfile("kept", GOOD),)
+    once_all(world)
+    stored = world.profiles["kept"]
+    assert stored["spec"] == GOOD | {"instance": "sys/pilot"}
+    assert stored["metadata"]["labels"]["pilotage.dev/release"] == "sys.pilot"
+    assert stored["metadata"]["ownerReferences"][0]["uid"] == "uid-o"
+    world.put("kept", BETTER)
+    once_all(world)
+    assert world.profiles["kept"]["spec"] == BETTER, "what a user changes stays"
+    world.kept = (KeptProfile("kept", bad(30)),)
+    once_all(world)
+    assert world.profiles["kept"]["spec"]["percentageOfNodesToScore"] == 30, "until the values change"
+    del world.profiles["kept"]
+    once_all(world)
+    assert "kept" in world.profiles
+    world.kept = ()
+    once_all(world)
+    assert world.profiles == {}
+
+
+def once_all(world: ProfileWorld) -> None:
+    for _ in range(2):
+        for action in reconcile(world.world(), world.settings, JUDGE):
+            world.do(action)
+
+
+def test_a_profile_of_the_same_name_that_is_not_of_the_values_is_left_alone(world: ProfileWorld) -> None:
+    world.put("kept", BETTER)
+    world.kept = (KeptProfile("kept", GOOD),)
+    once_all(world)
+    once_all(world)
+    assert world.profiles["kept"]["spec"] == BETTER
+    assert [event.reason for event in world.events].count("NotOfTheValues") == 1
+    world.kept = ()
+    once_all(world)
+    assert "kept" in world.profiles
+
+
+def test_the_queue_keeps_its_order_while_others_need_it(world: ProfileWorld) -> None:
+    judge = Judge(_with_other_sort())
+    for name in ("oldest", "next", "last"):
+        world.put(name, {})
+    for action in reconcile(world.world(), world.settings, judge):
+        world.do(action)
+    other = {"plugins": [{"name": "OtherSort"}]}
+    world.put("oldest", other)
+    _run(world, judge)
+    assert world.condition("oldest", "Accepted")[:2] == ("False", "DifferentQueueSort")
+    assert names(world) == {"oldest", "next", "last"}
+    world.put("next", other)
+    _run(world, judge)
+    assert names(world) == {"oldest", "next", "last"}
+    assert "OtherSort" not in world.text
+    world.put("last", other)
+    _run(world, judge)
+    assert world.text.count("- name: OtherSort") == 3
+    assert [world.condition(name, "Accepted")[0] for name in ("oldest", "next", "last")] == ["True"] * 3
+
+
+def _with_other_sort() -> Any:
+    from pilotage.framework.plugin import QueueSort
+
+    class OtherSort(QueueSort):
+        """Sorts otherwise."""
+
+    catalogue = built_in()
+    catalogue.add(OtherSort, "test")
+    return catalogue
+
+
+def _run(world: ProfileWorld, judge: Judge) -> None:
+    for action in reconcile(world.world(), world.settings, judge):
+        world.do(action)
+
+
+def test_extenders_that_cannot_be_together_stop_only_the_younger(world: ProfileWorld) -> None:
+    for number, name in enumerate(("p", "q")):
+        extender = {"urlPrefix": f"http://e{number}", "bindVerb": "b"}
+        world.put(name, {"extenders": [extender]})
+    settle(world)
+    assert names(world) == {"p"}
+    assert world.condition("q", "Accepted")[:2] == ("False", "Invalid")
+    assert "extender" in world.condition("q", "Accepted")[2]
+
+
+def test_too_much_together_stops_only_the_younger(world: ProfileWorld) -> None:
+    ignored = [f"example.com/a-resource-of-number-{number}" for number in range(5500)]
+    for name in ("p", "q"):
+        world.put(name, {"plugins": [{"name": "NodeResourcesFit", "args": {"ignoredResources": ignored}}]})
+    world.put("r", {})
+    settle(world)
+    assert names(world) == {"p", "r"}
+    assert world.condition("q", "Accepted")[:2] == ("False", "TooLarge")
+
+
+def test_a_status_that_nobody_can_read_is_written_anew(world: ProfileWorld) -> None:
+    world.put("p", GOOD)
+    world.profiles["p"]["status"] = {"conditions": [{"type": "Ready"}], "instance": "sys/pilot"}
+    settle(world)
+    assert world.condition("p", "Ready")[0] == "True"
+
+
+def test_only_the_status_of_a_profile_that_changed_is_written(world: ProfileWorld) -> None:
+    proven(world)
+    actions = once(world)
+    assert [each for each in actions if isinstance(each, PatchStatus | TellEvent)] == []
