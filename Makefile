@@ -3,7 +3,7 @@
 # The Python that makes .venv; once there is one, its own Python stays: PYTHON=python3.12 make setup
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
-# hack/ holds the tools of this repository as packages: cluster, images, auditor.
+# hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench.
 export PYTHONPATH := $(CURDIR)/hack
 
 BIN   := .venv/bin
@@ -12,7 +12,8 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images lint format test test-unit test-integration test-e2e demo demo-down clean always
+.PHONY: help setup binaries images lint format generate test test-all test-unit test-integration test-e2e oracle faults soak \
+        bench-engine bench demo demo-down clean always
 
 help:
 	@echo "Targets:"
@@ -33,11 +34,12 @@ binaries: $(READY) ## Build Kubernetes and its companions into the user cache (o
 images: $(READY) ## Build the images of scheduler and operator
 	@$(BIN)/python -m images build
 
-lint: $(READY) ## Check format, style, types, layers, shell scripts and the chart
+lint: $(READY) ## Check format, style, types, layers, generated files, shell scripts and the chart
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m generate --check
 	$(shell_scripts) | xargs $(BIN)/shellcheck
 	hack/helm lint --quiet charts/*
 
@@ -49,12 +51,18 @@ format: $(READY) ## Rewrite the code in the one format, and fix what can be fixe
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+generate: $(READY) ## Write the files that are made from others: the CRD and its documentation
+	$(BIN)/python -m generate
+
 # Before the tests: what they need is built where its progress can be seen and no test's time limit applies.
-test: lint binaries images ## Run everything: set-up, lint, and all tests on real clusters
+test: lint binaries images ## Run set-up, lint, and the tests, on real clusters; some long ones only with test-all
 	$(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 	$(BIN)/pytest tests/unit tests/contract $(PYTEST_ARGS)
+
+test-all: binaries images ## Run all tests, also those that take longer than a plain test run may
+	PILOTAGE_TESTS=all $(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-integration: binaries ## Run the tests on a real control plane with fake nodes
 	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
@@ -62,7 +70,25 @@ test-integration: binaries ## Run the tests on a real control plane with fake no
 test-e2e: binaries images ## Run the tests on real nodes with real containers (needs root or Docker)
 	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
 
-demo: $(READY) ## Bring up a real Kubernetes on this machine, with a running pod to look at
+# The scenarios of `make test` are the first 400 of these.
+oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated scenarios (SEEDS=100 for fewer)
+	$(BIN)/python -m oracle --seeds $(or $(SEEDS),5000)
+
+faults: binaries ## Inject every fault at full length: the API server, etcd, answers, leaders, nodes, pods, the clock
+	PILOTAGE_FAULTS=full $(BIN)/pytest tests/integration/test_live_faults_*.py $(PYTEST_ARGS)
+
+# A minute of it is part of `make test`: make soak MINUTES=10
+soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)
+	SOAK_MINUTES=$(or $(MINUTES),60) $(BIN)/pytest -s tests/integration/test_live_soak.py $(PYTEST_ARGS)
+
+bench-engine: $(READY) ## Measure the engine alone, in memory, at 1,000, 5,000 and 15,000 nodes
+	$(BIN)/python -m bench.engine $(BENCH_ARGS)
+
+# Alone on the machine, or the figures mean nothing: make bench BENCH_ARGS='--workload SchedulingBasic --nodes 1000'
+bench: binaries ## Compare with the real kube-scheduler on a real API server (BENCH_ARGS=--help says how)
+	$(BIN)/python -m bench.live $(BENCH_ARGS)
+
+demo: $(READY) ## Bring up a real Kubernetes on this machine that Pilotage schedules, and show how
 	@$(BIN)/python -m cluster demo up
 
 demo-down: $(READY) ## Remove what `make demo` brought up

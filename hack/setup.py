@@ -130,7 +130,7 @@ def sync() -> None:
     # Some other environment may be active; uv would warn that it is not ours.
     environment.pop("VIRTUAL_ENV", None)
     run(
-        [str(UV_IN_VENV), "sync", "--locked", "--all-packages", f"--python={PYTHON_IN_VENV}"],
+        [str(UV_IN_VENV), "sync", "--locked", "--all-packages", "--compile-bytecode", f"--python={PYTHON_IN_VENV}"],
         env=environment,
     )
 

@@ -1,5 +1,7 @@
 """Fixtures that every level of test may use; clusters are made only when a test asks for one."""
 
+import os
+import re
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +17,39 @@ from testbed.control_plane import ControlPlane, name_for_this_run, sweep
 from testbed.control_plane import control_plane as running_control_plane
 from testbed.fixtures import Audit, Nodes
 
+TESTS = Path(__file__).parent
+
 # No timing in a test's verdict: a loaded machine is no failure.
 settings.register_profile("pilotage", deadline=None)
 settings.load_profile("pilotage")
 
 # One full cluster fits on a machine, and who compares the machine before and after must be alone in changing it.
 WHOLE_MACHINE = ("tests/e2e/", "tests/integration/test_cluster_tool.py")
+
+
+# Left out of a plain test run, which has minutes; PILOTAGE_TESTS=all (make test-all) runs them too. What they show is
+# shown in part by their neighbours: the same scene with the real kube-scheduler, or one more way to fail.
+ONLY_WITH_ALL = re.compile(
+    r"test_live_at_size|test_kube_scheduler_at_size"
+    r"|test_full_shape.*(restart_ended|while it creates)"
+    r"|test_live_faults_pods.*breaks_on_some"
+    r"|test_live_extenders.*(\[kube-scheduler|whole|sick_extenders|rejected_pod)"
+    r"|test_live_faults_(leader|nodes)"
+    r"|test_live_faults_api_server.*compacted"
+    r"|test_live_preemption.*(\[kube-scheduler|more_important_preemptor|preemptor_that_is_deleted|not_bound_yet)"
+    r"|test_live_plugins.*\[(NodeResourcesA|PreemptionT|Load|LowRisk|Peaks|Topological|SySched|NodeMeta|PodState|ScoreBy)"
+    r"|test_live_gangs.*(single_pods|two_schedulers|is_killed)"
+    r"|test_live_quota.*(beside|priorities_do|several_namespaces|were_there_before)"
+    r"|test_controllers.*(somebody_else|order_of|costs_from|whatever_becomes|is_refused_says|comes_later)"
+    r"|test_live_plugin_troubles.*(is a number|says nothing|does not have|than there are pods)"
+    r"|test_live_takeover"
+    r"|test_live_wording.*(deleted|near|elsewhere|claim has|promised|more important|equals|evicted|spread)"
+    r"|test_live_wording.*(message|lost its)"
+    r"|test_operator.*(survived|anywhere)"
+    r"|test_chart_on_a_cluster.*(every_variant|written_by|side_by_side|security.Helm 3)"
+    r"|test_release.*(Helm 3|by_values)"
+    r"|test_volumes_live.*(\[kube-scheduler|attach|made_where)"
+)
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist tells no types
@@ -35,11 +64,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     return ByFile(config, log)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Longest first; and pytest-kind keeps its cluster to the end, so tests that make one of their own come before."""
-    levels = ["e2e", "integration"]
-    items.sort(key=lambda item: levels.index(name) if (name := item.path.parent.name) in levels else len(levels))
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests without clusters first: a cluster stays to the end of the run, and takes its share of the machine.
+
+    Of the others the longest come first. pytest-kind keeps its cluster: tests that make one of their own come before.
+    """
+    if os.environ.get("PILOTAGE_TESTS") != "all":
+        left_out = [item for item in items if ONLY_WITH_ALL.search(item.nodeid)]
+        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=left_out)
+    levels = ["oracle", "e2e", "integration"]
+    items.sort(key=lambda item: 1 + levels.index(name) if (name := _level(item)) in levels else 0)
     items.sort(key=lambda item: "kind_cluster" in getattr(item, "fixturenames", ()))
+
+
+def _level(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0]
 
 
 @pytest.fixture(scope="session")

@@ -86,6 +86,8 @@ def create_cluster(
         with_scheduler=shape == "full" if scheduler is None else scheduler,
         kubeconfig=(kubeconfig_path or kubeconfig.default_path()).resolve(),
         retain=retain,
+        feature_gates=config.feature_gates,
+        runtime_config=config.runtime_config,
     )
     cluster = lifecycle.create(wish)
     click.echo(f"cluster {cluster.name} is ready; try: kubectl --context {cluster.context} get nodes", err=True)

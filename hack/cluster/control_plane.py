@@ -126,7 +126,13 @@ def _api_server(cluster: Cluster) -> Component:
         # Tests remove a thousand nodes in one request; one after the other that takes ten seconds.
         delete_collection_workers=8,
     )
-    return Component("kube-apiserver", command, "control")
+    if cluster.runtime_config:
+        command.append(f"--runtime-config={cluster.runtime_config}")
+    return Component("kube-apiserver", [*command, *_features(cluster)], "control")
+
+
+def _features(cluster: Cluster) -> list[str]:
+    return [f"--feature-gates={cluster.feature_gates}"] if cluster.feature_gates else []
 
 
 def _controller_manager(cluster: Cluster) -> Component:
@@ -144,7 +150,7 @@ def _controller_manager(cluster: Cluster) -> Component:
         kube_api_burst=1000,
         secure_port=0,
     )
-    return Component("kube-controller-manager", command, "cluster")
+    return Component("kube-controller-manager", [*command, *_features(cluster)], "cluster")
 
 
 def _scheduler(cluster: Cluster) -> Component:
@@ -157,7 +163,7 @@ def _scheduler(cluster: Cluster) -> Component:
         bind_address=LOOPBACK,
         secure_port=cluster.ports.scheduler,
     )
-    return Component("kube-scheduler", command, "cluster")
+    return Component("kube-scheduler", [*command, *_features(cluster)], "cluster")
 
 
 def _kwok(cluster: Cluster) -> Component:

@@ -1,28 +1,26 @@
-"""`make demo`: a whole cluster on this machine, something that runs on it, and what to try next."""
+"""`make demo`: Pilotage installed on a real cluster, a policy that keeps pods waiting, and its toggle."""
 
-import os
-import subprocess
-import sys
+import json
+import shutil
+import time
 
 import click
 
-from cluster.binaries import kubernetes, wanted_kubernetes
-from cluster.build import ensure
-from cluster.errors import Problem
-from cluster.paths import HACK, REPOSITORY
-from cluster.progress import Step
+from cluster import demo_install, demo_processes, record
+from cluster.demo_shell import CONTEXT, NAME, kubectl, show, tool, until
 
-NAME = "pilotage-demo"
-CONTEXT = f"kind-{NAME}"
-EXAMPLE = REPOSITORY / "examples" / "ask-the-api.yaml"
-IMAGE = "localhost/pilotage-scheduler:dev"
-
+LABEL = "priority.lixueduan.com"
+PROFILE = ("schedulerprofile", "i-scheduler")
+WEB = ("-l", "app=web")
+DESCRIBE = ("describe", "pods", *WEB, "--show-events")
+ON = {"spec": {"plugins": [{"name": "Priority", "weight": 10}]}}
+OFF = {"spec": {"plugins": [{"name": "Priority", "enabled": False}]}}
 NEXT = f"""
-The stock kube-scheduler placed these pods. It is your cluster now; try:
-  hack/kubectl --context {CONTEXT} get pods --all-namespaces -o wide
-  hack/kubectl --context {CONTEXT} logs deployment/ask-the-api --all-pods
-  hack/kubectl --context {CONTEXT} scale deployment/ask-the-api --replicas 6
-  hack/kubectl --context {CONTEXT} describe pods -l app=ask-the-api
+It is yours now; try:
+  hack/kubectl --context {CONTEXT} get schedulerprofiles
+  hack/kubectl --context {CONTEXT} describe schedulerprofile i-scheduler
+  hack/kubectl --context {CONTEXT} apply -f examples/profiles/bin-packing.yaml
+  hack/kubectl --context {CONTEXT} scale deployment/web --replicas 6
 
 Remove it with: make demo-down
 """
@@ -35,46 +33,78 @@ def demo() -> None:
 
 @demo.command()
 def up() -> None:
-    """Bring up real nodes with a Deployment of our own image; goes on with a demo that is already there."""
-    _tool("images", "build", "scheduler")
-    if NAME not in _tool("cluster", "get", "clusters", show=False).split():
-        _tool("cluster", "create", "cluster", "--name", NAME)
-    _tool("cluster", "load", "docker-image", IMAGE, "--name", NAME)
-    with Step(f"running {EXAMPLE.name}"):
-        _kubectl("apply", "-f", str(EXAMPLE))
-        _kubectl("rollout", "status", "deployment/ask-the-api", "--timeout=120s")
-    _show("get", "nodes", "-o", "wide")
-    _show("get", "pods", "-l", "app=ask-the-api", "-o", "wide")
-    _show("logs", "deployment/ask-the-api", "--tail=2")
+    """Install Pilotage on a cluster of its own and play with its policy; goes on with a demo that is already there."""
+    demo_install.create(NAME)
+    demo_install.install(NAME)
+    kubectl("wait", "--for=condition=Ready", "/".join(PROFILE), "--timeout=120s")
+    show("get", "schedulerprofiles")
+    first, second = _start_over()
+    _wait_for_a_label()
+    _label(first, second)
+    _toggle()
     click.echo(NEXT)
 
 
 @demo.command()
 def down() -> None:
     """Remove the demonstration and everything it started."""
-    _tool("cluster", "delete", "cluster", "--name", NAME)
+    demo_processes.stop(NAME)
+    tool("cluster", "delete", "cluster", "--name", NAME)
+    shutil.rmtree(record.folder_of(NAME), ignore_errors=True)
     click.echo("the demo is gone; built programs and images stay in the cache")
 
 
-def _tool(package: str, *words: str, show: bool = True) -> str:
-    """Run one of our own tools, which is the real kind where a Docker engine answers; it speaks for itself."""
-    environment = os.environ | {"PYTHONPATH": str(HACK)}
-    output = None if show else subprocess.PIPE
-    done = subprocess.run(
-        [sys.executable, "-m", package, *words], env=environment, stdout=output, text=True, check=False
+def _start_over() -> tuple[str, str]:
+    """Take back what an earlier demo has done; returns two nodes."""
+    first, second = kubectl("get", "nodes", "-o", "jsonpath={.items[*].metadata.name}").split()[-2:]
+    kubectl("delete", "deployment", "web", "--ignore-not-found", "--wait")
+    kubectl("label", "nodes", "--all", f"{LABEL}-")
+    kubectl("patch", *PROFILE, "--type=merge", "-p", json.dumps(ON))
+    _acknowledged()
+    return first, second
+
+
+def _wait_for_a_label() -> None:
+    """Show pods that wait, and why."""
+    show("apply", "-f", "examples/demo/web.yaml")
+    until("does not have label", *DESCRIBE)
+    show("get", "pods", *WEB)
+    why = next(line.strip() for line in kubectl(*DESCRIBE).splitlines() if "FailedScheduling" in line)
+    click.echo(f"\n$ kubectl {' '.join(DESCRIBE)} | grep FailedScheduling\n{why}")
+
+
+def _label(first: str, second: str) -> None:
+    """Show that they go where the label is, and to the higher one of two."""
+    show("label", "node", first, f"{LABEL}=10")
+    _show_where()
+    show("label", "node", second, f"{LABEL}=20")
+    show("rollout", "restart", "deployment/web")
+    _show_where()
+
+
+def _show_where() -> None:
+    kubectl("rollout", "status", "deployment/web", "--timeout=120s")
+    wanted = int(kubectl("get", "deployment/web", "-o", "jsonpath={.spec.replicas}"))
+    while len(kubectl("get", "pods", *WEB, "-o", "name").split()) > wanted:
+        time.sleep(0.2)  # those that were replaced go within a second
+    show("get", "pods", *WEB, "-o", "wide")
+
+
+def _toggle() -> None:
+    """Switch the plugin off, and show that the next pods go elsewhere, too."""
+    show("patch", *PROFILE, "--type=merge", "-p", json.dumps(OFF))
+    seconds = _acknowledged()
+    replicas = kubectl("get", *PROFILE, "-o", "jsonpath={.status.replicas}")
+    click.echo(f"\nAcknowledged by {replicas} replicas after {seconds:.1f} s; no pod was restarted.")
+    show("scale", "deployment/web", "--replicas=6")
+    _show_where()
+    show("get", "schedulerprofiles")
+
+
+def _acknowledged() -> float:
+    """Wait until all replicas run the newest spec; returns the seconds that took."""
+    generation = kubectl("get", *PROFILE, "-o", "jsonpath={.metadata.generation}")
+    ready = (
+        '{.status.conditions[?(@.type=="Ready")].status} {.status.conditions[?(@.type=="Ready")].observedGeneration}'
     )
-    if done.returncode:
-        raise SystemExit(done.returncode)
-    return done.stdout or ""
-
-
-def _show(*words: str) -> None:
-    click.echo(f"\n$ kubectl {' '.join(words)}\n{_kubectl(*words)}", nl=False)
-
-
-def _kubectl(*words: str) -> str:
-    kubectl = ensure(kubernetes(wanted_kubernetes())) / "kubectl"
-    done = subprocess.run([kubectl, f"--context={CONTEXT}", *words], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Problem(f"kubectl {' '.join(words)} failed: {done.stderr.strip()}; start over with: make demo-down demo")
-    return done.stdout
+    return until(f"True {generation}", "get", *PROFILE, "-o", f"jsonpath={ready}")

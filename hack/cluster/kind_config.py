@@ -1,4 +1,4 @@
-"""What we understand of a kind configuration file: how many nodes, which Kubernetes, which port."""
+"""What we understand of a kind configuration file: how many nodes, which Kubernetes, which port, which features."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import yaml
 
 from cluster.errors import Problem
 
-KNOWN = {"kind", "apiVersion", "name", "nodes", "networking"}
+KNOWN = {"kind", "apiVersion", "name", "nodes", "networking", "featureGates", "runtimeConfig"}
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,8 @@ class KindConfig:
     kubernetes: str | None = None
     api_port: int | None = None
     name: str | None = None
+    feature_gates: str = ""  # as the flags of Kubernetes have them: A=true,B=false
+    runtime_config: str = ""
 
 
 def read(path: Path) -> KindConfig:
@@ -35,7 +37,8 @@ def read(path: Path) -> KindConfig:
     if unknown:
         raise Problem(f"{path} asks for {', '.join(sorted(unknown))}, which only the real kind (with Docker) can do")
     nodes = content.get("nodes") or []
-    return KindConfig(_workers(nodes), _version(nodes), networking.get("apiServerPort"), content.get("name"))
+    features = _flag(content.get("featureGates")), _flag(content.get("runtimeConfig"))
+    return KindConfig(_workers(nodes), _version(nodes), networking.get("apiServerPort"), content.get("name"), *features)
 
 
 def version_of_image(image: str) -> str:
@@ -44,6 +47,11 @@ def version_of_image(image: str) -> str:
     if not tag:
         raise Problem(f"The image {image!r} names no Kubernetes version; say for example kindest/node:v1.37.1")
     return tag[1]
+
+
+def _flag(values: dict[str, Any] | None) -> str:
+    words = {name: str(value).lower() if isinstance(value, bool) else value for name, value in (values or {}).items()}
+    return ",".join(f"{name}={value}" for name, value in words.items())
 
 
 def _workers(nodes: list[dict[str, Any]]) -> int | None:

@@ -22,7 +22,7 @@ from cluster.node import PACKAGES, nodes_of
 from cluster.node_images import node_archives
 from cluster.packages import ensure_packages
 from cluster.paths import state_dir
-from cluster.processes import end_processes, wait_for_namespace
+from cluster.processes import end_processes, processes_of, wait_for_namespace
 from cluster.progress import Step, say
 from cluster.record import Cluster, Ports, Shape
 
@@ -45,6 +45,8 @@ class Wish:
     with_scheduler: bool
     kubeconfig: Path
     retain: bool = False
+    feature_gates: str = ""
+    runtime_config: str = ""
 
 
 def create(wish: Wish) -> Cluster:
@@ -59,7 +61,9 @@ def create(wish: Wish) -> Cluster:
             if cluster.shape == "full":
                 _install_dns(cluster)
         except BaseException:
-            if not wish.retain:
+            if wish.retain:
+                record.retain(wish.name)
+            else:
                 _remove_failed(wish.name)
             raise
     return cluster
@@ -113,6 +117,7 @@ def _check_full(wish: Wish) -> None:
 
 def _check_alone(wish: Wish) -> None:
     """Refuse what another cluster, possibly of this very moment, already has."""
+    _remove_dead(wish.name)
     if record.folder_of(wish.name).exists():
         raise Problem(
             f"A cluster {wish.name!r} already exists; delete it first (delete cluster --name {wish.name}) "
@@ -122,9 +127,19 @@ def _check_alone(wish: Wish) -> None:
         return
     for name in record.cluster_names():
         other = record.load(name)
-        if other and other.shape == "full":
+        if other and other.shape == "full" and not _remove_dead(name):
             raise Problem(f"One full cluster fits on a machine, and {name!r} is there: delete cluster --name {name}")
     network.check_free()
+
+
+def _remove_dead(name: str) -> bool:
+    """A restart of the machine ends a cluster without a word: what is left of it stands in nobody's way."""
+    folder = record.folder_of(name)
+    if not folder.exists() or processes_of(folder) or record.is_retained(name):
+        return False
+    say(f"removing what is left of {name}, of which nothing runs")
+    delete(name)
+    return True
 
 
 def _check_port(host: str, port: int) -> None:
@@ -187,6 +202,8 @@ def _lay_out(wish: Wish, binaries: dict[str, str]) -> Cluster:
         with_scheduler=wish.with_scheduler,
         kubeconfig=str(wish.kubeconfig),
         binaries=binaries,
+        feature_gates=wish.feature_gates,
+        runtime_config=wish.runtime_config,
     )
     # Keys and tokens are inside: nobody else looks in.
     cluster.folder.mkdir(parents=True, mode=0o700)

@@ -38,6 +38,8 @@ class Cluster:
     with_scheduler: bool
     kubeconfig: str  # the user's file that got an entry
     binaries: dict[str, str]  # command -> path
+    feature_gates: str = ""
+    runtime_config: str = ""
 
     @property
     def folder(self) -> Path:
@@ -128,3 +130,15 @@ def load_existing(name: str) -> Cluster:
 def cluster_names() -> list[str]:
     """The clusters of this user that have files, running or not."""
     return sorted(path.name for path in state_dir().glob("*") if path.is_dir())
+
+
+def retain(name: str) -> None:
+    """Keep what a failed creation left, to be looked at, until somebody deletes it."""
+    folder = folder_of(name)
+    if folder.exists():
+        (folder / "retained").touch()
+
+
+def is_retained(name: str) -> bool:
+    """Whether what is left of this cluster is kept to be looked at."""
+    return (folder_of(name) / "retained").exists()

@@ -25,6 +25,11 @@ from cluster.kind_config import KindConfig
             KindConfig(workers=1, kubernetes="1.36.4", api_port=7000, name="x"),
             id="name, port and version are taken over",
         ),
+        pytest.param(
+            'kind: Cluster\nfeatureGates: {A: true, B: false}\nruntimeConfig: {"api/beta": "true"}',
+            KindConfig(feature_gates="A=true,B=false", runtime_config="api/beta=true"),
+            id="features and APIs are switched on and off",
+        ),
     ],
 )
 def test_read(tmp_path: Path, text: str, expected: KindConfig) -> None:
@@ -38,7 +43,7 @@ def test_read(tmp_path: Path, text: str, expected: KindConfig) -> None:
     [
         pytest.param("kind: Pod", "must say `kind: Cluster`", id="another kind"),
         pytest.param("[", "cannot be read", id="no YAML"),
-        pytest.param("kind: Cluster\nfeatureGates: {A: true}", "featureGates", id="a field that we cannot honour"),
+        pytest.param("kind: Cluster\nkubeadmConfigPatches: [a]", "kubeadmConfigPatches", id="a field beyond us"),
         pytest.param("kind: Cluster\nnetworking: {ipFamily: ipv6}", "networking.ipFamily", id="an unknown network"),
     ],
 )

@@ -89,7 +89,8 @@ def test_what_only_the_build_needs_stays_out_of_the_last_stage(name: str) -> Non
 def test_everything_it_copies_exists(name: str) -> None:
     files = input_files(REPOSITORY, COMPONENTS[name].dockerfile)
     assert {"LICENSE", "pyproject.toml", "uv.lock", "scheduler/pyproject.toml", "operator/pyproject.toml"} <= set(files)
-    assert f"{name}/src/{SCRIPTS[name].replace('-', '_')}/cli.py" in files
+    commands = f"{name}/src/{SCRIPTS[name].replace('-', '_')}/cli"
+    assert {f"{commands}.py", f"{commands}/__init__.py"} & set(files)
 
 
 def test_the_scheduler_is_not_built_again_for_a_change_of_the_operator() -> None:
