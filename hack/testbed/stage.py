@@ -139,10 +139,15 @@ class Stage:
         self.settle()
         self._looks.append({pod["metadata"]["name"]: _outline(pod) for pod in self.admin.get(self._pods)["items"]})
 
-    def record(self) -> Any:
-        """Return all looks and all events, with nothing in them that differs from run to run."""
+    def record(self, *, retries: bool) -> Any:
+        """Return all looks and all events, with nothing in them that differs from run to run.
+
+        How often a waiting pod is tried again is a matter of time; without retries, only the first of those that fail
+        with the same words is told.
+        """
         self.look()
-        text = json.dumps({"looks": self._looks, "events": self._outlined_events()})
+        events = self._outlined_events()
+        text = json.dumps({"looks": self._looks, "events": events if retries else _without_retries(events)})
         for uid, name in self._uids.items():
             text = text.replace(uid, f"<uid of {name}>")
         return json.loads(text.replace(self.namespace, "<namespace>"))
@@ -204,6 +209,18 @@ def _event_outline(event: Any, versions: dict[str, list[str]]) -> Any:
     outline["labels"] = event["metadata"].get("labels")
     outline["annotations"] = event["metadata"].get("annotations")
     return outline
+
+
+def _without_retries(events: list[Any]) -> list[Any]:
+    """Leave out what says again, of the same pod, why no place was found."""
+    first: dict[tuple[str, str], Any] = {}
+    for event in events:
+        first.setdefault((event["regarding"]["name"], event["note"]), event)
+    return [
+        {key: value for key, value in event.items() if key != "series"}
+        for event in events
+        if event["reason"] != "FailedScheduling" or event is first[event["regarding"]["name"], event["note"]]
+    ]
 
 
 @contextmanager

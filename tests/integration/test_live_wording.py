@@ -34,11 +34,16 @@ CORE, POLICY = "/api/v1", "/apis/policy/v1"
 Scene = Callable[[Stage], None]
 Running = Callable[[], AbstractContextManager[object]]
 SCENES: dict[str, Scene] = {}
+ABOUT_RETRIES: set[str] = set()
 
 
-def scene(sentence: str) -> Callable[[Scene], Scene]:
+def scene(sentence: str, *, retries: bool = False) -> Callable[[Scene], Scene]:
+    """Register a scene; one about retries goes on until there were three, after which no more are written."""
+
     def keep(play: Scene) -> Scene:
         SCENES[sentence] = play
+        if retries:
+            ABOUT_RETRIES.add(sentence)
         return play
 
     return keep
@@ -310,7 +315,7 @@ def woken(on: Stage) -> None:
     on.until_bound("pod")
 
 
-@scene("a pod that is tried again and again in vain")
+@scene("a pod that is tried again and again in vain", retries=True)
 def series(on: Stage) -> None:
     names = ("there", "small-1", "small-2")
     for name, cpu in zip(names, ("1500m", "100m", "100m"), strict=True):
@@ -337,7 +342,7 @@ def another_message(on: Stage) -> None:
     on.settle()
 
 
-@scene("a pod in a cluster that has lost its nodes")
+@scene("a pod in a cluster that has lost its nodes", retries=True)
 def no_nodes(on: Stage) -> None:
     taken = [on.admin.get(f"/api/v1/nodes/{node['metadata']['name']}") for node in nodes()]
     for node in taken:
@@ -355,7 +360,7 @@ def no_nodes(on: Stage) -> None:
     on.until_bound("pod")
 
 
-@scene("a pod whose bind is refused")
+@scene("a pod whose bind is refused", retries=True)
 def bind_refused(on: Stage) -> None:
     forbid_binds(on)
     on.create("pod", node_selector=ON_A)
@@ -422,7 +427,7 @@ def told(request: pytest.FixtureRequest, control_plane: ControlPlane) -> Iterato
             for sentence, play in SCENES.items():
                 if sentence not in asked:
                     continue
-                everything[name][sentence] = _played(control_plane, play)
+                everything[name][sentence] = _played(control_plane, play, retries=sentence in ABOUT_RETRIES)
                 _check_alive(scheduler)
     yield everything
     control_plane.delete_nodes("test=wording")
@@ -434,13 +439,13 @@ def _marked(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _played(control_plane: ControlPlane, play: Scene) -> Any:
+def _played(control_plane: ControlPlane, play: Scene, *, retries: bool) -> Any:
     with stage(control_plane, f"test-{uuid.uuid4().hex[:10]}") as on:
         try:
             play(on)
         except AssertionError as failure:
             return failure
-        return on.record()
+        return on.record(retries=retries)
 
 
 def _check_alive(scheduler: object) -> None:
