@@ -130,7 +130,7 @@ class TestToldToStop:
         gate = api.held["/binding"] = asyncio.Event()
         async with running(options(api.url, leader_election=LONG_LEASE)) as scheduler:
             api.put("pods", pod("web"))
-            await until(lambda: len(scheduler.live.core.bindings))
+            await until(lambda: len(scheduler.live.core.bindings) and api.events)  # leading is told beside the work
             scheduler.stopped.set()
             await asyncio.sleep(0.1)
             assert not scheduler.task.done()
