@@ -35,7 +35,7 @@ from pilotage.model.pod import Pod
 
 _runners = count()  # of runners, whose answers about shapes are kept apart
 
-MOST_KINDS = 4096  # of pods, for which lasting answers are kept
+MOST_KINDS = 2048  # of pods, for which lasting answers are kept
 LONGEST_WAIT = 15 * 60.0  # seconds that a pod may wait for a permission
 
 
