@@ -12,6 +12,7 @@ import pytest
 
 from pilotage import app
 from pilotage.app import live as module
+from pilotage.app.clients import limits
 from pilotage.app.live import LOST, STOPPED, Live
 from pilotage.app.options import InvalidOptions, Options, Serving
 from pilotage.cluster.api_errors import NoAccess
@@ -373,7 +374,7 @@ class TestTheWayToTheServer:
     )
     async def test_how_many_requests(self, given: dict[str, Any], written: str, expected: tuple[float, int]) -> None:
         ready = app.configured(app.DEFAULT_CONFIGURATION + written)
-        assert module._limits(ready, Options(**given)) == expected
+        assert limits(ready, Options(**given)) == expected
 
 
 async def test_a_second_signal_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,25 +6,26 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from socket import gethostname
 from typing import Any, Literal, NamedTuple
 
 from pilotage.app import Configured, calm_garbage_collection
+from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
 from pilotage.app.hot_configuration import HotConfiguration, first_configuration
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
+from pilotage.app.memory import give_back, keep_giving_back
 from pilotage.app.options import InvalidOptions, Options
 from pilotage.app.reloading import Reloading
 from pilotage.app.serving import EMULATES, content, guard, health, server
 from pilotage.app.watching import KnownPods, Watching, kinds_read
-from pilotage.cluster.access import Access, find
-from pilotage.cluster.api_client import ApiClient, Observe
+from pilotage.cluster.access import find
+from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.binder import Binder
 from pilotage.cluster.event_objects import EventsV1
 from pilotage.cluster.event_recorder import EventRecorder
@@ -56,36 +57,8 @@ from pilotage.telemetry.verbosity import Verbosity
 
 log = logging.getLogger(__name__)
 
-AGENT = f"pilotage/{version('pilotage')}"
-BIND_SECONDS = 10.0  # for one request: an answer that comes after the lease is lost is of no use
 LAST_SECONDS = 5.0  # for what is under way when we are told to stop
 STOPPED, LOST = 0, 1
-
-
-@dataclass(frozen=True)
-class Clients:
-    """Connections with budgets of their own: what one is busy with does not delay the others."""
-
-    watches: ApiClient
-    binds: ApiClient
-    statuses: ApiClient
-    events: ApiClient
-
-    async def close(self) -> None:
-        """Drop all connections."""
-        for client in (self.watches, self.binds, self.statuses, self.events):
-            await client.close()
-
-
-def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients:
-    """Make all clients; binds and statuses share a limit in kube-scheduler, here each has it for itself."""
-    limited = partial(ApiClient, access, qps=qps, burst=burst, observe=observe)
-    return Clients(
-        watches=ApiClient(access, agent=f"{AGENT} watch", timeout=60.0, observe=observe),
-        binds=limited(agent=f"{AGENT} scheduler", timeout=BIND_SECONDS),
-        statuses=limited(agent=f"{AGENT} scheduler", connections=8),
-        events=limited(agent=f"{AGENT} events", connections=8),
-    )
 
 
 class KeptSinks(NamedTuple):
@@ -108,7 +81,7 @@ class Live:
         build, disabled = Build(version("pilotage"), kubernetes=EMULATES), options.disabled_metrics
         self.metrics = Metrics(build, disabled=disabled, allowed=options.allowed_labels)
         observe = self.metrics.requests_to(f"{self.access.host}:{self.access.port}")
-        self.clients = connect(self.access, *_limits(ready, options), observe)
+        self.clients = connect(self.access, *limits(ready, options), observe)
         self._clock = steady_wall_clock()
         self.known = KnownPods()
         self.election = self._election(self.config.leader_election)
@@ -231,7 +204,8 @@ class Live:
             await self._close()
 
     async def _until(self, stopped: asyncio.Event) -> int:
-        jobs = [self.recorder.run(), self.statuses.run(), *([] if self.hot is None else self.hot.jobs())]
+        jobs = [self.recorder.run(), self.statuses.run(), keep_giving_back()]
+        jobs += [] if self.hot is None else self.hot.jobs()
         background = [self._begin(job) for job in jobs]
         work, stop = self._begin(self._work()), self._begin(stopped.wait())
         await asyncio.wait({work, stop, *background}, return_when=asyncio.FIRST_COMPLETED)
@@ -325,6 +299,7 @@ class Live:
         self.is_ready = True
         self.load.begin()
         calm_garbage_collection()
+        give_back()
         if self.election is not None:
             self.election.start()
             log.info("waiting for the lease %s/%s", self.election.settings.namespace, self.election.settings.name)
@@ -358,14 +333,6 @@ class Live:
                 await self.core.bindings.finished()
                 await self.statuses.flush()
                 await self.recorder.drain(LAST_SECONDS)
-
-
-def _limits(ready: Configured, options: Options) -> tuple[float, int]:
-    """Return requests a second and at once: those that somebody wrote down, else none; the API server has its own."""
-    connection = ready.loaded.config.client_connection
-    if options.qps:
-        return max(options.qps, 0.0), options.burst or connection.burst
-    return (max(connection.qps, 0.0), connection.burst) if ready.loaded.limits_requests else (0.0, 0)
 
 
 def _only_cause(error: BaseException) -> BaseException:
