@@ -10,7 +10,7 @@ import pytest
 
 from pilotage.cluster import connection_pool
 from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
+from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable, Withheld
 from pilotage.cluster.credentials import Identity, Issued
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -305,6 +305,28 @@ class TestConnections:
             await api.post(BIND, b"{}", timeout=0.05)
         first.cancel()
         server.script = answer_all
+        assert await api.post(BIND, b"{}") == b"{}"
+
+    @pytest.mark.parametrize("verb", ["post", "patch"])
+    async def test_what_is_not_wanted_any_more_when_there_is_one_is_not_sent(
+        self, serve: Any, client_of: Any, verb: str
+    ) -> None:
+        server, wanted, asked = await serve(says(closes=False)), True, []
+
+        def may_send() -> bool:
+            asked.append(wanted)
+            return wanted
+
+        api = client_of(server, connections=1)
+        first = asyncio.create_task(api.post(BIND, b"{}", may_send=may_send))
+        await until(lambda: server.requests)
+        second = asyncio.create_task(getattr(api, verb)(BIND, b"{}", may_send=may_send))
+        await asyncio.sleep(0)
+        wanted, server.script = False, answer_all
+        first.cancel()
+        with pytest.raises(Withheld):
+            await second
+        assert (len(server.requests), asked) == (1, [True, False])
         assert await api.post(BIND, b"{}") == b"{}"
 
     async def test_a_client_that_is_closed_fails_what_is_under_way(self, serve: Any, client_of: Any) -> None:

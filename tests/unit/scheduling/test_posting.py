@@ -12,6 +12,7 @@ from pilotage.framework.verdicts import PluginFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.posting import Posting
 from pilotage.testing import make_node, make_pod
+from testbed.live_core import DELETED
 
 POD = make_pod("a", uid="a")
 
@@ -33,6 +34,7 @@ class World:
         pytest.param(POD, "n1", False, False, id="we do not lead"),
         pytest.param(None, "n1", True, False, id="the pod is gone"),
         pytest.param(make_pod("a", uid="successor"), "n1", True, False, id="another pod has its name"),
+        pytest.param(make_pod("a", uid="a", metadata=DELETED), "n1", True, False, id="the pod is being deleted"),
         pytest.param(POD, "n2", True, False, id="the node is gone"),
     ],
 )
@@ -94,6 +96,13 @@ async def test_what_the_watch_says_meanwhile(told: list[tuple[Pod | None, str]],
     assert binder.seen == [seen]
     assert world.posting._sightings == {}
     world.posting.resolved(None, "a")  # nobody listens any more
+
+
+@pytest.mark.parametrize("node", ["n1", "n2"])
+async def test_what_the_watch_has_said_before(node: str) -> None:
+    world, binder = World(make_pod("a", uid="a", node=node)), Answers()
+    await world.posting.post(binder, POD, "n1")
+    assert binder.seen == [node]
 
 
 async def test_nobody_listens_after_a_cancellation() -> None:

@@ -1,6 +1,10 @@
 """What those who write to the API need of a client."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
+
+# Is asked when a request has its connection, right before its first byte: it may have waited for long.
+MaySend: TypeAlias = Callable[[], bool]
 
 
 class Api(Protocol):
@@ -17,3 +21,16 @@ class Api(Protocol):
 
     async def delete(self, path: str, body: bytes) -> bytes:
         """Delete an object."""
+
+
+class CautiousApi(Protocol):
+    """Requests that are not sent, and raise Withheld, if `may_send` says no at the last moment."""
+
+    async def get(self, path: str) -> bytes:
+        """Return an object."""
+
+    async def post(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
+        """Create an object."""
+
+    async def patch(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
+        """Change an object by a strategic merge patch, and return what became of it."""

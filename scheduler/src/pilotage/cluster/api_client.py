@@ -6,11 +6,12 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import monotonic
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urlencode
 
 from pilotage.cluster.access import Access
-from pilotage.cluster.api_errors import KeptConnectionClosed, NoAccess, Unreachable, api_error
+from pilotage.cluster.api_calls import MaySend
+from pilotage.cluster.api_errors import KeptConnectionClosed, NoAccess, Unreachable, Withheld, api_error
 from pilotage.cluster.connection_pool import ConnectionPool
 from pilotage.cluster.credentials import Identity
 from pilotage.cluster.flow_control import TokenBucket
@@ -29,11 +30,21 @@ _TARGET = re.compile(r"/[!-\"$->@-~]*(?:\?[!-\"$-~]*)?")
 _HEADER = re.compile(r"[ -~]*")
 
 
+class _Request(NamedTuple):
+    """What is asked, as whom will be seen."""
+
+    verb: str
+    target: str
+    body: bytes = b""
+    content_type: str = JSON
+    may_send: MaySend | None = None
+
+
 class ApiClient:
     """A client of one API server as one user; its methods return the body of a successful answer.
 
     They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
-    nobody knows). With `qps` 0 there is no limit on the rate.
+    nobody knows), and with Withheld where `may_send` said no. With `qps` 0 there is no limit on the rate.
     """
 
     def __init__(
@@ -58,25 +69,33 @@ class ApiClient:
 
     async def get(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None) -> bytes:
         """Read an object or a list."""
-        return await self._request("GET", _target(path, query), timeout=timeout)
+        return await self._answer(_Request("GET", _target(path, query)), timeout)
 
-    async def post(self, path: str, body: bytes, *, timeout: float | None = None) -> bytes:
+    async def post(
+        self, path: str, body: bytes, *, timeout: float | None = None, may_send: MaySend | None = None
+    ) -> bytes:
         """Create an object, or act on one through a subresource."""
-        return await self._request("POST", path, body, timeout=timeout)
+        return await self._answer(_Request("POST", path, body, may_send=may_send), timeout)
 
     async def put(self, path: str, body: bytes, *, timeout: float | None = None) -> bytes:
         """Replace an object."""
-        return await self._request("PUT", path, body, timeout=timeout)
+        return await self._answer(_Request("PUT", path, body), timeout)
 
     async def patch(
-        self, path: str, body: bytes, *, content_type: str = STRATEGIC_MERGE_PATCH, timeout: float | None = None
+        self,
+        path: str,
+        body: bytes,
+        *,
+        content_type: str = STRATEGIC_MERGE_PATCH,
+        timeout: float | None = None,
+        may_send: MaySend | None = None,
     ) -> bytes:
         """Change parts of an object."""
-        return await self._request("PATCH", path, body, content_type, timeout=timeout)
+        return await self._answer(_Request("PATCH", path, body, content_type, may_send), timeout)
 
     async def delete(self, path: str, body: bytes = b"", *, timeout: float | None = None) -> bytes:
         """Delete an object."""
-        return await self._request("DELETE", path, body, timeout=timeout)
+        return await self._answer(_Request("DELETE", path, body), timeout)
 
     @asynccontextmanager
     async def stream(
@@ -96,45 +115,47 @@ class ApiClient:
         """Drop the connections; whatever is still under way fails."""
         await self._pool.close()
 
-    async def _request(
-        self, verb: str, target: str, body: bytes = b"", content_type: str = JSON, *, timeout: float | None
-    ) -> bytes:
+    async def _answer(self, request: _Request, timeout: float | None) -> bytes:
         if self._bucket is not None:
             await self._bucket.take()
         started, code = monotonic(), "<error>"
         try:
-            answer = await self._ask_as_known(verb, target, body, content_type, timeout or self._timeout)
+            answer = await self._ask_as_known(request, timeout or self._timeout)
             code = str(answer.status)
         finally:
-            self._tell(verb, code, started)
+            self._tell(request.verb, code, started)
         if answer.status >= 300:
             raise api_error(answer.status, answer.body, answer.retry_after)
         return answer.body
 
-    async def _ask_as_known(self, verb: str, target: str, body: bytes, content_type: str, seconds: float) -> Answer:
+    async def _ask_as_known(self, request: _Request, seconds: float) -> Answer:
         if self._access.is_stale:
             await self._renew(None)
         identity = self._access.identity
-        answer = await self._ask(verb, self._message(verb, target, body, content_type), seconds)
+        answer = await self._ask(request, seconds)
         if answer.status == 401:
             await self._renew(identity)
             if self._access.identity is not identity:
-                answer = await self._ask(verb, self._message(verb, target, body, content_type), seconds)
+                answer = await self._ask(request, seconds)
         return answer
 
-    async def _ask(self, verb: str, message: bytes, seconds: float) -> Answer:
-        deadline = monotonic() + seconds
+    async def _ask(self, request: _Request, seconds: float) -> Answer:
+        message, deadline = self._message(request), monotonic() + seconds
         try:
-            return await self._ask_once(message, deadline)
+            return await self._ask_once(message, deadline, request.may_send)
         except KeptConnectionClosed:
             # Most likely for its age. Still, only what changes nothing may be said twice.
-            if verb != "GET":
+            if request.verb != "GET":
                 raise
         return await self._ask_once(message, deadline, fresh=True)
 
-    async def _ask_once(self, message: bytes, deadline: float, *, fresh: bool = False) -> Answer:
+    async def _ask_once(
+        self, message: bytes, deadline: float, may_send: MaySend | None = None, *, fresh: bool = False
+    ) -> Answer:
         connection = await self._pool.take(deadline - monotonic(), fresh=fresh)
         try:
+            if may_send is not None and not may_send():
+                raise Withheld("it was not wanted any more when there was a connection for it")
             return await connection.exchange(message, seconds=deadline - monotonic(), largest=self._largest)
         finally:
             self._pool.give_back(connection)
@@ -170,7 +191,7 @@ class ApiClient:
     async def _begin_once(self, target: str, seconds: float) -> tuple[HttpStream, int]:
         stream = await connect(self._access, HttpStream, seconds)
         try:
-            return stream, await stream.begin(self._message("GET", target), seconds)
+            return stream, await stream.begin(self._message(_Request("GET", target)), seconds)
         except BaseException:
             await stream.close()
             raise
@@ -181,7 +202,8 @@ class ApiClient:
         except NoAccess as error:
             raise Unreachable(f"the server refused our credentials, and there are no others: {error}") from error
 
-    def _message(self, verb: str, target: str, body: bytes = b"", content_type: str = JSON) -> bytes:
+    def _message(self, request: _Request) -> bytes:
+        verb, target, body, content_type, _ = request
         if not _TARGET.fullmatch(target):
             raise ValueError(f"{target!r} is no path of the API")
         authorization = self._access.identity.authorization

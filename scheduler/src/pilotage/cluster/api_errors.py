@@ -11,6 +11,10 @@ class Unreachable(Exception):
     """No connection could be made: nothing was sent."""
 
 
+class Withheld(Exception):
+    """The request was not sent: when everything was ready for it, it was not wanted any more."""
+
+
 class OutcomeUnknown(Exception):
     """The request was sent and no whole answer came: it may have taken effect."""
 

@@ -1,22 +1,23 @@
 """Binding: the one write that gives a pod its node, made at most once with effect.
 
-post ──> Bound | Refused            the server has spoken
-  │ └──> pause ──> post             nothing happened that another attempt could not mend
-  └────> look ──> Bound | Refused   no answer: it may have taken effect, so the pod itself is asked first
+post ──> Bound | Refused            the server has spoken, or the watch before anything was sent
+  │ └──> pause ──> post             nothing was done: no connection, or too many requests
+  └────> look ──> Bound | Refused   no answer, or an error of the server: it may have taken effect
            └────> pause ──> post    it did not
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from itertools import count
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from pilotage.cluster.api_calls import Api
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown
+from pilotage.cluster.api_calls import CautiousApi, MaySend
+from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Withheld
 from pilotage.cluster.bind_outcomes import BindOutcome, Bound, Refusal, Refused, Unknown, read_refusal
 from pilotage.cluster.pod_paths import binding_path, pod_path
 from pilotage.cluster.retry_delay import RetryDelay
@@ -66,40 +67,39 @@ def binding_body(pod: Pod, node: str) -> bytes:
 
 
 class Binder:
-    """Binds pods; `may_bind` is asked before every attempt."""
+    """Binds pods; `may_bind` is asked right before every attempt is sent."""
 
-    def __init__(self, api: Api, may_bind: Callable[[Pod, str], bool]) -> None:
+    def __init__(self, api: CautiousApi, may_bind: Callable[[Pod, str], bool]) -> None:
         self._api = api
         self._may_bind = may_bind
 
     async def bind(self, pod: Pod, node: str, resolved: Sighting | None = None) -> BindOutcome:
         """Bind a pod and return only when it is certain what became of it, or when `resolved` says so first."""
         path, body = binding_path(pod), binding_body(pod, node)
-        refused, doubtful = _NOT_ALLOWED, False
+        may_send = partial(self._may_send, pod, node, resolved)
         for attempt in count():
-            if not self._may_bind(pod, node):
-                break
-            failure = await self._post(path, body)
+            failure = await self._post(path, body, may_send)
             if failure is None:
                 return Bound()
+            if isinstance(failure, Withheld):
+                return _told(pod, node, resolved) or _NOT_ALLOWED
             if isinstance(failure, ApiError) and (outcome := read_refusal(failure, node)):
                 return outcome
-            if _must_look(failure):
-                if seen := await self._look(pod, node, resolved):
-                    return seen
-            elif _can_have_worked(failure):
-                doubtful = True
+            if _can_have_worked(failure) and (seen := await self._look(pod, node, resolved)):
+                return seen
             pause = pause_after(attempt, failure, _PASSING)
             if pause is None:
-                refused = Refused(Refusal.FAILED, words_of(failure))
-                break
+                return _told(pod, node, resolved) or Refused(Refusal.FAILED, words_of(failure))
             await asyncio.sleep(pause)
-        return (doubtful and await self._look(pod, node, resolved)) or refused
+        raise AssertionError("count() does not end")
 
-    async def _post(self, path: str, body: bytes) -> Failure | None:
+    def _may_send(self, pod: Pod, node: str, resolved: Sighting | None) -> bool:
+        return (resolved is None or not resolved.done()) and self._may_bind(pod, node)
+
+    async def _post(self, path: str, body: bytes, may_send: MaySend) -> Failure | Withheld | None:
         try:
-            await self._api.post(path, body)
-        except FAILURES as failure:
+            await self._api.post(path, body, may_send=may_send)
+        except (*FAILURES, Withheld) as failure:
             return failure
         return None
 
@@ -109,10 +109,7 @@ class Binder:
         try:
             answers: list[asyncio.Future[Any]] = [asking] if resolved is None else [asking, resolved]
             await asyncio.wait(answers, return_when=asyncio.FIRST_COMPLETED)
-            if resolved is None or not resolved.done():
-                return _judge(pod, node, asking.result())
-            found = None if resolved.cancelled() else resolved.result()
-            return Unknown() if found is None else _judge(pod, node, _seen(pod, found))
+            return _told(pod, node, resolved) or _judge(pod, node, asking.result())
         finally:
             asking.cancel()
 
@@ -133,16 +130,19 @@ class Binder:
             await asyncio.sleep(pause)
 
 
-def _must_look(failure: Failure) -> bool:
-    """Tell whether another attempt has to wait for a look at the pod."""
+def _can_have_worked(failure: Failure) -> bool:
+    """Tell whether the pod may be bound all the same: nothing is sent for it before it was looked at."""
     if isinstance(failure, ApiError):
-        return failure.status in (409, _OUT_OF_TIME)  # 409: a conflict in words that we do not know
+        return failure.status == 409 or failure.status >= 500  # 409: a conflict in words that we do not know
     return isinstance(failure, OutcomeUnknown)
 
 
-def _can_have_worked(failure: Failure) -> bool:
-    """Tell whether the pod may be bound although the server answered with an error of its own."""
-    return isinstance(failure, ApiError) and failure.status >= 500
+def _told(pod: Pod, node: str, resolved: Sighting | None) -> BindOutcome | None:
+    """Return what the watch says of the pod; None if it has not said anything yet."""
+    if resolved is None or not resolved.done():
+        return None
+    found = None if resolved.cancelled() else resolved.result()
+    return Unknown() if found is None else _judge(pod, node, _seen(pod, found))
 
 
 def _seen(pod: Pod, node: str) -> _PlacedPod | None:

@@ -9,13 +9,15 @@ volumes ── claims ── look ──> ""                 every claim has its
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
-from pilotage.cluster.api_calls import Api
+from pilotage.cluster.api_calls import CautiousApi
+from pilotage.cluster.api_errors import Withheld
 from pilotage.cluster.resources import ApiObject
 from pilotage.cluster.volume_progress import ClusterView, Failed, Progress, VolumeProgress, Written
 from pilotage.cluster.write_retries import FAILURES, PASSING, with_retries, words_of
@@ -28,10 +30,6 @@ OUT_OF_TIME = "context deadline exceeded"
 NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is not there any more"
 
 _Key = tuple[type[Any], str, str]
-
-
-class _NotAllowed(Exception):
-    """Nothing may be written any more."""
 
 
 class _Version(Struct, frozen=True, gc=False, rename="camel"):
@@ -48,9 +46,9 @@ _decode_version = msgspec.json.Decoder(_Versioned).decode
 
 
 class VolumeWriter:
-    """Has volumes bound; `may_write` is asked before every request."""
+    """Has volumes bound; `may_write` is asked right before every request is sent."""
 
-    def __init__(self, api: Api, may_write: Callable[[Pod, str], bool], view: ClusterView) -> None:
+    def __init__(self, api: CautiousApi, may_write: Callable[[Pod, str], bool], view: ClusterView) -> None:
         self._api = api
         self._may_write = may_write
         self._view = view
@@ -75,7 +73,7 @@ class VolumeWriter:
             await self._write_all(pod, node, volumes, claims, progress)
         except FAILURES as failure:
             return words_of(failure)
-        except _NotAllowed:
+        except Withheld:
             return NOT_ALLOWED
         failed = await self._wait(progress, timeout_seconds)
         return f"binding volumes: {failed}" if failed else ""
@@ -99,11 +97,8 @@ class VolumeWriter:
     async def _write(self, pod: Pod, node: str, path: str, body: bytes) -> str:
         """Change one object and return its new version."""
 
-        async def attempt() -> bytes:
-            if not self._may_write(pod, node):
-                raise _NotAllowed
-            return await self._api.patch(path, body)
-
+        may_send = partial(self._may_write, pod, node)
+        attempt = partial(self._api.patch, path, body, may_send=may_send)
         # Not after a conflict: what was decided is out of date then. A request that had an effect and no answer meets
         # one when it is repeated; the pod then finds at its next try what it has.
         return _decode_version(await with_retries(attempt, PASSING)).metadata.resource_version

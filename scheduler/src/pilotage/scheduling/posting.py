@@ -21,10 +21,10 @@ class Posting:
         self._sightings: dict[str, Sighting] = {}  # by uid
 
     def may_bind(self, pod: Pod, node: str) -> bool:
-        """Tell whether we lead, and pod and node are there as far as we know; asked right before each request."""
-        latest = self._known(pod.key)
-        same = latest is not None and latest.uid == pod.uid
-        return self._may_act() and same and self._cache.find_node(node) is not None
+        """Tell whether we lead, and pod and node are there to stay as far as is known; asked right before a request."""
+        latest = self._latest(pod)
+        stays = latest is not None and not latest.is_terminating
+        return self._may_act() and stays and self._cache.find_node(node) is not None
 
     def resolved(self, pod: Pod | None, uid: str) -> None:
         """Take note that a pod has a node, or that it is gone."""
@@ -36,6 +36,9 @@ class Posting:
         """Bind a pod; PluginFailed says why it is not bound."""
         sighting: Sighting = asyncio.get_running_loop().create_future()
         self._sightings[pod.uid] = sighting
+        latest = self._latest(pod)
+        if latest is not None and latest.node_name:  # somebody bound it while it waited for its turn
+            self.resolved(latest, pod.uid)
         try:
             outcome = await binder.bind(pod, node, sighting)
         finally:
@@ -43,3 +46,7 @@ class Posting:
         if isinstance(outcome, Bound):
             return
         raise PluginFailed(outcome.message if isinstance(outcome, Refused) else "it is not known what became of it")
+
+    def _latest(self, pod: Pod) -> Pod | None:
+        latest = self._known(pod.key)
+        return latest if latest is not None and latest.uid == pod.uid else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import looptime
 import pytest
 
-from pilotage.cluster.api_errors import ApiError
+from pilotage.cluster.api_errors import ApiError, Withheld
 
 T = TypeVar("T")
 
@@ -22,10 +22,14 @@ class Call(NamedTuple):
 
 
 class FakeApi:
-    """Answers calls in order; what is no error or text is asked for one, and after the last answer all is well."""
+    """Answers calls in order; what is no error or text is asked for one, and after the last answer all is well.
 
-    def __init__(self, *answers: Any) -> None:
+    `seconds_until_sent` is how long a write waits for a connection.
+    """
+
+    def __init__(self, *answers: Any, seconds_until_sent: float = 0.0) -> None:
         self.answers = list(answers)
+        self.seconds_until_sent = seconds_until_sent
         self.calls: list[Call] = []
 
     @property
@@ -39,14 +43,22 @@ class FakeApi:
     async def get(self, path: str) -> bytes:
         return await self._answer("GET", path, b"null")
 
-    async def post(self, path: str, body: bytes) -> bytes:
+    async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+        await self._until_sent(may_send)
         return await self._answer("POST", path, body)
 
-    async def patch(self, path: str, body: bytes) -> bytes:
+    async def patch(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+        await self._until_sent(may_send)
         return await self._answer("PATCH", path, body)
 
     async def delete(self, path: str, body: bytes) -> bytes:
         return await self._answer("DELETE", path, body)
+
+    async def _until_sent(self, may_send: Callable[[], bool] | None) -> None:
+        if self.seconds_until_sent:
+            await asyncio.sleep(self.seconds_until_sent)
+        if may_send is not None and not may_send():
+            raise Withheld
 
     async def _answer(self, verb: str, path: str, body: bytes) -> bytes:
         call = Call(asyncio.get_running_loop().time(), verb, path, json.loads(body))

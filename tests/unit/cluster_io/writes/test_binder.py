@@ -76,8 +76,15 @@ async def test_a_refusal_is_final_and_in_the_servers_words(
 
 
 async def test_already_assigned_to_our_node_is_our_own_work(fake_api: Any, refusal: Any) -> None:
-    api = fake_api(refusal(503), refusal(409, OURS))
+    api = fake_api(OutcomeUnknown("timed out"), found(), refusal(409, OURS))
     assert await Binder(api, always).bind(POD, "n1") == Bound()
+
+
+@pytest.mark.parametrize("failures", [1, 2, 3])
+async def test_no_connection_for_a_moment(fake_api: Any, failures: int) -> None:
+    api = fake_api(*(Unreachable("down") for _ in range(failures)), SUCCESS)
+    assert await Binder(api, always).bind(POD, "n1") == Bound()
+    assert api.verbs == ["POST"] * (failures + 1)
 
 
 @pytest.mark.parametrize(
@@ -85,14 +92,13 @@ async def test_already_assigned_to_our_node_is_our_own_work(fake_api: Any, refus
     [
         pytest.param([500], id="after an error of the server"),
         pytest.param([503, 500], id="after two"),
-        pytest.param([503, 503, 503], id="after three"),
-        pytest.param([None], id="after no connection could be made"),
+        pytest.param([503, 504, 503], id="after three"),
     ],
 )
-async def test_trouble_that_passes(fake_api: Any, refusal: Any, failures: list[int | None]) -> None:
-    api = fake_api(*(Unreachable("down") if status is None else refusal(status) for status in failures), SUCCESS)
+async def test_trouble_that_passes(fake_api: Any, refusal: Any, failures: list[int]) -> None:
+    api = fake_api(*(answer for status in failures for answer in (refusal(status), found())), SUCCESS)
     assert await Binder(api, always).bind(POD, "n1") == Bound()
-    assert api.verbs == ["POST"] * (len(failures) + 1)
+    assert api.verbs == ["POST", "GET"] * len(failures) + ["POST"]
 
 
 async def test_four_attempts_with_growing_pauses(fake_api: Any) -> None:
@@ -153,6 +159,48 @@ class TestMayBind:
         leave = iter([True, False])
         api = fake_api(refusal(500), found("n1"))
         assert await Binder(api, lambda pod, node: next(leave)).bind(POD, "n1") == Bound()
+
+
+class TestWhatTheWatchSaysBeforeAnythingIsSent:
+    """A request can wait for its connection for seconds; the pod may be bound or gone by then."""
+
+    @pytest.mark.parametrize(
+        ("seen", "expected"),
+        [
+            pytest.param("n1", Bound(), id="on our node"),
+            pytest.param(
+                "n2", Refused(Refusal.ELSEWHERE, 'pod web is already assigned to node "n2"'), id="on another one"
+            ),
+            pytest.param("", Refused(Refusal.GONE, 'pods "web" not found'), id="gone"),
+            pytest.param(None, Unknown(), id="it will say nothing more"),
+        ],
+    )
+    @pytest.mark.parametrize("earlier", [0, 1], ids=["at the first attempt", "at a second one"])
+    async def test_it_is_not_sent(self, fake_api: Any, earlier: int, seen: str | None, expected: Any) -> None:
+        api = fake_api(*(Unreachable("down") for _ in range(earlier)), seconds_until_sent=6)
+        loop = asyncio.get_running_loop()
+        resolved: asyncio.Future[str | None] = loop.create_future()
+        loop.call_later(6 * earlier + 1, resolved.set_result, seen)
+        assert await Binder(api, always).bind(POD, "n1", resolved) == expected
+        assert api.verbs == ["POST"] * earlier
+
+    async def test_it_counts_also_when_nothing_can_be_sent(self, fake_api: Any) -> None:
+        resolved: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        down = Unreachable("down")
+
+        def last(_call: Any) -> Unreachable:
+            resolved.set_result("n1")
+            return down
+
+        api = fake_api(OutcomeUnknown("reset"), found(), down, down, last)
+        assert await Binder(api, always).bind(POD, "n1", resolved) == Bound()
+
+    async def test_leave_that_ended_while_it_waited(self, fake_api: Any) -> None:
+        loop, api = asyncio.get_running_loop(), fake_api(seconds_until_sent=6)
+        outcome = await Binder(api, lambda pod, node: loop.time() < 5).bind(POD, "n1")
+        assert isinstance(outcome, Refused)
+        assert outcome.kind is Refusal.NOT_ALLOWED
+        assert api.calls == []
 
 
 class TestNoAnswer:
@@ -232,6 +280,8 @@ class TestNoAnswer:
         ("status", "message"),
         [
             pytest.param(504, "Timeout: request did not complete within requested timeout", id="it ran out of time"),
+            pytest.param(500, "something broke", id="an error of its own"),
+            pytest.param(503, "nobody is there", id="an error of somebody before it"),
             pytest.param(409, "the words of another version", id="a conflict in words that we do not know"),
         ],
     )
@@ -264,12 +314,13 @@ class TestNoAnswer:
     async def test_errors_of_the_server_may_hide_a_success(
         self, fake_api: Any, refusal: Any, node: str, expected: Any
     ) -> None:
-        api = fake_api(*(refusal(500, "target.name: Required value") for _ in range(4)), found(node))
+        failure = refusal(500, "target.name: Required value")
+        api = fake_api(*[failure, found()] * 3, failure, found(node))
         assert await Binder(api, always).bind(POD, "n1") == expected
-        assert api.verbs == ["POST"] * 4 + ["GET"]
+        assert api.verbs == ["POST", "GET"] * 4
 
     async def test_no_node_is_not_a_node(self, fake_api: Any, refusal: Any) -> None:
-        api = fake_api(*(refusal(500, "target.name: Required value") for _ in range(4)), found())
+        api = fake_api(*[refusal(500, "target.name: Required value"), found()] * 4)
         assert await Binder(api, always).bind(POD, "") == Refused(Refusal.FAILED, "target.name: Required value")
 
     async def test_giving_up_stops_the_asking(self, fake_api: Any) -> None:

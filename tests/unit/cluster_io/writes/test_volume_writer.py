@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable, Withheld
 from pilotage.cluster.volume_progress import ClusterView
 from pilotage.cluster.volume_writer import NOT_ALLOWED, VolumeWriter
 from pilotage.framework.cycle import Cycle
@@ -64,7 +64,9 @@ class Server:
             whole["metadata"]["resourceVersion"] = str(self._version)
         return whole
 
-    async def patch(self, path: str, body: bytes) -> bytes:
+    async def patch(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+        if may_send is not None and not may_send():
+            raise Withheld
         if self.before and isinstance(answer := self.before.pop(0)(), Exception):
             raise answer
         name, change = path.rpartition("/")[2], json.loads(body)
@@ -82,7 +84,7 @@ class Server:
     async def get(self, path: str) -> bytes:
         raise AssertionError("the watches tell enough")
 
-    async def post(self, path: str, body: bytes) -> bytes:
+    async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
         raise AssertionError("nothing is created")
 
     async def delete(self, path: str, body: bytes) -> bytes:
@@ -447,8 +449,8 @@ async def test_a_pod_can_be_stopped(server: Server, when: str) -> None:
     answered = asyncio.Event()
     patch = server.patch
 
-    async def slow(path: str, body: bytes) -> bytes:
-        answer = await patch(path, body)
+    async def slow(path: str, body: bytes, **options: Any) -> bytes:
+        answer = await patch(path, body, **options)
         await answered.wait()
         return answer
 
