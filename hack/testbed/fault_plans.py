@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from itertools import cycle
 from random import Random
 
 from testbed.fault_proxy import Fault, Trouble
 
 BIND_FAULTS = tuple(fault for fault in Fault if fault is not Fault.TOO_MANY)
 LONGEST_DELAY = 4.0  # seconds
+SLOWEST = Trouble(slow=LONGEST_DELAY)
 
 
 def is_bind(method: str, target: str) -> bool:
@@ -29,6 +31,17 @@ class BindTroubles:
             return None
         fault = self._random.choice(self._faults)
         return Trouble(slow=self._random.uniform(0.5, LONGEST_DELAY) if fault is None else 0.0, fault=fault)
+
+
+class BusyConnections:
+    """Every second bind is done and answered with a false error; the others are slow, so that requests queue up."""
+
+    def __init__(self, faults: Sequence[Fault] = (Fault.FALSE_500, Fault.FALSE_503, Fault.FALSE_504)) -> None:
+        self._troubles = cycle([each for fault in faults for each in (Trouble(fault=fault), SLOWEST)])
+
+    def __call__(self, method: str, target: str) -> Trouble | None:
+        """Take the next one."""
+        return next(self._troubles) if is_bind(method, target) else None
 
 
 class Bursts:

@@ -6,7 +6,7 @@ import pytest
 
 from testbed.control_plane import ControlPlane
 from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import BindTroubles
+from testbed.fault_plans import BindTroubles, BusyConnections
 from testbed.fault_proxy import Fault
 from testbed.fixtures import Audit, Nodes
 
@@ -25,3 +25,11 @@ def test_pods_are_bound_once_whatever_happens_to_the_answers(ground: Ground, see
         storm.ends_bound(120, [scheduler.log], alive=lambda: scheduler.process.poll() is None)
     assert running.report["violations"] == []
     assert set(proxy.done) >= {fault.name for fault in Fault if fault is not Fault.TOO_MANY} | {"slow"}
+
+
+def test_a_bind_that_waits_for_a_connection_is_not_sent_for_a_pod_that_is_bound_by_then(ground: Ground) -> None:
+    with ground.audited() as running, ground.proxied() as (proxy, scheduler):
+        proxy.plan = BusyConnections()
+        with ground.storm(pods=200, rate=1000) as storm:
+            storm.ends_bound(120, [scheduler.log], alive=lambda: scheduler.process.poll() is None)
+    assert running.report["violations"] == []
