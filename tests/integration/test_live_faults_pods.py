@@ -17,6 +17,7 @@ from testbed.patient_client import NoAnswer, PatientClient, Refused
 from testbed.storm import last_lines, still_waiting
 
 PODS = 400 if FULL else 200
+NODES = 70 if FULL else 50
 EVERY = 100 if FULL else 50
 POINTS = ("filter", "score", "reserve", "pre_bind")
 
@@ -57,7 +58,7 @@ class Breaks(Filter, Score, Reserve, PreBind):
 
 @pytest.fixture
 def ground(control_plane: ControlPlane, namespace: str, tmp_path: Path, fake_nodes: Nodes, audit: Audit) -> Ground:
-    return Ground(control_plane, namespace, tmp_path, fake_nodes, audit).prepare()
+    return Ground(control_plane, namespace, tmp_path, fake_nodes, audit).prepare(NODES)
 
 
 def test_a_plugin_that_breaks_on_some_pods_costs_them_one_attempt_and_others_nothing(ground: Ground) -> None:
