@@ -497,6 +497,13 @@ class TestTime:
             assert world.api.requests[:3] == ["stream ", "watch 10", "watch 10"]
             assert world.api.times[2] - world.api.times[1] == pytest.approx(pause, abs=0.01)
 
+    async def test_after_a_long_absence_a_version_that_is_too_old_costs_no_further_pause(self) -> None:
+        away = [Unreachable("refused")] * 8
+        async with reflecting([*FIRST, 2.0], *away, error(410), [*FIRST, *heartbeats(10, 9)]) as world:
+            await asyncio.sleep(300)
+            assert world.api.requests[-2:] == ["watch 10", "stream "]
+            assert world.api.times[-1] - world.api.times[-2] == pytest.approx(0, abs=0.01)
+
     async def test_a_version_that_is_always_too_old_does_not_become_a_storm(self) -> None:
         answers: list[Answer] = [FIRST, error(410)] * 100
         async with reflecting(*answers) as world:

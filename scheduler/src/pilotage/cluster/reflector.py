@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 PATIENCE = 75.0  # seconds; a bookmark comes about once a minute, so longer silence is a dead connection
 SHORT = 1.0  # seconds; a watch that ends sooner is no success
+SETTLED = 30.0  # seconds; a server that calls a list too old sooner than this is in trouble
 LONGEST_RETRY_AFTER = 120.0  # seconds
 MOST_FAILURES = 2  # in a row: of watches before a new list, of streamed lists before a plain one
 # What a server says that does not begin a watch with a list, or not for us.
@@ -78,7 +79,7 @@ class Reflector(Generic[T]):
         self._delay = RetryDelay(clock=clock)
         self._turn = Turn()
         self._synced = asyncio.Event()
-        self._heard = self._began = clock()
+        self._heard = self._began = self._listed = clock()
         self._has_spoken = False  # the watch that is open, since its list if it began with one
         self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest will do
         self._needs_list = True
@@ -241,6 +242,7 @@ class Reflector(Generic[T]):
 
     async def _deliver(self, found: KnownObjects[T], version: str) -> None:
         await self._known.replace(found, version)
+        self._listed = self._clock()
         self._version, self._needs_list = version, False
         self._failed_watches = self._failed_streams = 0
         self._is_unsure, self._absent_since = False, None
@@ -265,7 +267,9 @@ class Reflector(Generic[T]):
         """Decide what comes after an error, and return the seconds to wait before."""
         self.errors += 1
         self._note(error)
+        is_out_of_date = False  # the server is well, and all that we need is a list
         if isinstance(error, ApiError) and is_expired(error):
+            is_out_of_date = not self._needs_list and self._clock() - self._listed >= SETTLED
             self._version, self._needs_list = "", True
         elif isinstance(error, BrokenStream):
             self._needs_list, self._failed_streams = True, MOST_FAILURES  # lines may break in a streamed list, too
@@ -273,6 +277,8 @@ class Reflector(Generic[T]):
             self._count_failure(is_lost=isinstance(error, CONNECTION_LOST))
         if isinstance(error, ApiError) and error.retry_after is not None:
             return min(error.retry_after, LONGEST_RETRY_AFTER)
+        if is_out_of_date:
+            return 0.0
         if isinstance(error, CONNECTION_LOST) and not self._needs_list and self._clock() - self._began >= SHORT:
             return 0.0  # it was a good watch; if the server is gone, the next try will tell
         return self._delay.next()
