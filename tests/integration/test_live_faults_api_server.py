@@ -30,16 +30,18 @@ def test_an_api_server_that_is_killed_costs_no_pod(ground: Ground) -> None:
 
 def test_a_history_that_was_compacted_while_we_were_away_is_read_anew(ground: Ground) -> None:
     cluster = ground.control_plane.cluster
-    with ground.audited() as running, ground.proxied() as (proxy, scheduler), ground.storm(pods=300) as storm:
-        wait_for_line(scheduler.log, "Successfully bound")
-        storm.reaches(0.3)
-        proxy.sever()
-        storm.reaches(0.6)
-        compact(cluster)
-        # The API server remembers more than etcd does, unless it is a new one.
-        wait_for_api_server(cluster, other_than=kill_api_server(cluster))
-        storm.reaches(0.7)
-        proxy.mend()
-        storm.ends_bound(120, [scheduler.log], alive=lambda: scheduler.process.poll() is None)
-        assert "too old resource version" in scheduler.log.read_text()
+    with ground.audited() as running, ground.proxied() as (proxy, scheduler):
+        wait_for_line(scheduler.log, "scheduling pods of")  # whoever waits for us to start waits while we are away, too
+        with ground.storm(pods=300) as storm:
+            wait_for_line(scheduler.log, "Successfully bound")
+            storm.reaches(0.3)
+            proxy.sever()
+            storm.reaches(0.6)
+            compact(cluster)
+            # The API server remembers more than etcd does, unless it is a new one.
+            wait_for_api_server(cluster, other_than=kill_api_server(cluster))
+            storm.reaches(0.7)
+            proxy.mend()
+            storm.ends_bound(120, [scheduler.log], alive=lambda: scheduler.process.poll() is None)
+            assert "too old resource version" in scheduler.log.read_text()
     assert running.report["violations"] == []
