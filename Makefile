@@ -12,8 +12,8 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images lint format generate test test-all test-unit test-integration test-e2e oracle faults soak \
-        bench-engine bench demo demo-down clean always
+.PHONY: help setup binaries images lint format generate test test-all test-unit test-integration test-e2e oracle faults gangs \
+        soak bench-engine bench demo demo-down clean always
 
 help:
 	@echo "Targets:"
@@ -76,6 +76,10 @@ oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated
 
 faults: binaries ## Inject every fault at full length: the API server, etcd, answers, leaders, nodes, pods, the clock
 	PILOTAGE_FAULTS=full $(BIN)/pytest tests/integration/test_live_faults_*.py $(PYTEST_ARGS)
+
+# The first of these loads is part of `make test`.
+gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third of them (ROUNDS=3 for fewer)
+	PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/integration/test_live_gangs.py $(PYTEST_ARGS)
 
 # A minute of it is part of `make test`: make soak MINUTES=10
 soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)

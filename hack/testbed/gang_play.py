@@ -17,11 +17,12 @@ from pilotage.testing import pod_manifest
 from testbed.admin import Admin
 from testbed.bulk import Bulk
 from testbed.commands import Manifest
+from testbed.gang_judge import GangJudge, Judged
+from testbed.gang_questions import GangQuestions, is_question
 from testbed.pod_watch import PodWatch
 
 PATIENCE = 300.0  # seconds for all of them to have run
-PARTLY = 10.0  # seconds that the binds of one decision may take on a busy machine
-IDLE = 30.0  # seconds without a bind though a whole gang would fit: the longest back-off, and twice the same again
+CALM = 1.0  # seconds that a claim may stand before the scheduler is asked: questions are load, and wake it
 LIFE = 0.5  # seconds that a gang runs once enough of its pods have a node
 LOOK = 0.1  # seconds between two looks
 
@@ -34,10 +35,6 @@ class PlayedGang:
     size: int
     minimum: int
     fields: Mapping[str, Any] = field(default_factory=dict)
-    bound: set[str] = field(default_factory=set)
-    partly_since: float | None = None
-    whole_since: float | None = None
-    is_over: bool = False
 
     def pods(self, namespace: str, scheduler: str) -> list[Manifest]:
         """Return its pods."""
@@ -54,22 +51,24 @@ class PlayedGang:
 class GangPlay:
     """Plays gangs in a namespace until all of them have run; `violations` has what went wrong."""
 
-    def __init__(
-        self, cluster: Cluster, namespace: str, capacity: int, gangs: Sequence[PlayedGang], partly: float = PARTLY
-    ) -> None:
+    def __init__(self, cluster: Cluster, namespace: str, capacity: int, gangs: Sequence[PlayedGang]) -> None:
         self.gangs = {gang.name: gang for gang in gangs}
-        self.violations: list[str] = []
-        self._partly = partly
-        self.most_idle = 0.0  # seconds, the longest time without a bind though a whole gang would have fit
-        self._cluster, self._namespace, self._capacity = cluster, namespace, capacity
+        self.longest_claim = 0.0  # seconds that some gang fitted, or ran partly, and nobody was bound
+        self._judge = GangJudge(capacity, (Judged(gang.name, gang.minimum) for gang in gangs))
+        self._cluster, self._namespace = cluster, namespace
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
         self._admin = Admin(cluster)
         self._lock = threading.Lock()
-        self._on_nodes: set[str] = set()
-        self._idle_since: float | None = None
+        self._questions = GangQuestions(self._admin, namespace, self._judge, self._lock)
+        self._began = time.monotonic()
+        self._whole_since: dict[str, float] = {}
+        self._bound = self._bound_before = 0
+        self._calm_since = time.monotonic()  # there is a claim, and nobody was bound
+        self._late: list[str] = []
         self._watch = PodWatch(cluster, self._pods, self._seen)
 
     def __enter__(self) -> "GangPlay":
+        self._questions.prepare()
         self._watch.start()
         return self
 
@@ -80,9 +79,26 @@ class GangPlay:
         with closing(self._admin):
             self._admin.delete(self._pods, gracePeriodSeconds=0)
 
+    @property
+    def violations(self) -> list[str]:
+        """Return what went wrong so far."""
+        with self._lock:
+            return [*self._judge.violations, *self._questions.complaints, *self._late]
+
+    @property
+    def figures(self) -> str:
+        """Return what a reader wants to know of a run."""
+        took = time.monotonic() - self._began
+        return (
+            f"{took:.1f} s, {self.longest_claim:.1f} s at the most without a bind while a gang fitted or ran partly, "
+            f"{self._questions.asked} questions"
+        )
+
     def create(self, scheduler: str, *names: str) -> None:
         """Create the pods of some gangs, or of all; those of different gangs come mixed up."""
         chosen = [self.gangs[name] for name in names] if names else list(self.gangs.values())
+        for gang in chosen:
+            self._judge.gangs[gang.name].scheduler = scheduler
         pods = [gang.pods(self._namespace, scheduler) for gang in chosen]
         longest = max(map(len, pods))
         with closing(Bulk(self._cluster)) as bulk:
@@ -91,54 +107,51 @@ class GangPlay:
     def until_over(self, seconds: float = PATIENCE) -> None:
         """Let gangs go that have run, until all have."""
         deadline = time.monotonic() + seconds
-        while waiting := [gang.name for gang in self.gangs.values() if not gang.is_over]:
+        while waiting := [name for name, gang in self._judge.gangs.items() if not gang.is_over]:
             if time.monotonic() > deadline:
-                self.violations.append(f"not over after {seconds:.0f} s: {', '.join(waiting)}")
+                self._late.append(f"not over after {seconds:.0f} s: {', '.join(waiting)}")
                 return
-            self._end_those_that_ran()
-            self._check()
+            self._end_those_that_ran(waiting)
+            self._ask_if_it_takes_long()
             time.sleep(LOOK)
 
-    def _end_those_that_ran(self) -> None:
-        now = time.monotonic()
-        for gang in self.gangs.values():
-            if gang.is_over or gang.whole_since is None or now - gang.whole_since < LIFE:
-                continue
-            gang.is_over = True
-            self._admin.delete(f"{self._pods}?labelSelector=gang%3D{gang.name}", gracePeriodSeconds=0)
-
-    def _check(self) -> None:
+    def _end_those_that_ran(self, running: Sequence[str]) -> None:
         now = time.monotonic()
         with self._lock:
-            waiting = [gang for gang in self.gangs.values() if not gang.is_over and gang.whole_since is None]
-            for gang in waiting:
-                if gang.partly_since is not None and now - gang.partly_since > self._partly:
-                    text = f"{gang.name} runs with {len(gang.bound)} of {gang.minimum} for {self._partly:.0f} s"
-                    self.violations += [text] if text not in self.violations else []
-            free = self._capacity - len(self._on_nodes)
-            fits = [gang for gang in waiting if gang.minimum <= free and not gang.bound]
-            since = self._idle_since = (self._idle_since or now) if fits else None
-        if since is None:
-            return
-        self.most_idle = max(self.most_idle, now - since)
-        if now - since > IDLE:
-            names = ", ".join(gang.name for gang in fits[:3])
-            self.violations.append(
-                f"{free} cores are free and nobody is bound for {IDLE:.0f} s while {names} would fit"
-            )
-            self._idle_since = now
+            ran = [name for name in running if now - self._whole_since.get(name, now) >= LIFE]
+            for name in ran:
+                self._judge.goes(name)
+        for name in ran:
+            self._admin.delete(f"{self._pods}?labelSelector=gang%3D{name}", gracePeriodSeconds=0)
+
+    def _ask_if_it_takes_long(self) -> None:
+        now = time.monotonic()
+        with self._lock:
+            schedulers = {self._judge.gangs[name].scheduler for name in self._judge.claimants()}
+            if not schedulers or self._bound != self._bound_before:
+                self._calm_since, self._bound_before = now, self._bound
+            waited = now - self._calm_since
+        self.longest_claim = max(self.longest_claim, waited)
+        self._questions.go_on(schedulers if waited > CALM else set())
 
     def _seen(self, event: str, pod: Any) -> None:
-        name, gang = pod["metadata"]["name"], self.gangs.get(pod["metadata"].get("labels", {}).get("gang", ""))
-        on_node = event != "DELETED" and bool(pod["spec"].get("nodeName"))
+        name, gang = pod["metadata"]["name"], pod["metadata"].get("labels", {}).get("gang", "")
         with self._lock:
-            if on_node and name not in self._on_nodes:
-                self._idle_since = None  # somebody got a place
-            (self._on_nodes.add if on_node else self._on_nodes.discard)(name)
-            if gang is None or gang.is_over:
-                return
-            (gang.bound.add if on_node else gang.bound.discard)(name)
-            now, count = time.monotonic(), len(gang.bound)
-            partly = 0 < count < gang.minimum
-            gang.partly_since = (gang.partly_since or now) if partly else None
-            gang.whole_since = (gang.whole_since or now) if count >= gang.minimum else None
+            if is_question(pod):
+                self._questions.seen(event, pod)
+            elif gang in self.gangs:
+                self._follow(event, gang, name, on_node=bool(pod["spec"].get("nodeName")))
+
+    def _follow(self, event: str, gang: str, pod: str, *, on_node: bool) -> None:
+        judged = self._judge.gangs[gang]
+        if event == "DELETED":
+            self._judge.is_gone(gang, pod)
+        elif not on_node:
+            self._judge.waits(gang, pod)
+        elif pod not in judged.bound:
+            self._judge.is_bound(gang, pod)
+            self._bound += 1
+        if len(judged.bound) < judged.minimum:
+            self._whole_since.pop(gang, None)
+        else:
+            self._whole_since.setdefault(gang, time.monotonic())
