@@ -10,6 +10,7 @@ from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.evictor import Evicted, NotEvicted
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.plugin import Permit, Plugin, PostBind, PreBind, Reserve
+from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.plugins.nodes.node_unschedulable import NodeUnschedulable
@@ -82,6 +83,7 @@ class FakeApi:
         self.nominations: list[tuple[str, str]] = []
         self.binds: list[tuple[str, str]] = []
         self.evictions: list[str] = []
+        self.groups: list[tuple[str, str, str]] = []  # group, reason, message
         self.answers: dict[str, Any] = {}  # to binds and evictions by pod: an outcome, an error or a future of them
         self.patches: dict[str, asyncio.Event] = {}  # on their way, by uid
 
@@ -112,6 +114,14 @@ class FakeApi:
         """Wait for the patch."""
         await self.patches[uid].wait()
         self.said.append("settled")
+
+    def scheduled(self, gang: GangName) -> None:
+        """Keep it."""
+        self.groups.append((gang.name, "Scheduled", ""))
+
+    def waits(self, gang: GangName, reason: str, message: str) -> None:
+        """Keep it."""
+        self.groups.append((gang.name, reason, message))
 
     async def evict(self, victim: Pod, scheduler: str) -> Evicted | NotEvicted:
         """Answer as told, at once."""
@@ -144,7 +154,7 @@ class LiveCore:
         self.binder.connect(self.api.bind)
         usual = PrioritySort(), NodeUnschedulable(), TaintToleration(), NodeResourcesFit()
         lineup = lineup_of(*usual, *plugins, self.preemption, self.binder)
-        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act)
+        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api)
         time = asyncio.get_running_loop().time
         profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup, 0)}
         self.core: Core = core(profiles, outside, clock=lambda: 1_000_000 + time(), seed=0, **options)

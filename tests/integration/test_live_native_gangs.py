@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -23,7 +24,10 @@ FEATURES = {
     "runtimeConfig": {"scheduling.k8s.io/v1beta1": "true"},
 }
 PATIENCE = 60.0  # seconds
-RIGHTS = {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["list", "watch"]}
+RIGHTS = [
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups"], "verbs": ["list", "watch"]},
+    {"apiGroups": ["scheduling.k8s.io"], "resources": ["podgroups/status"], "verbs": ["patch"]},
+]
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +44,7 @@ def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 
 
 def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: ControlPlane, tmp_path: Path) -> None:
-    allow_to_read_groups(serving)
+    allow_groups(serving)
     serving.fake_nodes([node_manifest("n1", cpu=2)])
     with closing(Admin(serving.cluster)) as admin, serving.pilotage(f"--config={configuration(tmp_path)}") as running:
 
@@ -57,17 +61,21 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
         admin.post(GROUPS, {"metadata": {"name": "gang"}, "spec": {"schedulingPolicy": policy}})
         until(lambda: all("2 of the 3 pods that are needed" in why(admin, n) for n in range(3)), running.log)
         assert placed() == []
+        until(lambda: "2 of the 3 pods that are needed" in said_of_group(admin)["message"], running.log)
+        assert (said_of_group(admin)["status"], said_of_group(admin)["reason"]) == ("False", "Unschedulable")
 
         serving.fake_nodes([node_manifest("n2", cpu=1)])
         until(lambda: sorted(placed()) == ["gang-0", "gang-1", "gang-2"], running.log)
+        until(lambda: said_of_group(admin)["status"] == "True", running.log)
+        assert (said_of_group(admin)["reason"], said_of_group(admin)["observedGeneration"]) == ("Scheduled", 1)
 
 
-def allow_to_read_groups(serving: ControlPlane) -> None:
+def allow_groups(serving: ControlPlane) -> None:
     head = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "native-groups"}}
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "native-groups"}
     subject = {"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "system:kube-scheduler"}
     serving.kubectl.apply(
-        {**head, "kind": "ClusterRole", "rules": [RIGHTS]},
+        {**head, "kind": "ClusterRole", "rules": RIGHTS},
         {**head, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": [subject]},
     )
 
@@ -78,6 +86,11 @@ def configuration(folder: Path) -> Path:
     head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     path.write_text(yaml.safe_dump({**head, "profiles": [profile]}))
     return path
+
+
+def said_of_group(admin: Admin) -> dict[str, Any]:
+    found = admin.get(f"{GROUPS}/gang").get("status", {}).get("conditions", [])
+    return next((each for each in found if each["type"] == "PodGroupInitiallyScheduled"), {"message": "", "status": ""})
 
 
 def why(admin: Admin, number: int) -> str:

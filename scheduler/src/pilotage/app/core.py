@@ -25,7 +25,7 @@ from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gang_cycle import GangScheduler
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.loop import Loop
-from pilotage.scheduling.outside import Evicts, Lookup, Recorder, Statuses
+from pilotage.scheduling.outside import SILENT, Evicts, GroupStatuses, Lookup, Recorder, Statuses
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Outside:
     evictor: Evicts
     recorder: Recorder
     may_act: Callable[[], bool] = lambda: True
+    groups: GroupStatuses = SILENT
 
 
 def steady_wall_clock() -> Callable[[], float]:
@@ -96,7 +97,7 @@ def core(
     evictions.cancel_binding, evictions.may_act = bindings.cancel, outside.may_act
     tie_break = Random(seed)  # noqa: S311 - no secret
     scheduler = Scheduler(cache, ready, queue.nominator, tie_break)
-    gangs = GangScheduler(cache, queue, ready, scheduler)
+    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups)
     loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, outside.may_act)
     if extenders:
         waits = _is_waiting(cache, outside)

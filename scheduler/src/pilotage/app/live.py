@@ -31,6 +31,7 @@ from pilotage.cluster.event_objects import EventsV1
 from pilotage.cluster.event_recorder import EventRecorder
 from pilotage.cluster.evictor import Evictor
 from pilotage.cluster.extender import Extender
+from pilotage.cluster.group_status_writer import GroupStatusWriter
 from pilotage.cluster.leadership_events import announce_leadership, lease_subject
 from pilotage.cluster.lease import LeaderElection
 from pilotage.cluster.lease_settings import LeaseSettings, new_identity
@@ -40,8 +41,10 @@ from pilotage.cluster.volume_progress import ClusterView
 from pilotage.cluster.volume_writer import VolumeWriter
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
+from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.model.pod_groups import NativePodGroup
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.profiles import Profile
@@ -89,6 +92,7 @@ class Live:
             self.clients.events, EventsV1(gethostname()), busy=lambda: len(self.core.bindings) > 0
         )
         self.statuses = StatusWriter(self.clients.statuses, self.known.newest)
+        self.groups = GroupStatusWriter(self.clients.statuses, self._group)
         self.extenders = [Extender(settings_of(e), self._pod_json, self._node_json) for e in self.config.extenders]
         self.core = self._core()
         self.posting = Posting(self.core.cache, self.known, self.may_act)
@@ -164,7 +168,8 @@ class Live:
         return LeaderElection(wanted, lambda: client(timeout=wanted.request_timeout))
 
     def _core(self) -> Core:
-        outside = Outside(self.known, self.statuses, Evictor(self.clients.statuses), self.recorder, self.may_act)
+        evictor = Evictor(self.clients.statuses)
+        outside = Outside(self.known, self.statuses, evictor, self.recorder, self.may_act, self.groups)
         return core(
             self.profiles,
             outside,
@@ -176,6 +181,9 @@ class Live:
             observe_hint=self.metrics.hint_asked,
             observe_event=self.metrics.event_handled,
         )
+
+    def _group(self, gang: GangName) -> NativePodGroup | None:
+        return self.core.cache.objects.get(NativePodGroup, gang.name, gang.namespace)
 
     def _volume_writer(self) -> VolumeWriter:
         cache = self.core.cache
@@ -204,7 +212,7 @@ class Live:
             await self._close()
 
     async def _until(self, stopped: asyncio.Event) -> int:
-        jobs = [self.recorder.run(), self.statuses.run(), keep_giving_back()]
+        jobs = [self.recorder.run(), self.statuses.run(), self.groups.run(), keep_giving_back()]
         jobs += [] if self.hot is None else self.hot.jobs()
         background = [self._begin(job) for job in jobs]
         work, stop = self._begin(self._work()), self._begin(stopped.wait())
@@ -332,6 +340,7 @@ class Live:
             async with asyncio.timeout(LAST_SECONDS):
                 await self.core.bindings.finished()
                 await self.statuses.flush()
+                await self.groups.flush()
                 await self.recorder.drain(LAST_SECONDS)
 
 

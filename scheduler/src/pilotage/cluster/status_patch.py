@@ -1,22 +1,33 @@
-"""What a scheduler writes into a pod's status: why it waits, which node it is promised, why it has to go."""
+"""What a scheduler writes into the status of a pod or a group: why it waits, which node it is promised, why it goes."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from pilotage.model.pod import Pod
-from pilotage.model.pod_status import PodStatus
+from pilotage.model.pod_status import Condition, PodStatus
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
 PREEMPTED = "PreemptionByScheduler"
 
 
+class Conditioned(Protocol):
+    """A status that has conditions."""
+
+    @property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Return all of them."""
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return the one of this type."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewCondition:
-    """A condition as it shall be; the generation is that of the pod that was looked at."""
+    """A condition as it shall be; the generation is that of the object that was looked at."""
 
     type: str
     status: str
@@ -24,8 +35,8 @@ class NewCondition:
     message: str
     generation: int
 
-    def is_said_by(self, status: PodStatus) -> bool:
-        """Tell whether a pod says this already; that it looked at an older generation makes no difference."""
+    def is_said_by(self, status: Conditioned) -> bool:
+        """Tell whether an object says this already; that it looked at an older generation makes no difference."""
         old = status.condition(self.type)
         return old is not None and (old.status, old.reason, old.message) == (self.status, self.reason, self.message)
 
@@ -67,8 +78,8 @@ def eviction_condition(victim: Pod, scheduler: str, preemptor: str) -> NewCondit
     return NewCondition(DISRUPTION_TARGET, "True", PREEMPTED, message, victim.metadata.generation)
 
 
-def patch_body(uid: str, change: StatusChange, status: PodStatus, now: float) -> bytes:
-    """Return the strategic merge patch of a change; the server refuses it for any pod but the one of this uid."""
+def patch_body(uid: str, change: StatusChange, status: Conditioned, now: float) -> bytes:
+    """Return the strategic merge patch of a change; the server refuses it for any object but the one of this uid."""
     patched: dict[str, Any] = {}
     if change.condition is not None:
         patched["conditions"] = [_condition(change.condition, status, now)]
@@ -81,7 +92,7 @@ def patch_body(uid: str, change: StatusChange, status: PodStatus, now: float) ->
     return msgspec.json.encode({"metadata": {"uid": uid}, "status": patched})
 
 
-def _condition(new: NewCondition, status: PodStatus, now: float) -> dict[str, Any]:
+def _condition(new: NewCondition, status: Conditioned, now: float) -> dict[str, Any]:
     written: dict[str, Any] = {"type": new.type, "status": new.status, "reason": new.reason, "message": new.message}
     if new.generation:
         written["observedGeneration"] = new.generation

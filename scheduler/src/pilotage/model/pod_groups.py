@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Amounts
+from pilotage.model.pod_status import Condition
 
 
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -40,8 +41,19 @@ class NativePodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     priority: int | None = None
 
 
+class NativePodGroupStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What has happened to Kubernetes' own group."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return the condition of this type."""
+        return next((condition for condition in self.conditions if condition.type == kind), None)
+
+
 class NativePodGroup(Struct, gc=False, rename="camel"):
     """A group of scheduling.k8s.io, which pods name in their spec."""
 
     metadata: Metadata
     spec: NativePodGroupSpec = NativePodGroupSpec()
+    status: NativePodGroupStatus = NativePodGroupStatus()

@@ -23,7 +23,9 @@ from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.group_news import GroupNews
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Unplaced
+from pilotage.scheduling.outside import SILENT, GroupStatuses
 
 Decision = tuple[QueuedPod, Outcome]
 
@@ -47,12 +49,24 @@ class GangScheduler:
     """Places gangs; whoever belongs to none is left to others."""
 
     def __init__(
-        self, cache: ClusterCache, queue: SchedulingQueue, engines: Mapping[str, Engine], scheduler: Scheduler
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        engines: Mapping[str, Engine],
+        scheduler: Scheduler,
+        groups: GroupStatuses = SILENT,
     ) -> None:
         self._cache = cache
         self._queue = queue
         self._engines = engines
         self._scheduler = scheduler
+        self._news = GroupNews(groups)
+
+    def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
+        """Take note of what became of a pod that was placed for itself: it may be of a group all the same."""
+        name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
+        if name is not None and plugin is not None:
+            self._news.decided_alone(name, plugin, pod, outcome)
 
     def schedule(self, first: QueuedPod) -> list[Decision] | None:
         """Decide about the gang of a pod that was popped, with all siblings that wait; None if it is for itself."""
@@ -66,7 +80,9 @@ class GangScheduler:
         members = [first, *self._siblings(name, first.pod.scheduler_name)]
         # What is hard to place goes first: the others find room around it.
         members.sort(key=_size, reverse=True)
-        return self._decide(Gang(name, plugin, members, missing))
+        decided = self._decide(Gang(name, plugin, members, missing))
+        self._news.decided(name, (outcome for _, outcome in decided))
+        return decided
 
     def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
         for sibling in self._queue.pop_gang(name, scheduler):

@@ -121,7 +121,11 @@ class Loop:
             for member, outcome in decided:
                 self._take(member, outcome, started)
         else:
-            self._take(queued, self._scheduler.schedule(pod), started)
+            self._take_alone(queued, self._scheduler.schedule(pod), started)
+
+    def _take_alone(self, queued: QueuedPod, outcome: Outcome, started: float) -> None:
+        self._gangs.decided_alone(queued.pod, outcome)
+        self._take(queued, outcome, started)
 
     def _take(self, queued: QueuedPod, outcome: Outcome, started: float) -> None:
         self.on_decided(queued, outcome, started, perf_counter())
@@ -140,7 +144,7 @@ class Loop:
             if outcome is None:
                 self._queue.done(queued.pod.uid)
             else:
-                self._take(queued, outcome, started)
+                self._take_alone(queued, outcome, started)
 
         task = asyncio.get_running_loop().create_task(place())
         self._asking.add(task)

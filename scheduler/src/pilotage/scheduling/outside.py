@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 
 Lookup = Callable[[str], Pod | None]  # a pod as the API server last had it, by namespace/name
@@ -32,6 +33,29 @@ class Statuses(Protocol):
 
     async def settled(self, uid: str) -> None:
         """Wait until nothing about a pod is on its way."""
+
+
+class GroupStatuses(Protocol):
+    """Changes the status of Kubernetes' own PodGroups, some time later; of one that there is not, nothing is said."""
+
+    def scheduled(self, gang: GangName) -> None:
+        """Say that enough pods of a group have their places."""
+
+    def waits(self, gang: GangName, reason: str, message: str) -> None:
+        """Say why a group has none."""
+
+
+class SilentGroups:
+    """Says nothing of groups."""
+
+    def scheduled(self, gang: GangName) -> None:
+        """Say nothing."""
+
+    def waits(self, gang: GangName, reason: str, message: str) -> None:
+        """Say nothing."""
+
+
+SILENT: GroupStatuses = SilentGroups()
 
 
 class Evicts(Protocol):

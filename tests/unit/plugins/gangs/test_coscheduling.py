@@ -249,6 +249,18 @@ def test_a_group_that_comes_helps_its_pods(new: Any, helps: bool) -> None:
     assert knowing(FakeCluster()).is_own_group(make_member("a"), event, None, new) is helps
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "helps"),
+    [
+        pytest.param(make_group(minimum=3), make_group(minimum=2), True, id="another minimum"),
+        pytest.param(make_group(), make_group(), False, id="another status"),
+    ],
+)
+def test_a_group_helps_if_it_asks_for_something_else(old: Any, new: Any, helps: bool) -> None:
+    event = Event(Resource.SCHEDULING_POD_GROUP, Action.UPDATE)
+    assert knowing(FakeCluster()).is_own_group(make_member("a"), event, old, new) is helps
+
+
 def test_a_sibling_that_is_placed_helps() -> None:
     plugin, event = knowing(FakeCluster()), Event(Resource.ASSIGNED_POD, Action.ADD)
     pods = make_member("b", node="n1"), make_member("b", "other", node="n1"), make_pod("b", node="n1")

@@ -14,7 +14,7 @@ from pilotage.framework.gang_records import GangRecords
 from pilotage.framework.gang_room import FreeRoom
 from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.nodes import Nodes
-from pilotage.framework.plugin import Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
+from pilotage.framework.plugin import Permission, Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
 from pilotage.framework.resources.resource_gap import resource_gap
 from pilotage.framework.verdicts import SKIP, Filtered, NoRoom, PreFiltered, Rejection, Verdicts, Wait
 from pilotage.framework.waiting import WaitingPod, WaitingPods
@@ -42,6 +42,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         Retry(Resource.SCHEDULING_POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
         Retry(Resource.POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
     )
+
+    permissions = (Permission("scheduling.k8s.io", "podgroups/status", ("patch",)),)
 
     _records: GangRecords = PrivateAttr(default_factory=GangRecords)
     _nodes: Callable[[], Nodes] | None = PrivateAttr(default=None)
@@ -147,8 +149,16 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         wish = self._records.wish(gang) if gang is not None else None
         return wish is None or self._room is None or self._room.could_fit(wish)
 
-    def is_own_group(self, pod: Pod, event: Event, old: object, new: PodGroup | NativePodGroup) -> bool:
-        """Tell whether it is the group of the pod that has come or changed."""
+    def is_own_group(
+        self,
+        pod: Pod,
+        event: Event,
+        old: PodGroup | NativePodGroup | None,
+        new: PodGroup | NativePodGroup,
+    ) -> bool:
+        """Tell whether it is the group of the pod that has come, or asks for something else now."""
+        if old is not None and old.spec == new.spec:
+            return False  # its status is what we and others say of it
         gang = gang_of(pod)
         source = BY_GROUP if isinstance(new, PodGroup) else NATIVE
         return gang == GangName(source, new.metadata.namespace, new.metadata.name)
