@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pilotage.model.pod import Pod
-from pilotage.queue.scheduling_queue import Pending
+from pilotage.queue.pending import Pending
 from pilotage.testing import make_pod
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pilotage.framework.events import Action, Event, Resource
 from pilotage.model.pod import Pod
-from pilotage.queue.scheduling_queue import Pending
+from pilotage.queue.pending import Pending
 from pilotage.testing import make_pod
 
 NODE_ADD = Event(Resource.NODE, Action.ADD)

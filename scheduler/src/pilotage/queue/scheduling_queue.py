@@ -21,19 +21,21 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from pilotage.framework.changes import pod_events
 from pilotage.framework.events import FORCE_ACTIVATE, PROFILES_CHANGED, TIME_HAS_COME, UNSCHEDULABLE_TIMEOUT, Event
 from pilotage.framework.plugin import QueueSort
-from pilotage.model.gangs import GangName, gang_of
+from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.backoff import Backoff, BackoffQueue
+from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.gated import Gates, GatesOf
 from pilotage.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Observer, Retries, Strategy
 from pilotage.queue.in_flight import InFlight
 from pilotage.queue.nominator import Lookup, Nominator
+from pilotage.queue.pending import Pending
 from pilotage.queue.pod_heap import Order
 from pilotage.queue.queued_pod import Place, QueuedPod
 from pilotage.queue.unschedulable import gated_pool, unschedulable_pool
@@ -41,15 +43,6 @@ from pilotage.queue.unschedulable import gated_pool, unschedulable_pool
 log = logging.getLogger(__name__)
 
 SWEEP_EVERY = 30.0  # seconds between two looks for pods that have waited for too long
-
-
-class Pending(NamedTuple):
-    """How many pods wait, by place."""
-
-    active: int
-    backoff: int
-    unschedulable: int
-    gated: int
 
 
 class SchedulingQueue:
@@ -74,7 +67,7 @@ class SchedulingQueue:
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # told the name of each event, and how long it took to follow it
         self._waiting: dict[str, QueuedPod] = {}
-        self._gangs: dict[GangName, dict[str, QueuedPod]] = {}  # those of them that belong together
+        self._gangs = GangIndex()
         self._in_flight = InFlight()
         self._unschedulable, self._gated = unschedulable_pool(), gated_pool()
         self._backing_off = Backoff(clock, initial_backoff, max_backoff)
@@ -155,8 +148,8 @@ class SchedulingQueue:
             self.add(new)
             return
         queued.pod = new
-        self._leave_gang(queued)
-        self._join_gang(queued)
+        self._gangs.leave(queued)
+        self._gangs.join(queued)
         self.nominator.update(old, new)
         if queued.place is self._active or queued.place is self._backoff:
             queued.place.add(queued)  # its order may be another now
@@ -207,8 +200,7 @@ class SchedulingQueue:
 
     def gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
         """Return all pods of a gang that wait for a scheduler and are not about to go, gated or not."""
-        members = self._gangs.get(gang, {}).values()
-        return [each for each in members if each.pod.scheduler_name == scheduler and not each.pod.is_terminating]
+        return self._gangs.members(gang, scheduler)
 
     def _fly(self, queued: QueuedPod) -> None:
         self._take(queued)
@@ -287,11 +279,8 @@ class SchedulingQueue:
         """Give another try to pods that have waited for too long, in case an event was missed."""
         now = self._clock()
         self._next_sweep = now + SWEEP_EVERY
-        overdue = [
-            queued
-            for queued in (*self._unschedulable, *self._gated)
-            if now - max(queued.timestamp, queued.flush_timestamp) > self._longest_unschedulable
-        ]
+        before = now - self._longest_unschedulable
+        overdue = [*self._unschedulable.untouched_since(before), *self._gated.untouched_since(before)]
         for queued in overdue:
             queued.was_flushed, queued.flush_timestamp = True, now
         if overdue:
@@ -392,7 +381,7 @@ class SchedulingQueue:
         queued.place = place
         self._waiting[queued.key] = queued
         if before is None:
-            self._join_gang(queued)
+            self._gangs.join(queued)
         if place is not self._gated:
             self.incoming[place.name, event] += 1
         elif before is not self._gated and before is not self._unschedulable:
@@ -401,21 +390,7 @@ class SchedulingQueue:
 
     def _take(self, queued: QueuedPod) -> None:
         del self._waiting[queued.key]
-        self._leave_gang(queued)
+        self._gangs.leave(queued)
         if queued.place is not None:
             queued.place.remove(queued)
             queued.place = None
-
-    def _join_gang(self, queued: QueuedPod) -> None:
-        queued.gang = gang_of(queued.pod)
-        if queued.gang is not None:
-            self._gangs.setdefault(queued.gang, {})[queued.key] = queued
-
-    def _leave_gang(self, queued: QueuedPod) -> None:
-        if queued.gang is None:
-            return
-        members = self._gangs[queued.gang]
-        del members[queued.key]
-        if not members:
-            del self._gangs[queued.gang]
-        queued.gang = None

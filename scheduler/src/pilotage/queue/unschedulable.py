@@ -50,6 +50,10 @@ class Pool:
         """Return the pods that a plugin turned away, by key."""
         return self._by_desk.get(desk, {})
 
+    def untouched_since(self, before: float) -> list[QueuedPod]:
+        """Return the pods that came, and got another try for having waited for long, before a moment."""
+        return [queued for queued in self._pods.values() if max(queued.timestamp, queued.flush_timestamp) < before]
+
     def next_alarm(self) -> float | None:
         """Return when the time of the first pod that has one will have come."""
         first = self._alarms.first()
