@@ -3,11 +3,14 @@ from typing import Any
 import pytest
 
 from pilotage.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, Action, Event, Resource, Retry
+from pilotage.model.gangs import BY_LABELS, GangName
+from pilotage.model.pod import Pod
 from pilotage.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Strategy
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.testing import make_node, make_pod
 
 NODE_ADD = Event(Resource.NODE, Action.ADD)
+GANG_RETRY = Retry(Resource.NODE, Action.ADD, "helps", for_gang=True)
 POD = make_pod("a", uid="a")
 
 
@@ -108,3 +111,79 @@ def test_hints_are_measured(world: Any, answer: Any, result: str) -> None:
     world.fit.answer = answer
     strategy(hints, rejected({"Fit"}))
     assert seen == [("Fit", "NodeAdd", result)]
+
+
+# -------------------------------------------------------------------------------------------- once for a whole gang
+
+
+class Gangs:
+    """Remembers about whom it was asked, and says yes to some gangs."""
+
+    name = "Gangs"
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def helps(self, pod: Pod, event: Event, old: Any, new: Any) -> bool:
+        self.asked.append(pod.name)
+        return pod.name.startswith("yes")
+
+
+class Fit(Gangs):
+    """Is asked about each pod."""
+
+    name = "Fit"
+
+
+def member(name: str, gang: str, rejectors: set[str], pending: set[str], scheduler: str = "one") -> QueuedPod:
+    queued = QueuedPod(make_pod(name, uid=name, scheduler=scheduler), 0)
+    queued.gang = GangName(BY_LABELS, "default", gang)
+    queued.unschedulable_plugins, queued.pending_plugins = rejectors, pending
+    return queued
+
+
+@pytest.mark.parametrize(
+    ("members", "asked", "expected"),
+    [
+        pytest.param([("yes-0", "yes"), ("yes-1", "yes")], ["yes-0"], [IMMEDIATELY] * 2, id="one answer for all"),
+        pytest.param([("no-0", "no"), ("no-1", "no")], ["no-0"], [SKIP] * 2, id="also if it is no"),
+        pytest.param([("yes-0", "yes"), ("no-0", "no")], ["yes-0", "no-0"], [IMMEDIATELY, SKIP], id="of each gang"),
+    ],
+)
+def test_what_holds_for_a_gang_is_asked_once(
+    members: list[tuple[str, str]], asked: list[str], expected: list[Strategy]
+) -> None:
+    plugin = Gangs()
+    occasion = Hints({"one": [(plugin, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    found = [occasion.strategy(member(name, gang, {"Gangs"}, {"Gangs"})) for name, gang in members]
+    assert (plugin.asked, found) == (asked, expected)
+
+
+def test_who_was_not_left_pending_backs_off_whatever_was_said_of_its_siblings() -> None:
+    occasion = Hints({"one": [(Gangs(), GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    pods = member("yes-0", "yes", {"Gangs"}, {"Gangs"}), member("yes-1", "yes", {"Gangs"}, set())
+    assert [occasion.strategy(pod) for pod in pods] == [IMMEDIATELY, AFTER_BACKOFF]
+
+
+def test_each_scheduler_is_asked() -> None:
+    one, other = Gangs(), Gangs()
+    occasion = Hints({"one": [(one, GANG_RETRY)], "other": [(other, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    for scheduler in ("one", "other"):
+        occasion.strategy(member(f"yes-{scheduler}", "yes", {"Gangs"}, set(), scheduler))
+    assert (one.asked, other.asked) == (["yes-one"], ["yes-other"])
+
+
+def test_where_another_plugin_has_a_word_each_pod_is_asked_about() -> None:
+    gangs, fit = Gangs(), Fit()
+    each = Retry(Resource.NODE, Action.ADD, "helps")
+    occasion = Hints({"one": [(gangs, GANG_RETRY), (fit, each)]}).occasion(NODE_ADD, None, None)
+    for number in range(2):
+        occasion.strategy(member(f"no-{number}", "no", {"Gangs", "Fit"}, {"Gangs"}))
+    assert gangs.asked == fit.asked == ["no-0", "no-1"]
+
+
+def test_a_rejector_that_does_not_care_for_the_event_costs_nothing() -> None:
+    plugin = Gangs()
+    occasion = Hints({"one": [(plugin, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    found = [occasion.strategy(member(f"yes-{n}", "yes", {"Gangs", "Fit"}, {"Gangs"})) for n in range(3)]
+    assert (plugin.asked, found) == (["yes-0"], [IMMEDIATELY] * 3)

@@ -92,6 +92,7 @@ class Retry:
     resource: Resource
     action: Action
     hint: str | None = None
+    for_gang: bool = False  # the hint tells all pods of a gang the same, and is asked once for them
 
     def matches(self, event: Event) -> bool:
         """Tell whether the event is of the kind that is waited for."""

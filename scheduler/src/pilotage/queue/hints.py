@@ -7,6 +7,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from pilotage.framework.events import Event, Retry
+from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 
@@ -30,6 +31,9 @@ Retries = Mapping[str, Sequence[tuple[Named, Retry]]]
 Advisers = dict[str, dict[str, list[Hint | None]]]
 
 
+Desk = tuple[str, str]  # scheduler name, plugin
+
+
 class Strategy(IntEnum):
     """What an event means for a pod."""
 
@@ -48,6 +52,7 @@ class Hints:
         self.retries = retries
         self.observe = observe
         self._known: dict[Event, Advisers] = {}
+        self._desks: dict[Event, tuple[frozenset[Desk], frozenset[Desk]]] = {}
         self._complaints: set[tuple[str, Event]] = set()
 
     def advisers(self, event: Event) -> Advisers:
@@ -55,6 +60,22 @@ class Hints:
         found = self._known.get(event)
         if found is None:
             found = self._known[event] = self._find(event)
+        return found
+
+    def desks(self, event: Event) -> tuple[frozenset[Desk], frozenset[Desk]]:
+        """Return who can tell whether the event helps, and who of them tells all pods of a gang the same."""
+        found = self._desks.get(event)
+        if found is None:
+            asked = [
+                (retry.for_gang, (scheduler, plugin.name))
+                for scheduler, registered in self.retries.items()
+                for plugin, retry in registered
+                if retry.matches(event)
+            ]
+            every = frozenset(desk for _, desk in asked)
+            one_by_one = {desk for for_gang, desk in asked if not for_gang}
+            # Who is meant by an event for everybody is a matter of each pod.
+            found = self._desks[event] = every, frozenset() if event.is_wildcard else every - one_by_one
         return found
 
     def occasion(self, event: Event, old: Any, new: Any) -> "Occasion":
@@ -81,15 +102,31 @@ class Hints:
 class Occasion:
     """One event, and what it means for each pod."""
 
-    __slots__ = ("_advisers", "_event", "_hints", "_new", "_old", "_wildcard")
+    __slots__ = ("_advisers", "_by_gang", "_desks", "_event", "_for_gangs", "_hints", "_new", "_old", "_wildcard")
 
     def __init__(self, hints: Hints, event: Event, old: Any, new: Any) -> None:
         self._hints, self._event, self._old, self._new = hints, event, old, new
         self._wildcard = event.is_wildcard
         self._advisers = hints.advisers(event)
+        self._desks, self._for_gangs = hints.desks(event)
+        self._by_gang: dict[tuple[GangName, Desk, bool], Strategy] = {}
 
     def strategy(self, queued: QueuedPod) -> Strategy:
         """Return whether the pod gets another try."""
+        # Of a gang of a thousand pods each would be asked about whenever any pod comes or goes.
+        if queued.gang is None or not self._for_gangs:
+            return self._strategy(queued)
+        scheduler, pending = queued.pod.scheduler_name, queued.pending_plugins
+        asked = [desk for plugin in queued.unschedulable_plugins if (desk := (scheduler, plugin)) in self._desks]
+        if len(asked) != 1 or asked[0] not in self._for_gangs or not pending <= queued.unschedulable_plugins:
+            return self._strategy(queued)
+        key = queued.gang, asked[0], asked[0][1] in pending
+        found = self._by_gang.get(key)
+        if found is None:
+            found = self._by_gang[key] = self._strategy(queued)
+        return found
+
+    def _strategy(self, queued: QueuedPod) -> Strategy:
         pod, rejectors, pending = queued.pod, queued.unschedulable_plugins, queued.pending_plugins
         if not rejectors and not pending:
             return AFTER_BACKOFF

@@ -36,11 +36,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     reads = (PodGroup, NativePodGroup)
     retry_on = (
-        Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling"),
-        Retry(Resource.ASSIGNED_POD, Action.DELETE, "has_room"),
-        Retry(Resource.NODE, ROOM, "has_room"),
-        Retry(Resource.SCHEDULING_POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
-        Retry(Resource.POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group"),
+        Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling", for_gang=True),
+        Retry(Resource.ASSIGNED_POD, Action.DELETE, "has_room", for_gang=True),
+        Retry(Resource.NODE, ROOM, "has_room", for_gang=True),
+        Retry(Resource.SCHEDULING_POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group", for_gang=True),
+        Retry(Resource.POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group", for_gang=True),
     )
 
     permissions = (Permission("scheduling.k8s.io", "podgroups/status", ("patch",)),)
