@@ -18,13 +18,12 @@ from testbed.admin import Admin
 from testbed.bulk import Bulk
 from testbed.commands import Manifest
 from testbed.gang_judge import GangJudge, Judged
-from testbed.gang_questions import GangQuestions, is_question
+from testbed.gang_questions import LOOK, GangQuestions, is_question
 from testbed.pod_watch import PodWatch
 
 PATIENCE = 300.0  # seconds for all of them to have run
 CALM = 1.0  # seconds that a claim may stand before the scheduler is asked: questions are load, and wake it
 LIFE = 0.5  # seconds that a gang runs once enough of its pods have a node
-LOOK = 0.1  # seconds between two looks
 
 
 @dataclass
@@ -95,7 +94,8 @@ class GangPlay:
         )
 
     def create(self, scheduler: str, *names: str) -> None:
-        """Create the pods of some gangs, or of all; those of different gangs come mixed up."""
+        """Create the pods of some gangs, or of all, mixed up, once their scheduler works."""
+        self._questions.until_answered(scheduler)
         chosen = [self.gangs[name] for name in names] if names else list(self.gangs.values())
         for gang in chosen:
             self._judge.gangs[gang.name].scheduler = scheduler

@@ -11,6 +11,7 @@ from testbed.admin import Admin
 from testbed.gang_judge import GangJudge
 
 SILENCE = 120.0  # seconds without an answer, after which a scheduler does nothing at all
+LOOK = 0.1  # seconds between two looks
 LABEL = "gang-question"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 LOWEST = {
@@ -51,6 +52,14 @@ class GangQuestions:
         """Make sure that there is a lowest rank."""
         if self._admin.find(f"{CLASSES}/{LABEL}") is None:
             self._admin.post(CLASSES, LOWEST)
+
+    def until_answered(self, scheduler: str) -> None:
+        """Wait until a scheduler works: while it still starts, nobody can be passed over."""
+        self.go_on({scheduler})
+        while not self._open[scheduler].is_answered:
+            assert time.monotonic() - self._open[scheduler].asked < SILENCE, f"{scheduler} does not start"
+            time.sleep(LOOK)
+        self.go_on(set())
 
     def go_on(self, schedulers: Set[str]) -> None:
         """Take away what is answered, and ask these schedulers again that have answered."""

@@ -67,7 +67,7 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
         serving.fake_nodes([node_manifest("n2", cpu=1)])
         until(lambda: sorted(placed()) == ["gang-0", "gang-1", "gang-2"], running.log)
         until(lambda: said_of_group(admin)["status"] == "True", running.log)
-        assert (said_of_group(admin)["reason"], said_of_group(admin)["observedGeneration"]) == ("Scheduled", 1)
+        assert (said_of_group(admin)["reason"], said_of_group(admin)["message"]) == ("Scheduled", "")
 
 
 def allow_groups(serving: ControlPlane) -> None:
