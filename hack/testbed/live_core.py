@@ -153,7 +153,7 @@ class LiveCore:
         self.binder, self.preemption = DefaultBinder(), DefaultPreemption()
         self.binder.connect(self.api.bind)
         usual = PrioritySort(), NodeUnschedulable(), TaintToleration(), NodeResourcesFit()
-        lineup = lineup_of(*usual, *plugins, self.preemption, self.binder)
+        lineup = lineup_of(*usual, self.preemption, *plugins, self.binder)
         outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api)
         time = asyncio.get_running_loop().time
         profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup, 0)}

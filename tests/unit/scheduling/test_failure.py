@@ -94,6 +94,16 @@ async def test_promises(before: str, nominate: str | None, promised: list[str], 
     assert queued.pod.nominated_node == seen_by_the_queue
 
 
+async def test_a_promise_stands_of_which_the_api_server_has_not_told_yet() -> None:
+    world = World()
+    for nominate in ("n1", None):
+        world.failures.take_back(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=nominate))
+        world.core.queue.activate([world.pod])
+        assert world.core.queue.pop() is world.queued
+    assert world.core.queue.nominator.node_of(world.pod) == "n1"
+    assert world.queued.pod.nominated_node == "n1"
+
+
 @pytest.mark.parametrize(
     ("latest", "logged"),
     [

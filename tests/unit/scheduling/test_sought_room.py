@@ -6,7 +6,6 @@ from pilotage.framework.verdicts import Nominated, NoRoom
 from pilotage.scheduling.sought_room import SoughtRoom
 
 NEUTRAL, BACK = NoRoom("", keeps_nomination=True), NoRoom("no room")
-LEAVING = NoRoom("victims leave", keeps_nomination=True, insists=True)
 STANDS, TAKEN_BACK = None, ""
 
 
@@ -16,9 +15,7 @@ STANDS, TAKEN_BACK = None, ""
         pytest.param([NEUTRAL], STANDS, id="nobody says anything about it"),
         pytest.param([NEUTRAL, BACK], TAKEN_BACK, id="one takes it back"),
         pytest.param([BACK, NEUTRAL], TAKEN_BACK, id="one takes it back first"),
-        pytest.param([BACK, LEAVING], STANDS, id="one whose victims leave insists on it"),
-        pytest.param([LEAVING, BACK], STANDS, id="one whose victims leave insists on it first"),
-        pytest.param([LEAVING, Nominated("n2", (), "")], "n2", id="another node was found"),
+        pytest.param([BACK, Nominated("n2", (), "")], "n2", id="another node was found"),
     ],
 )
 def test_an_earlier_promise(answers: list[NoRoom | Nominated], promise: str | None) -> None:

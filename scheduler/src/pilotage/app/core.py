@@ -9,6 +9,7 @@ from random import Random
 from pilotage.app.profile_engines import engines, retries
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.extender import Extender
+from pilotage.framework.plugin import EvictionRule
 from pilotage.framework.preemption.evicting import Evicting
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.pod import Pod
@@ -91,7 +92,7 @@ def core(
         observe_event=observe_event,
     )
     statuses, recorder = outside.statuses, outside.recorder
-    evictions = Evictions(cache, queue, waiting, statuses, outside.evictor, recorder, _holders(profiles))
+    evictions = Evictions(cache, queue, waiting, statuses, outside.evictor, recorder, _holders(profiles), _rules(ready))
     failures = Failures(queue, outside.known, statuses, recorder, evictions, ready)
     bindings = Bindings(cache, queue, waiting, failures, statuses, recorder)
     evictions.cancel_binding, evictions.may_act = bindings.cancel, outside.may_act
@@ -132,6 +133,10 @@ def _is_waiting(cache: ClusterCache, outside: Outside) -> Callable[[Pod], bool]:
         return same and not cache.is_assumed(pod.uid) and outside.may_act()
 
     return waits
+
+
+def _rules(ready: Mapping[str, Engine]) -> Callable[[], Sequence[EvictionRule]]:
+    return lambda: [rule for engine in ready.values() for rule in engine.runner.eviction_rules]
 
 
 def _holders(profiles: Mapping[str, Profile]) -> Callable[[str], Sequence[Evicting]]:

@@ -1,6 +1,6 @@
 """What a plugin is: one class, whose bases say where it takes part and whose fields are its arguments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -282,6 +282,19 @@ class EvictionRule(Plugin):
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
         """Return why the pod could not be placed even after the evictions that the notes tell of, or None."""
         return None
+
+    def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
+        """Return why nobody has to go but those that leave already, or None; asked before any plugin makes room.
+
+        A node may be promised to the pod, without victims.
+        """
+        return None
+
+    def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
+        """Take note of pods that are told to go for another one, by whichever plugin and profile."""
+
+    def called_off(self, victims: Sequence[Pod]) -> None:
+        """Take note of pods that do not leave: they could not be evicted, or are back in the queue at once."""
 
 
 class PlacementScore(Plugin):

@@ -97,8 +97,7 @@ class NoRoom:
     """No way to make room was found; the reason is for the pod's owner."""
 
     message: str
-    keeps_nomination: bool = False  # an earlier promise still stands
-    insists: bool = False  # on that, whatever other plugins say: the victims are on their way
+    keeps_nomination: bool = False  # an earlier promise still stands, if no other plugin takes it back
 
 
 PreFiltered = OnlyNodes | Rejection | Skip | None

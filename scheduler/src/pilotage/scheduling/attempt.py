@@ -12,6 +12,7 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import Filter, Score
+from pilotage.framework.preemption.eviction_rules import enough_leave
 from pilotage.framework.runner import BeforeNodes, CycleFailed
 from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.framework.verdicts import Codes, PluginFailed, Rejection, Verdicts
@@ -232,14 +233,23 @@ class Attempt:
         runner = self.engine.runner
         makers = runner.lineup.post_filter if self.seeking_room else ()
         sought = SoughtRoom(bool(makers))
-        for plugin in makers:
-            try:
+        try:
+            makers = () if self.room_comes(sought, diagnosis) else makers  # 1. is it enough to wait
+            for plugin in makers:  # 2. who else has to go
                 if sought.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
                     break
-            except CycleFailed as error:
-                sought.fail(error)
-                break
+        except CycleFailed as error:
+            sought.fail(error)
         return sought.outcome(diagnosis, runner.timings, self.cycle.again_at)
+
+    def room_comes(self, sought: SoughtRoom, diagnosis: Diagnosis) -> bool:
+        """Tell whether those that leave already make enough room; then no plugin is asked who could judge otherwise."""
+        if not sought.asked:
+            return False
+        coming = enough_leave(self.engine.runner.eviction_rules, self.cycle, diagnosis.verdicts)
+        if coming is not None:
+            sought.take(coming)
+        return coming is not None
 
     def _leave_only(self, row: Row) -> None:
         """Reject the nodes that a plugin has ruled out by name; they have no other reason."""

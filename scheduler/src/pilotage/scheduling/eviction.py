@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.evictor import NotEvicted
+from pilotage.framework.plugin import EvictionRule
 from pilotage.framework.preemption.evicting import Evicting
+from pilotage.framework.preemption.eviction_rules import called_off, sent_away
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -24,6 +26,7 @@ from pilotage.scheduling.outside import Evicts, Recorder, Statuses
 log = logging.getLogger(__name__)
 
 Holders = Callable[[str], Sequence[Evicting]]  # the plugins of a profile that keep preemptors waiting
+Rules = Callable[[], Sequence[EvictionRule]]  # the plugins of all profiles that have a say in who is evicted
 Cancel = Callable[[str, str], bool]  # stops the preparations for a bind, by uid; False if it is too late
 
 
@@ -43,6 +46,7 @@ class Evictions:
         evictor: Evicts,
         recorder: Recorder,
         holders: Holders,
+        rules: Rules,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -51,6 +55,7 @@ class Evictions:
         self._evictor = evictor
         self._recorder = recorder
         self._holders = holders
+        self._rules = rules
         self._awaited: dict[str, dict[str, Sequence[Evicting]]] = {}  # by last victim and preemptor
         self._tasks: set[asyncio.Task[None]] = set()
         self.cancel_binding: Cancel = lambda _uid, _cause: False
@@ -63,9 +68,9 @@ class Evictions:
     def start(self, preemptor: Pod, outcome: Unplaced) -> None:
         """Begin to evict the victims of a pod, unless all of them leave already."""
         node = outcome.nominate or ""
-        victims = [
-            pod for pod in self._victims((node, *outcome.other_nodes), outcome.victims) if not pod.is_terminating
-        ]
+        chosen = self._victims((node, *outcome.other_nodes), outcome.victims)
+        sent_away(self._rules(), preemptor, chosen)
+        victims = [pod for pod in chosen if not pod.is_terminating]
         if not victims:
             return
         holders = self._holders(preemptor.scheduler_name)
@@ -101,8 +106,7 @@ class Evictions:
             self.on_ended("success")
         except Exception as error:
             self.on_ended("error")
-            for plugin in holders:
-                plugin.failed(preemptor.uid)
+            called_off(self._rules(), victims)
             log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
         finally:
             self._await_no_longer(preemptor, last)
@@ -126,6 +130,7 @@ class Evictions:
         note = f"Preempted by pod {preemptor.uid} on node {node}"
         in_memory = self._stop(victim.uid, preemptor.scheduler_name)
         if in_memory:
+            called_off(self._rules(), [victim])
             note += " (in kube-scheduler memory)."
         else:
             if not self.may_act():

@@ -24,17 +24,17 @@ async def make_room(attempt: Attempt, diagnosis: Diagnosis, extenders: Sequence[
         return attempt.unplaced(diagnosis)
     runner = attempt.engine.runner
     sought = SoughtRoom(bool(runner.lineup.post_filter))
-    for plugin in runner.lineup.post_filter:
-        try:
+    try:
+        makers = () if attempt.room_comes(sought, diagnosis) else runner.lineup.post_filter
+        for plugin in makers:
             if isinstance(plugin, Evicting):
                 answer = await _preempt(plugin, attempt, diagnosis.verdicts, extenders)
             else:
                 answer = runner.post_filter(plugin, attempt.cycle, diagnosis.verdicts)
-        except CycleFailed as error:
-            sought.fail(error)
-            break
-        if sought.take(answer):
-            break
+            if sought.take(answer):
+                break
+    except CycleFailed as error:
+        sought.fail(error)
     return sought.outcome(diagnosis, runner.timings, attempt.cycle.again_at)
 
 

@@ -24,7 +24,6 @@ class SoughtRoom:
     def __post_init__(self) -> None:
         """Let an earlier promise stand until a plugin takes it back."""
         self.nominate: str | None = None if self.asked else ""
-        self._insisted = False
 
     def take(self, answer: Nominated | NoRoom) -> bool:
         """Take note of an answer; True if it settles the matter."""
@@ -34,10 +33,7 @@ class SoughtRoom:
             self.status = SUCCESS
             return True
         self.messages += [answer.message] if answer.message else []
-        self._insisted = self._insisted or answer.insists
-        if self._insisted:
-            self.nominate = None
-        elif not answer.keeps_nomination:
+        if not answer.keeps_nomination:
             self.nominate = ""
         return False
 

@@ -1,14 +1,15 @@
 """Plugins that have a say in who is evicted: all are asked, and one that fails spoils no more than the attempt."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.plugin import EvictionRule, PreFilter
-from pilotage.framework.preemption.eviction_rules import may_evict, objection
+from pilotage.framework.preemption.eviction_rules import called_off, enough_leave, may_evict, objection, sent_away
 from pilotage.framework.runner import CycleFailed
-from pilotage.framework.verdicts import SKIP, PreFiltered, Rejection
+from pilotage.framework.verdicts import SKIP, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -33,6 +34,30 @@ class Spares(EvictionRule, PreFilter):
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
         return Rejection(self.objects) if self.objects else None
+
+
+class Waits(EvictionRule, PreFilter):
+    """Says that enough leave already, or fails."""
+
+    answer: Any = None
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        return SKIP
+
+    def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
+        return True
+
+    def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        found: Nominated | NoRoom | None = self.answer
+        return found
+
+    def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
+        raise ValueError("no idea")
+
+    def called_off(self, victims: Sequence[Pod]) -> None:
+        raise ValueError("no idea")
 
 
 class SparesToo(Spares):
@@ -73,3 +98,34 @@ def test_a_rule_that_fails_is_named() -> None:
         may_evict([Spares(fails=True)], cycle, make_pod())
     assert objection([Spares(objects="x")], cycle) == Rejection("x", plugin="Spares")
     assert 'running the eviction rule of plugin "Spares"' in evicted(Spares(fails=True)).message
+
+
+@pytest.mark.parametrize(
+    ("answer", "nominate", "victims", "told"),
+    [
+        pytest.param(None, "n1", ("default/a",), "preempting 1 victims", id="not enough leave: one more has to go"),
+        pytest.param(NoRoom("they leave", keeps_nomination=True), None, (), "cpu. they leave", id="enough leave"),
+        pytest.param(Nominated("n1", (), "they leave"), "n1", (), "cpu. they leave", id="enough leave on a node"),
+        pytest.param(ValueError("no idea"), None, (), 'plugin "Waits": ValueError: no idea', id="nobody knows"),
+    ],
+)
+def test_nobody_is_asked_to_make_room_if_enough_leave(
+    answer: object, nominate: str | None, victims: tuple[str, ...], told: str
+) -> None:
+    """Otherwise one that sees no need, or no way, to evict anybody would take the promise back."""
+    found = evicted(Waits(answer=answer))
+    assert (found.nominate, found.victims) == (nominate, victims)
+    assert told in found.message
+
+
+def test_the_first_that_says_so_is_heard() -> None:
+    cycle, verdicts = FakeCluster().cycle(make_pod()), Verdicts.all_fit(0)
+    assert enough_leave([Spares(), Waits(answer=NoRoom("a")), Waits(answer=NoRoom("b"))], cycle, verdicts) == NoRoom(
+        "a"
+    )
+
+
+def test_one_that_cannot_take_note_of_evictions_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    sent_away([Waits(), Spares()], make_pod(), [])
+    called_off([Waits(), Spares()], [])
+    assert len(caplog.records) == 2

@@ -75,15 +75,17 @@ async def test_nobody_sneaks_into_the_room_of_a_lender() -> None:
     assert "total ElasticQuota used is more than min (cpu: 1500m used with this pod, 1 guaranteed in all)" in told[0]
 
 
-async def evicted_for_many(world: LiveCore, nodes: list[int], wanted: int) -> list[str]:
-    """Let a borrower fill nodes of so many cores, and a lender ask for its half; return who was evicted."""
+async def evicted_for_many(world: LiveCore, nodes: list[int], wanted: int, priority: int = 0) -> list[str]:
+    """Let a borrower fill nodes of so many cores and want one more, and a lender ask for its half; who was evicted?"""
     total = sum(nodes)
     for namespace in ("lender", "borrower"):
         world.core.objects.added(make_quota(namespace, {"cpu": total / 2}))
     for number, cores in enumerate(nodes):
         world.add_node(f"n{number}", cpu=cores)
         world.create(*(pod(f"b{number}-{i}", "borrower", cpu="1", node=f"n{number}") for i in range(cores)))
-    world.create(*(pod(f"l{i}", "lender", cpu="1") for i in range(wanted)))
+    world.create(pod("greedy", "borrower", cpu="1"))
+    await world.settle()
+    world.create(*(pod(f"l{i}", "lender", cpu="1", priority=priority) for i in range(wanted)))
     await world.settle()
     return world.api.evictions
 
@@ -108,6 +110,64 @@ async def test_many_pods_of_a_lender_evict_one_borrower_each(is_heard_of: bool) 
         await world.settle()
     assert sorted(name for name, _ in world.api.binds) == ["l0", "l1", "l2", "l3"]
     assert len(set(evicted)) == 4
+
+
+def victim_on(world: LiveCore, node: str) -> Pod:
+    (found,) = [each for each in world.api.pods.values() if each.node_name == node and each.name in world.api.evictions]
+    return found
+
+
+@pytest.mark.parametrize("first", ["n0", "n1"])
+async def test_a_promise_stands_until_the_victims_of_all_have_gone(first: str) -> None:
+    """The other plugin that makes room finds nobody to evict, and must not take the promise back for that.
+
+    The lender's pod would be overtaken by one of the borrower, which would have to go again.
+    """
+    world = LiveCore(CapacityScheduling())
+    await evicted_for_many(world, [2, 2], 2)
+    for node in (first, "n0" if first == "n1" else "n1"):
+        world.delete(victim_on(world, node))
+        await asyncio.sleep(20)
+        await world.settle()
+    assert sorted(name for name, _ in world.api.binds) == ["l0", "l1"]
+    assert len(set(world.api.evictions)) == 2
+
+
+async def test_what_one_plugin_evicts_is_known_to_the_other() -> None:
+    """The borrowers matter less, so that DefaultPreemption evicts them; it is asked first."""
+    world = LiveCore(CapacityScheduling())
+    evicted = await evicted_for_many(world, [3, 3], 3, priority=10)
+    assert len(set(evicted)) == 3
+    for name in set(evicted):
+        world.delete(world.api.pods[f"borrower/{name}"])
+    await asyncio.sleep(20)
+    await world.settle()
+    assert sorted(name for name, _ in world.api.binds) == ["l0", "l1", "l2"]
+    assert len(set(evicted)) == 3
+
+
+async def test_one_that_leaves_makes_room_for_the_next_if_the_first_found_another_place() -> None:
+    world, late = LiveCore(CapacityScheduling()), pod("l1", "lender", cpu="1")
+    (evicted,) = await evicted_for_many(world, [2, 2], 1)
+    node = world.api.pods[f"borrower/{evicted}"].node_name
+    other = "n0" if node == "n1" else "n1"
+    world.delete(next(each for each in world.api.pods.values() if each.node_name == other))  # ended by itself
+    await asyncio.sleep(20)
+    await world.settle()
+    assert world.api.binds == [("l0", other)]
+    world.create(late)  # before it is heard that the victim leaves
+    await world.settle()
+    assert world.api.evictions == [evicted]
+    assert world.core.queue.nominator.node_of(late) == node
+
+
+async def test_a_pod_that_was_stopped_before_its_bind_does_not_count_as_leaving() -> None:
+    """It is back in the queue at once, and may get a place again."""
+    world = World()
+    for rule in world.core.engines[world.borrowed[0].scheduler_name].runner.eviction_rules:
+        rule.sent_away(pod("waiting", "lender"), world.borrowed)
+        rule.called_off(world.borrowed[:1])
+    assert world.plugin._departures.all() == world.borrowed[1:]
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,6 @@ class Evicting(PreEnqueue, PostFilter):
         """Let the pod into the queue again."""
         self._under_way.discard(uid)
 
-    def failed(self, uid: str) -> None:
-        """Take note that not all victims of a pod could be evicted."""
-
     def pre_enqueue(self, pod: Pod) -> Filtered:
         """Hold a pod whose victims are being evicted."""
         return UNDER_WAY if pod.uid in self._under_way else None

@@ -1,14 +1,29 @@
 """Asks the plugins that have a say in who is evicted, each behind a fence."""
 
-from collections.abc import Iterable
+import logging
+from collections.abc import Iterable, Sequence
 
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.plugin import EvictionRule
 from pilotage.framework.runner import failure
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.verdicts import Nominated, NoRoom, Rejection, Verdicts
 from pilotage.model.pod import Pod
 
+log = logging.getLogger(__name__)
+
 FAILED = 'running the eviction rule of plugin "{}": {}'
+
+
+def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom | None:
+    """Return why nobody else has to go for the pod of the cycle, in the words of the first plugin that says so."""
+    for plugin in rules:
+        try:
+            coming = plugin.enough_leave(cycle, cycle.pod, verdicts)
+        except Exception as error:
+            raise failure(FAILED, plugin, error) from error
+        if coming is not None:
+            return coming
+    return None
 
 
 def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
@@ -32,3 +47,21 @@ def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
         if rejection is not None:
             return rejection.by(plugin.name)
     return None
+
+
+def sent_away(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequence[Pod]) -> None:
+    """Tell every plugin of pods that are told to go; what one makes of it harms nobody else."""
+    for plugin in rules:
+        try:
+            plugin.sent_away(preemptor, victims)
+        except Exception:
+            log.exception("plugin %s has not taken note of evictions for pod %s", plugin.name, preemptor.key)
+
+
+def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
+    """Tell every plugin of pods that do not leave after all."""
+    for plugin in rules:
+        try:
+            plugin.called_off(victims)
+        except Exception:
+            log.exception("plugin %s has not taken note of evictions that were called off", plugin.name)

@@ -117,10 +117,6 @@ class QuotaStanding:
         add(self._changes.setdefault(quota.key, {}), amounts, sign)
         add(self._changes_in_all, amounts, sign)
 
-    def counts(self, uid: str) -> bool:
-        """Tell whether a pod is counted in because room was promised to it."""
-        return uid in self._settled
-
     def leave_out(self, other: Pod) -> None:
         """Count a pod no more, whatever a what-if does with it."""
         self.change(other, -1)

@@ -1,7 +1,7 @@
 """CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
 
 import logging
-from itertools import chain
+from collections.abc import Sequence
 
 import numpy as np
 from pydantic import PrivateAttr
@@ -12,7 +12,8 @@ from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.objects import Objects
 from pilotage.framework.plugin import EvictionRule, FollowsPods, PreFilter
 from pilotage.framework.preemption.candidates import Candidates, no_room, try_nodes
-from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting, is_evicted
+from pilotage.framework.preemption.departures import Departures
+from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting
 from pilotage.framework.preemption.preemption_outlook import helped
 from pilotage.framework.preemption.victims import MayGo, Victims
 from pilotage.framework.quota.quota_standing import QuotaStanding, Reach
@@ -44,22 +45,17 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
     _ledger: QuotaLedger = PrivateAttr(default_factory=QuotaLedger)
     _settled: tuple[Objects, int] | None = PrivateAttr(default=None)  # by which quotas and namespaces
     _warned: set[str] = PrivateAttr(default_factory=set)  # of what cannot be read
-    _evicted: dict[str, Pod] = PrivateAttr(default_factory=dict)  # by uid: those that leave
-    _chosen: dict[str, list[Pod]] = PrivateAttr(
-        default_factory=dict
-    )  # by preemptor, as long as it is promised room: its victims
-    _sent_away: set[str] = PrivateAttr(default_factory=set)  # preemptors whose victims were told to go
+    _departures: Departures = PrivateAttr(default_factory=Departures)
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod in."""
         self._ledger.place(pod)
-        if is_evicted(pod):
-            self._evicted[pod.uid] = pod
+        self._departures.placed(pod)
 
     def pod_left(self, pod: Pod) -> None:
         """Count a pod out."""
         self._ledger.take_away(pod)
-        self._evicted.pop(pod.uid, None)
+        self._departures.left(pod)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Reject a pod whose quota has no room for it, of its own or borrowed."""
@@ -111,53 +107,56 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         reason = self._ineligible(cycle, pod, verdicts, standing)  # 1. may it evict others
         if reason is not None:
-            return NoRoom(f"preemption: {reason}", keeps_nomination=True, insists=reason == VICTIM_IS_LEAVING)
-        if standing is not None and self._room_comes(cycle, verdicts, standing):  # 2. are enough on their way out
-            return NoRoom(f"preemption: {ROOM_COMES}", keeps_nomination=True)
+            return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         if standing is None or standing.first_reach is Reach.OWN:
-            tried = self._try(cycle, pod, verdicts, now)  # 3. pods with as much right, and a lower priority
+            tried = self._try(cycle, pod, verdicts, now)  # 2. pods with as much right, and a lower priority
             return tried.found or no_room(len(cycle.nodes), tried)
         standing.reach = Reach.BORROWERS
-        tried = self._try(cycle, pod, verdicts, now)  # 3. or those that have more than is theirs
+        tried = self._try(cycle, pod, verdicts, now)  # 2. or those that have more than is theirs
         if tried.found:
             return tried.found
         standing.reach = Reach.OWN
-        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
+        own = self._try(cycle, pod, verdicts, now)  # 3. if that does not help, the less important of its own
         return own.found or no_room(len(cycle.nodes), tried)
 
-    def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom:
-        """Return the node to free and the pods to evict, or why that is impossible."""
-        outcome = super().post_filter(cycle, pod, verdicts)
-        info = cycle.nodes.find(outcome.node) if isinstance(outcome, Nominated) else None
-        if isinstance(outcome, Nominated) and info is not None:
-            self._chosen[pod.uid] = [other for other in info.pods.values() if other.key in outcome.victims]
-        return outcome
+    def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
+        """Take note of pods that are told to go for another one."""
+        self._departures.tell(preemptor, victims)
 
-    def begin(self, uid: str) -> None:
-        """Keep a pod out of the queue while its victims are being evicted."""
-        super().begin(uid)
-        self._sent_away.add(uid)
+    def called_off(self, victims: Sequence[Pod]) -> None:
+        """Take note of pods that do not leave after all."""
+        self._departures.call_off(victims)
 
-    def failed(self, uid: str) -> None:
-        """Take note that not all victims of a pod could be evicted."""
-        self._sent_away.discard(uid)
-        self._chosen.pop(uid, None)
+    def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
+        """Return why nobody else has to go for a pod of a quota, whichever plugin would evict them."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        if standing is None or pod.spec.preemption_policy == "Never":
+            return None
+        node = self._node_to_come(cycle, verdicts, standing)
+        if node and not pod.nominated_node and standing.first_reach is Reach.BORROWERS:
+            return Nominated(node, (), f"preemption: {ROOM_COMES}")  # or a borrower would be faster, and have to go
+        if self._victims_leave(cycle, pod, verdicts):
+            return NoRoom(f"preemption: {VICTIM_IS_LEAVING}", keeps_nomination=True)
+        return NoRoom(f"preemption: {ROOM_COMES}", keeps_nomination=True) if node else None
 
-    def _room_comes(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> bool:
-        """Leave out of the count whoever was evicted already; tell whether nobody else has to go.
+    def _node_to_come(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> str:
+        """Leave out of the count whoever was evicted already; return a node where the pod fits without them, or "".
 
         Their room is promised to others, whom the quota counts in: without this, every pod would evict for all of them.
         """
-        self._chosen = {uid: pods for uid, pods in self._chosen.items() if standing.counts(uid)}
-        self._sent_away &= self._chosen.keys()
-        leaving = {other.uid: other for other in chain(self._evicted.values(), *self._chosen.values())}
-        for other in leaving.values():
-            if _is_there(cycle, other):
-                standing.leave_out(other)
+        leaving = self._departures.all()
+        for other in leaving:
+            standing.leave_out(other)
         if not leaving or standing.over_max or standing.over_total:
-            return False
-        places = np.flatnonzero(helped(verdicts)).tolist()
-        return any(cycle.try_on(cycle.nodes[place]).verdict() is None for place in places)
+            return ""
+        for place in np.flatnonzero(helped(verdicts)).tolist():
+            trial = cycle.try_on(cycle.nodes[place])
+            for other in leaving:
+                if other.uid in trial.info.pods:
+                    trial.remove(other)
+            if trial.verdict() is None:
+                return trial.info.name
+        return ""
 
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> Candidates:
         """Try nodes, those with the least important victims first: the same cluster gives the same decision."""
@@ -192,17 +191,18 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             return NEVER
         if standing is None and self.ledger(cycle.objects).quota_of(pod.namespace) is not None:
             return NO_NOTES  # a profile that leaves out this plugin's PreFilter
-        sent_away = self._chosen.get(pod.uid, ()) if pod.uid in self._sent_away else ()
-        own = [other for other in sent_away if _is_there(cycle, other)]
-        name = own[0].node_name if own else pod.nominated_node  # the API may not have told of the promise yet
-        promised = cycle.nodes.find(name) if name else None
-        verdict = None if promised is None else verdicts[promised.slot]
-        if promised is None or verdict is None or not (verdict.preemption_helps or verdict.pending):
-            return None  # no node was promised, or it is of no use any more
-        if own:
-            return VICTIM_IS_LEAVING
-        leaving = (other for other in promised.pods.values() if other.is_terminating)
-        return VICTIM_IS_LEAVING if any(self._made_room(cycle, pod, other) for other in leaving) else None
+        # One of a quota was asked before: see `enough_leave`.
+        return VICTIM_IS_LEAVING if standing is None and self._victims_leave(cycle, pod, verdicts) else None
+
+    def _victims_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> bool:
+        """Tell whether pods that were evicted for this one are still there."""
+        own = self._departures.made_for(pod)
+        names = [other.node_name for other in own] or [pod.nominated_node]  # the API may not have told of it yet
+        promised = [info for name in names if name and (info := cycle.nodes.find(name)) is not None]
+        if not any(_may_do(verdicts[info.slot]) for info in promised):
+            return False  # no node was promised, or it is of no use any more
+        leaving = (other for info in promised for other in info.pods.values() if other.is_terminating)
+        return bool(own) or any(self._made_room(cycle, pod, other) for other in leaving)
 
     def _made_room(self, cycle: Cycle, pod: Pod, other: Pod) -> bool:
         """Tell whether a pod that leaves may have been evicted for this one."""
@@ -258,7 +258,6 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             log.warning("%s", text)
 
 
-def _is_there(cycle: Cycle, pod: Pod) -> bool:
-    """Tell whether a pod is still on its node."""
-    info = cycle.nodes.find(pod.node_name)
-    return info is not None and pod.uid in info.pods
+def _may_do(verdict: Rejection | None) -> bool:
+    """Tell whether a node that does not do now may do later."""
+    return verdict is not None and (verdict.preemption_helps or verdict.pending)
