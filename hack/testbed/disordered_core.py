@@ -15,8 +15,7 @@ from pilotage.config.load import load
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import build_profiles
-from pilotage.testing import decode_pod, pod_manifest
-from testbed.commands import Manifest
+from pilotage.testing import Manifest, decode_pod, pod_manifest
 
 MOST_STEPS = 5_000
 IDLE_STEPS = 12  # in which nothing happens, before everything is at rest
