@@ -79,7 +79,7 @@ faults: binaries ## Inject every fault at full length: the API server, etcd, ans
 
 # The first of these loads is part of `make test`.
 gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third of them (ROUNDS=3 for fewer)
-	PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/integration/test_live_gangs.py $(PYTEST_ARGS)
+	PILOTAGE_TESTS=all PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/integration/test_live_gangs.py $(PYTEST_ARGS)
 
 # A minute of it is part of `make test`: make soak MINUTES=10
 soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)

@@ -299,6 +299,16 @@ def test_who_was_told_a_moment_ago_is_not_tried_before_there_may_be_room() -> No
     assert plugin.no_chance(GANG, pods) is None
 
 
+def test_who_may_evict_nobody_is_not_tried_before_there_may_be_room_however_long_it_takes() -> None:
+    cluster = FakeCluster([make_node("n1", cpu=1)], objects=[make_group(minimum=2)])
+    plugin, pods = knowing(cluster), make_members(2, cpu=1, spec={"preemptionPolicy": "Never"})
+    plugin.turned_down(GANG, pods, "no room")
+    plugin._clock.now += 1000  # type: ignore[attr-defined]
+    assert plugin.no_chance(GANG, pods) == "no room"
+    cluster.cache.put_node(make_node("n2", cpu=1))
+    assert plugin.no_chance(GANG, pods) is None
+
+
 def test_nothing_is_known_of_a_gang_that_was_not_tried() -> None:
     assert knowing(FakeCluster()).has_room(make_member("a"), Event(Resource.NODE, Action.ADD), None, make_node("new"))
 

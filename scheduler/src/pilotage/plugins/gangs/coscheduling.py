@@ -124,8 +124,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # ---------------------------------------------------------------------------------------------- after a decision
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was turned down a moment ago if there still is no room; evictions may help it later."""
-        why, wish = self._records.failure(gang, waiting, self._clock() - SAME_FOR), self._records.wish(gang)
+        """Return why a gang was turned down if there still is no room; after a moment, evictions may help it."""
+        may_evict = any(pod.spec.preemption_policy != "Never" for pod in waiting)
+        since = self._clock() - SAME_FOR if may_evict else 0.0
+        why, wish = self._records.failure(gang, waiting, since), self._records.wish(gang)
         return None if wish is None or self._room is None or self._room.could_fit(wish) else why
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
