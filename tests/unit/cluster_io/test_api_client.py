@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -306,6 +307,16 @@ class TestConnections:
         first.cancel()
         server.script = answer_all
         assert await api.post(BIND, b"{}") == b"{}"
+
+    @pytest.mark.looptime
+    async def test_who_waited_for_a_free_one_has_as_long_for_the_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        made = Mock(is_usable=True, tls=None)
+        monkeypatch.setattr(connection_pool, "connect", AsyncMock(return_value=made))
+        pool = connection_pool.ConnectionPool(Mock(tls=None), size=1)
+        first, _ = await pool.take(10)
+        asyncio.get_running_loop().call_later(9, pool.give_back, first)
+        _, left = await pool.take(10)
+        assert left == pytest.approx(10)
 
     @pytest.mark.parametrize("verb", ["post", "patch"])
     async def test_what_is_not_wanted_any_more_when_there_is_one_is_not_sent(

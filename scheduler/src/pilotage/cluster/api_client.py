@@ -15,7 +15,7 @@ from pilotage.cluster.api_errors import KeptConnectionClosed, NoAccess, Unreacha
 from pilotage.cluster.connection_pool import ConnectionPool
 from pilotage.cluster.credentials import Identity
 from pilotage.cluster.flow_control import TokenBucket
-from pilotage.cluster.http_connection import Answer, connect
+from pilotage.cluster.http_connection import Answer, HttpConnection, connect
 from pilotage.cluster.http_stream import HttpStream
 
 LARGEST_ANSWER = 64 << 20
@@ -44,7 +44,8 @@ class ApiClient:
     """A client of one API server as one user; its methods return the body of a successful answer.
 
     They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
-    nobody knows), and with Withheld where `may_send` said no. With `qps` 0 there is no limit on the rate.
+    nobody knows), and with Withheld where `may_send` said no. With `qps` 0 there is no limit on the rate. `timeout` is
+    for the server; who waits for a connection that others of us use may do so for as long before.
     """
 
     def __init__(
@@ -140,19 +141,21 @@ class ApiClient:
         return answer
 
     async def _ask(self, request: _Request, seconds: float) -> Answer:
-        message, deadline = self._message(request), monotonic() + seconds
+        message = self._message(request)
+        connection, left = await self._pool.take(seconds)
+        deadline = monotonic() + left
         try:
-            return await self._ask_once(message, deadline, request.may_send)
+            return await self._exchange(connection, message, deadline, request.may_send)
         except KeptConnectionClosed:
             # Most likely for its age. Still, only what changes nothing may be said twice.
             if request.verb != "GET":
                 raise
-        return await self._ask_once(message, deadline, fresh=True)
+        connection, _ = await self._pool.take(deadline - monotonic(), fresh=True)
+        return await self._exchange(connection, message, deadline)
 
-    async def _ask_once(
-        self, message: bytes, deadline: float, may_send: MaySend | None = None, *, fresh: bool = False
+    async def _exchange(
+        self, connection: HttpConnection, message: bytes, deadline: float, may_send: MaySend | None = None
     ) -> Answer:
-        connection = await self._pool.take(deadline - monotonic(), fresh=fresh)
         try:
             if may_send is not None and not may_send():
                 raise Withheld("it was not wanted any more when there was a connection for it")

@@ -21,11 +21,15 @@ class ConnectionPool:
         self._none_left: asyncio.Event | None = None
         self._sweeping: asyncio.TimerHandle | None = None
 
-    async def take(self, seconds: float, *, fresh: bool = False) -> HttpConnection:
-        """Lend a connection that is ready for a request, or a new one; Unreachable when there is none in time."""
+    async def take(self, seconds: float, *, fresh: bool = False) -> tuple[HttpConnection, float]:
+        """Lend a connection that is ready for a request, and tell how many of the seconds are left for that.
+
+        They count anew once it is our turn: a request that is sent with a moment left is given up before it can be
+        answered, and has its effect all the same. Unreachable when there is no connection in time.
+        """
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + seconds
         await self._take_turn(seconds)
+        deadline = loop.time() + seconds
         try:
             connection = None if fresh else self._newest_idle()
             if connection is None:
@@ -33,7 +37,7 @@ class ConnectionPool:
         except BaseException:
             self._turns.release()
             raise
-        return connection
+        return connection, deadline - loop.time()
 
     def give_back(self, connection: HttpConnection) -> None:
         """Take a connection back, to be kept if it is still good."""
