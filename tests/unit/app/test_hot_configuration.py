@@ -18,6 +18,7 @@ from pilotage.app.hot_configuration import first_configuration
 from pilotage.app.live import LOST, Live
 from pilotage.app.options import FollowedConfigMap, Options, Serving
 from pilotage.app.reloading import NeedsRestart
+from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import find
 from pilotage.cluster.config_map import content_hash
 from pilotage.telemetry.verbosity import Verbosity
@@ -364,6 +365,7 @@ async def test_metrics_and_configz_show_what_runs(api: SmallApi, tmp_path: Path)
         assert [each.scheduler_name for each in world.live._running_config().profiles] == ["ours", "more"]
 
 
-def test_idle_is_a_configuration() -> None:
-    [only] = app.configured(IDLE).profiles()
-    assert only == "idle.pilotage.dev"
+def test_idle_is_a_configuration_that_reads_nothing() -> None:
+    profiles = app.configured(IDLE).profiles()
+    assert list(profiles) == ["idle.pilotage.dev"]
+    assert kinds_read(profiles) == set()

@@ -181,6 +181,8 @@ def test_profiles_that_sort_alike_can_run_together(
 def test_no_profile_is_one_that_no_pod_asks_for(catalogue: PluginCatalogue) -> None:
     found = load(configuration([], [], "idle.pilot"), catalogue)
     assert [profile.scheduler_name for profile in found.config.profiles] == ["idle.pilot"]
+    [plugins] = [{name for names in each.points.values() for name in names} for each in found.expansions]
+    assert plugins == {"PrioritySort", "DefaultBinder"}
 
 
 def test_profiles_are_sorted_by_the_name_of_the_scheduler(catalogue: PluginCatalogue) -> None:

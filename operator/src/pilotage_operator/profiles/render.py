@@ -36,10 +36,16 @@ _Plain.add_representer(str, _text)
 def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]], idle: str) -> str:
     """Return the text for these profiles; without any, one that no pod asks for: an empty list means the default."""
     ordered = sorted(with_one_queue_sort(profiles), key=lambda profile: str(profile["schedulerName"]))
-    document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": ordered or [{"schedulerName": idle}]}
+    document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": ordered or [_idle(idle)]}
     if extenders:
         document["extenders"] = list(extenders)
     return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120)
+
+
+def _idle(name: str) -> Mapping[str, Any]:
+    """Return a profile that reads nothing: the scheduler may lack the rights of default plugins that no profile has."""
+    least = [{"name": _SORTER}, {"name": _BINDER}]
+    return {"schedulerName": name, "plugins": {"multiPoint": {"enabled": least, "disabled": [{"name": "*"}]}}}
 
 
 def with_one_queue_sort(profiles: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

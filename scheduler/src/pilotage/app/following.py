@@ -19,11 +19,14 @@ HASH, TROUBLE, STRATEGY = "pilotage.dev/config-hash", "pilotage.dev/config-troub
 RESTART = "Restart"
 LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
 REFUSED = (InvalidConfiguration, BrokenPlugin, NotListed)
-# Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler.
+# Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
+# and default plugins would read what our role may not allow, because no profile has them.
 IDLE = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-profiles: [{schedulerName: idle.pilotage.dev}]
+profiles:
+- schedulerName: idle.pilotage.dev
+  plugins: {multiPoint: {enabled: [{name: PrioritySort}, {name: DefaultBinder}], disabled: [{name: "*"}]}}
 """
 
 Annotate = Callable[[Mapping[str, str | None]], None]
