@@ -108,7 +108,7 @@ class OperatorStage:
 
     def _wide_rules(self) -> list[dict[str, Any]]:
         return [
-            rules("pilotage.dev", "schedulerprofiles", "get", "list", "watch", "create", "patch", "delete"),
+            rules("pilotage.dev", "schedulerprofiles", "list", "watch", "create", "patch", "delete"),
             rules("pilotage.dev", "schedulerprofiles/status", "patch"),
             rules("authorization.k8s.io", "subjectaccessreviews", "create"),
             rules("rbac.authorization.k8s.io", "clusterroles", "get", names=(self.owner,)),

@@ -34,7 +34,7 @@ class Evicting(PreEnqueue, PostFilter):
     # Whoever rejected the pod before says when it is worth another try; this only lets it be asked.
     retry_on: ClassVar[tuple[Retry, ...]] = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "never"),)
     reads: ClassVar[tuple[type[Kind], ...]] = (PodDisruptionBudget,)
-    permissions = (Permission("", "pods", ("delete",)), Permission("", "pods/status", ("patch",)))
+    permissions = (Permission("", "pods", ("delete",)),)
 
     _under_way: set[str] = PrivateAttr(default_factory=set)
     _budgets: tuple[Objects, int, DisruptionBudgets] | None = PrivateAttr(default=None)
