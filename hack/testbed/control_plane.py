@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
+import yaml
+
 from cluster import lifecycle, record
 from cluster.api import Api
 from cluster.binaries import TOOLS
@@ -107,9 +109,13 @@ def running(
 
 
 @contextmanager
-def control_plane(name: str, kubeconfig: Path) -> Iterator[ControlPlane]:
-    """A control plane that is gone afterwards, however the run ends."""
+def control_plane(name: str, kubeconfig: Path, features: Manifest | None = None) -> Iterator[ControlPlane]:
+    """A control plane that is gone afterwards, however the run ends; features are as kind's configuration has them."""
     create = [str(KIND), "create", "cluster", f"--name={name}", f"--kubeconfig={kubeconfig}", "--shape=control-plane"]
+    if features:
+        configuration = kubeconfig.with_name("kind.yaml")
+        configuration.write_text(yaml.safe_dump({"kind": "Cluster", **features}))
+        create.append(f"--config={configuration}")
     try:
         subprocess.run(create, check=True)
         yield ControlPlane(record.load_existing(name))

@@ -1,7 +1,5 @@
 """Gangs of Kubernetes' own PodGroups, on a control plane that serves them."""
 
-import os
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,15 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster import lifecycle, record
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.admin import Admin
-from testbed.control_plane import KIND, ControlPlane, name_for_this_run
+from testbed.control_plane import ControlPlane, control_plane, name_for_this_run
 
 GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 PODS = "/api/v1/namespaces/default/pods"
 FEATURES = {
-    "kind": "Cluster",
     "featureGates": {"GenericWorkload": True},
     "runtimeConfig": {"scheduling.k8s.io/v1beta1": "true"},
 }
@@ -33,14 +29,9 @@ RIGHTS = [
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """A control plane that serves PodGroups of its own."""
-    folder, name = tmp_path_factory.mktemp("native"), f"{name_for_this_run()}-native"
-    (folder / "kind.yaml").write_text(yaml.safe_dump(FEATURES))
-    words = [f"--name={name}", f"--config={folder}/kind.yaml", f"--kubeconfig={folder}/kubeconfig"]
-    try:
-        subprocess.run([KIND, "create", "cluster", *words, "--shape=control-plane"], check=True, env=os.environ)
-        yield ControlPlane(record.load_existing(name))
-    finally:
-        lifecycle.delete(name)
+    kubeconfig = tmp_path_factory.mktemp("native") / "kubeconfig"
+    with control_plane(f"{name_for_this_run()}-native", kubeconfig, FEATURES) as running:
+        yield running
 
 
 def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: ControlPlane, tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ Helm installs the chart once; scheduler and operator are the real programs with 
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from testbed.control_plane import ControlPlane
+from testbed.foreign_definitions import SECCOMP_PROFILES
 from testbed.plugin_ground import PROFILES, PluginGround, plugin_ground
 from testbed.plugin_scenes import SCENES, Scene
 from testbed.release import home_nodes
@@ -20,30 +20,6 @@ FAMILY = {
     "NetworkOverhead", "TopologicalSort", "SySched", "NodeMetadata", "PodState", "QOSSort", "CrossNodePreemption",
     "Priority", "ScoreByNameLength", "Sticky",
 }  # fmt: skip
-# As much as is needed of what the Security Profiles Operator brings.
-SECCOMP_PROFILES: dict[str, Any] = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "seccompprofiles.security-profiles-operator.x-k8s.io"},
-    "spec": {
-        "group": "security-profiles-operator.x-k8s.io",
-        "scope": "Namespaced",
-        "names": {"kind": "SeccompProfile", "plural": "seccompprofiles", "singular": "seccompprofile"},
-        "versions": [
-            {
-                "name": "v1beta1",
-                "served": True,
-                "storage": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
-                    }
-                },
-            }
-        ],
-    },
-}
 
 
 @pytest.fixture(scope="module")
