@@ -6,8 +6,11 @@ from cluster.network import SERVICE_RANGE, SERVICE_ROUTER
 from cluster.pki import Authority, Identity, write_service_account_keys
 from cluster.record import Cluster
 
-# The auditor judges from this log who bound what; nothing else is kept.
-AUDIT_POLICY = """\
+# Whatever service accounts of this namespace ask for is logged, too: a test learns from it which rights they use.
+WATCHED_NAMESPACE = "watched"
+
+# The auditor judges from this log who bound what; of all others nothing else is kept.
+AUDIT_POLICY = f"""\
 apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -15,7 +18,9 @@ rules:
 - level: Request
   verbs: [create]
   resources:
-  - {group: "", resources: [pods/binding, bindings]}
+  - {{group: "", resources: [pods/binding, bindings]}}
+- level: Metadata
+  userGroups: ["system:serviceaccounts:{WATCHED_NAMESPACE}"]
 - level: None
 """
 

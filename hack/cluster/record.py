@@ -58,7 +58,7 @@ class Cluster:
 
     @property
     def audit_log(self) -> Path:
-        """Who bound which pod, one JSON object per line."""
+        """Who bound which pod, and what watched accounts asked for; one JSON object per line."""
         return self.folder / "audit" / "audit.log"
 
     @property

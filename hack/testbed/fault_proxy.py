@@ -62,7 +62,10 @@ def no_trouble(_method: str, _target: str) -> None:
 
 
 class FaultProxy:
-    """A proxy in a thread of its own; `plan` can be replaced at any time."""
+    """A proxy in a thread of its own; `plan` can be replaced at any time.
+
+    Without an identity of its own, the API server sees whoever the tokens of the clients are of.
+    """
 
     def __init__(self, cluster: Cluster, identity: str = "scheduler") -> None:
         self.plan: Plan = no_trouble
@@ -74,7 +77,8 @@ class FaultProxy:
         self._ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         self._ours.load_cert_chain(cluster.pki / "apiserver.crt", cluster.pki / "apiserver.key")
         self._theirs = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
-        self._theirs.load_cert_chain(cluster.pki / f"{identity}.crt", cluster.pki / f"{identity}.key")
+        if identity:
+            self._theirs.load_cert_chain(cluster.pki / f"{identity}.crt", cluster.pki / f"{identity}.key")
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="fault proxy", daemon=True)
         self.port = 0
@@ -92,11 +96,15 @@ class FaultProxy:
                 self._loop.call_soon_threadsafe(self._loop.stop)
                 self._thread.join()
 
+    @property
+    def server(self) -> str:
+        """The address of this proxy."""
+        return f"https://127.0.0.1:{self.port}"
+
     def kubeconfig(self, folder: Path) -> Path:
         """Write a kubeconfig that leads through this proxy."""
         path = folder / f"proxied-{self.port}.kubeconfig"
-        server = f"https://127.0.0.1:{self.port}"
-        kubeconfig.write(path, kubeconfig.document("proxied", server, self._cluster.pki, self._identity))
+        kubeconfig.write(path, kubeconfig.document("proxied", self.server, self._cluster.pki, self._identity))
         return path
 
     def sever(self) -> None:

@@ -67,7 +67,7 @@ class Release:
     def process(self, component: str, pod: str, *flags: str) -> Iterator[Process]:
         """Run the program of a component in the place of one of its pods."""
         container = self.deployment(component)["spec"]["template"]["spec"]["containers"][0]
-        own = self._kubeconfig(component)
+        own = self.kubeconfig(component)
         arguments = [self._local(argument) for argument in container["args"]]
         quiet = ["--secure-port=0"] if component == "scheduler" else ["--liveness-port=0"]
         command = [str(Path(sys.executable).with_name(PROGRAMS[component])), *arguments, f"--kubeconfig={own}", *quiet]
@@ -109,6 +109,18 @@ class Release:
             assert time.monotonic() < deadline, f"not yet: {what}\n{told}"
             time.sleep(0.02)
 
+    def kubeconfig(self, component: str, server: str = "") -> Path:
+        """Return how the service account of a component reaches the API server, or whoever stands before it."""
+        account = self.deployment(component)["spec"]["template"]["spec"]["serviceAccountName"]
+        token = self.kubectl("create", "token", account, "-n", self.namespace, LONG_ENOUGH).strip()
+        document = yaml.safe_load(self.control_plane.kubeconfig.read_text())
+        document["users"] = [{"name": document["users"][0]["name"], "user": {"token": token}}]
+        if server:
+            document["clusters"][0]["cluster"]["server"] = server
+        path = self._folder / f"{self.name}-{component}{'-elsewhere' if server else ''}.kubeconfig"
+        path.write_text(yaml.safe_dump(document))
+        return path
+
     def _local(self, argument: str) -> str:
         """Return an argument with the folder that stands for a mounted ConfigMap."""
         for path, name in MOUNTS.items():
@@ -125,16 +137,6 @@ class Release:
         for file, text in found["data"].items():
             (folder / file).write_text(text)
         return folder
-
-    def _kubeconfig(self, component: str) -> Path:
-        """Return how the service account of a component reaches the API server."""
-        account = self.deployment(component)["spec"]["template"]["spec"]["serviceAccountName"]
-        token = self.kubectl("create", "token", account, "-n", self.namespace, LONG_ENOUGH).strip()
-        document = yaml.safe_load(self.control_plane.kubeconfig.read_text())
-        document["users"] = [{"name": document["users"][0]["name"], "user": {"token": token}}]
-        path = self._folder / f"{self.name}-{component}.kubeconfig"
-        path.write_text(yaml.safe_dump(document))
-        return path
 
 
 def home_nodes(prefix: str) -> list[Manifest]:
