@@ -49,6 +49,7 @@ def shape(number: int) -> dict[str, Any]:
     return {"cpu": "100m", "memory": "500Mi"}
 
 
+@pytest.mark.timeout(600)  # longer than it waits itself
 @pytest.mark.parametrize("scheduler", ["pilotage", "default-scheduler"], ids=["as a second scheduler", "in its place"])
 def test_all_pods_of_many_shapes_are_bound_and_no_rule_is_broken(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, audit: Audit, tmp_path: Path, scheduler: str
