@@ -1,6 +1,7 @@
 """Pods that are taken back: whether, with which words, and who hears of it."""
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -102,6 +103,22 @@ async def test_a_promise_stands_of_which_the_api_server_has_not_told_yet() -> No
         assert world.core.queue.pop() is world.queued
     assert world.core.queue.nominator.node_of(world.pod) == "n1"
     assert world.queued.pod.nominated_node == "n1"
+
+
+async def test_others_are_woken_if_a_promise_ends_of_which_the_api_server_has_not_told() -> None:
+    """They may wait only because they left it room."""
+    world, other = World(cpu="1"), make_pod("b", uid="b", cpu="1")
+    world.failures.take_back(world.queued, replace(NO_FIT, nominate="n1"))
+    world.create(other)
+    queued = world.core.queue.pop()
+    assert queued is not None
+    world.failures.take_back(queued, NO_FIT)
+    assert world.place(other) == "unschedulable"
+    world.core.queue.activate([world.pod])
+    assert world.core.queue.pop() is world.queued
+    world.failures.take_back(world.queued, NO_FIT)
+    assert world.place(other) in ("active", "backoff")
+    assert world.place(world.pod) == "unschedulable"
 
 
 @pytest.mark.parametrize(

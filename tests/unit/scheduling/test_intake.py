@@ -17,6 +17,7 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.model.volumes import PersistentVolumeClaim
+from pilotage.queue.nominator import Nominator
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.intake import NODE_GONE, NodeIntake, ObjectIntake, PodIntake
 from pilotage.testing import make_node, make_pod
@@ -30,6 +31,7 @@ class SpyQueue(SchedulingQueue):
 
     def __init__(self, said: list[str], cache: ClusterCache) -> None:
         self._said, self._cache = said, cache
+        self.nominator = Nominator(lambda _key: None)
 
     def add(self, pod: Pod) -> None:
         self._said.append(f"add {pod.name}")
@@ -54,7 +56,7 @@ class World:
     def __init__(self) -> None:
         self.said: list[str] = []
         self.cache, self.waiting = ClusterCache(), WaitingPods()
-        queue = SpyQueue(self.said, self.cache)
+        queue = self.queue = SpyQueue(self.said, self.cache)
         self.evictions: Any = type(
             "Evictions", (), {"noticed": lambda _, pod: self.said.append(f"leaves {pod.name}")}
         )()
@@ -240,6 +242,13 @@ class TestPodsThatGo:
         world.pods.deleted(last)
         assert world.said == said
         assert world.placed == {}
+
+    async def test_deleted_before_the_api_server_has_told_of_its_promise(self, world: World) -> None:
+        world.pods.added(WAITS)
+        world.queue.nominator.add(WAITS, "n1")
+        world.said.clear()
+        world.pods.deleted(WAITS)
+        assert world.said == ["leaves a", "delete a", "move some AssignedPodDelete", "resolved a None"]
 
     @pytest.mark.parametrize("last", [pytest.param(WAITS, id="never promised"), pytest.param(PROMISED, id="promised")])
     async def test_while_it_is_bound(self, world: World, last: Pod) -> None:

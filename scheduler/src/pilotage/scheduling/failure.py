@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Container
 
+from pilotage.framework.events import POD_GONE
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -42,24 +43,21 @@ class Failures:
             return
         if outcome.is_news:
             _log(latest, outcome)
-        promise = self._promise(latest, outcome)
+        unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
+        promise = unheard or None if outcome.nominate is None else outcome.nominate
         pod = latest if promise is None else latest.promised(promise)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue asks who must wait for evictions
         self._queue.add_unschedulable(queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at)
         self._queue.nominator.add(pod, promise)
+        if unheard and promise == "":  # the API server will not tell either that others need not leave it room
+            self._queue.move_all(POD_GONE, latest, None, lambda other: other.uid != pod.uid)
         if not outcome.is_news:
             return
         self._recorder.record(
             latest, "Warning", "FailedScheduling", "Scheduling", outcome.message, controller=pod.scheduler_name
         )
         self._statuses.condition(latest, outcome.reason, outcome.message, outcome.nominate)
-
-    def _promise(self, latest: Pod, outcome: Unplaced) -> str | None:
-        """Return the node to promise to a pod from now on, "" for none, or None for the one in its status."""
-        if outcome.nominate is not None or latest.nominated_node:
-            return outcome.nominate
-        return self._queue.nominator.node_of(latest)  # of which the API server may not have told yet
 
     def _latest(self, pod: Pod) -> Pod | None:
         """Return the pod as it is now, if it still waits for a node."""

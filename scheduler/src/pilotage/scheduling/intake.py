@@ -111,13 +111,14 @@ class PodIntake:
         """Let go of a pod; as it was last known, it may never have been seen with its node."""
         self._evictions.noticed(last)
         assumed = self._cache.is_assumed(last.uid)
+        promised = self._queue.nominator.node_of(last) or last.nominated_node
         if not last.node_name and last.scheduler_name in self._served:
             self._queue.delete(last)
         if assumed:
             self._drop_assumed(last)
         elif self._cache.remove_pod(last.uid) is not None:
             self._queue.move_all(POD_GONE, last, None)
-        elif last.nominated_node and last.scheduler_name in self._served:
+        elif promised and last.scheduler_name in self._served:
             self._free_promise(last)
         self.on_resolved(None, last.uid)
         self._wake()

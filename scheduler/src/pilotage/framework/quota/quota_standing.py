@@ -23,6 +23,7 @@ class QuotaStanding:
         "_changes",
         "_changes_in_all",
         "_ledger",
+        "_promised",
         "_settled",
         "asked",
         "asked_in_all",
@@ -35,6 +36,7 @@ class QuotaStanding:
         self._ledger = ledger
         self._changes: dict[str, Requests] = {}  # by quota, of the resources that it names
         self._changes_in_all: Requests = {}
+        self._promised: dict[str, Requests] = {}  # by other quota: what of its promises it is sure of
         self._settled: set[str] = set()  # by uid: whom no what-if counts in or out
         self.pod = pod
         self.quota = quota
@@ -126,6 +128,7 @@ class QuotaStanding:
         """Return a copy that can change."""
         copy = QuotaStanding.__new__(QuotaStanding)
         copy._ledger, copy._settled, copy.pod, copy.quota = self._ledger, self._settled, self.pod, self.quota
+        copy._promised = self._promised
         copy.asked, copy.asked_in_all, copy.reach = self.asked, self.asked_in_all, self.reach
         copy._changes = {key: dict(changes) for key, changes in self._changes.items()}
         copy._changes_in_all = dict(self._changes_in_all)
@@ -149,11 +152,24 @@ class QuotaStanding:
         self._settled.add(other.uid)
         amounts = {name: amount for name, amount in quota.of(counts_as(other)).items() if name in self.asked}
         if quota.key != self.quota.key:
-            used = self._ledger.used(quota)
-            add(self.asked_in_all, {name: n for name, n in amounts.items() if not quota.borrows(used, name)}, 1)
+            add(self.asked_in_all, self._within_min(quota, amounts), 1)
         elif other.priority >= self.pod.priority:
             add(self.asked, amounts, 1)
             add(self.asked_in_all, amounts, 1)
+
+    def _within_min(self, quota: Quota, amounts: Requests) -> Requests:
+        """Return what of a promise another quota is sure of, after those before it.
+
+        The rest would be borrowed: nobody leaves room for that, who is sure of it and could not get it back yet.
+        """
+        used, promised = self._ledger.used(quota), self._promised.setdefault(quota.key, {})
+        sure = {
+            name: amount
+            for name, amount in amounts.items()
+            if used.get(name, 0) + promised.get(name, 0) + amount <= quota.min.get(name, 0)
+        }
+        add(promised, sure, 1)
+        return sure
 
 
 def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
