@@ -51,7 +51,7 @@ class Failures:
         self._queue.add_unschedulable(queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at)
         self._queue.nominator.add(pod, promise)
         if unheard and promise == "":  # the API server will not tell either that others need not leave it room
-            self._queue.move_all(POD_GONE, latest, None, lambda other: other.uid != pod.uid)
+            self._queue.move_all(POD_GONE, latest.promised(unheard), None, lambda other: other.uid != pod.uid)
         if not outcome.is_news:
             return
         self._recorder.record(

@@ -119,7 +119,7 @@ class PodIntake:
         elif self._cache.remove_pod(last.uid) is not None:
             self._queue.move_all(POD_GONE, last, None)
         elif promised and last.scheduler_name in self._served:
-            self._free_promise(last)
+            self._free_promise(last.promised(promised))
         self.on_resolved(None, last.uid)
         self._wake()
 
