@@ -92,6 +92,7 @@ class Play:
         for scene in (
             self.a_bind_without_an_answer,
             self.a_pod_that_is_tried_again_and_again,
+            self.a_group_that_is_scheduled,
             self.evictions,
             self.volumes,
             self.a_lease_that_is_deleted,
@@ -134,6 +135,18 @@ class Play:
                 self.stage.delete(leaving, gracePeriodSeconds=0)
         for name in ("again", "there", "unanswered"):  # the others need the room
             self.stage.delete(name, gracePeriodSeconds=0)
+
+    def a_group_that_is_scheduled(self) -> None:
+        """One of Kubernetes' own is told so."""
+        gangs = self.neighbours.with_plugin("Coscheduling")
+        groups = f"/apis/scheduling.k8s.io/v1beta1/namespaces/{PLAY}/podgroups"
+        spec = {"schedulingPolicy": {"gang": {"minCount": 1}}}
+        self.admin.post(groups, {"metadata": {"name": "native"}, "spec": spec})
+        self.create(gangs, "grouped", spec={"schedulingGroup": {"podGroupName": "native"}})
+        self.until_bound(gangs, "grouped")
+        told = partial(self.admin.get, f"{groups}/native")
+        self.until(lambda: told().get("status", {}).get("conditions"), "the group is told", gangs)
+        self.stage.delete("grouped", gracePeriodSeconds=0)  # the others need the room
 
     def evictions(self) -> None:
         """Every plugin that evicts makes room for an urgent pod."""

@@ -5,6 +5,7 @@ right. The API server's audit log tells what their accounts asked for, and so wh
 It is an API server that streams no lists, as older ones do not: only then anybody asks for one.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 
@@ -17,7 +18,7 @@ from testbed.control_plane import ControlPlane, control_plane, name_for_this_run
 from testbed.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, documented
 from testbed.foreign_definitions import NODE_METRICS, SECCOMP_PROFILES
 from testbed.release import home_nodes
-from testbed.rights_play import PLAY, READER, URGENT, Play
+from testbed.rights_play import PATIENCE, PLAY, READER, URGENT, Play
 from testbed.side_by_side import Neighbours
 from testbed.used_rights import Grant, Request, grants, needed, requests
 
@@ -62,8 +63,8 @@ def granted(neighbours: Neighbours, streaming_nothing: ControlPlane) -> list[Gra
 
 
 @pytest.fixture(scope="module")
-def asked(neighbours: Neighbours, streaming_nothing: ControlPlane) -> list[Request]:
-    """All that the accounts asked for while everything was played to them."""
+def asked(neighbours: Neighbours, streaming_nothing: ControlPlane, granted: list[Grant]) -> list[Request]:
+    """All that the accounts asked for while everything was played to them, and a while longer if that is not all."""
     log = streaming_nothing.audit_log
     with closing(Admin(streaming_nothing.cluster)) as admin, neighbours.running():
         try:
@@ -71,7 +72,10 @@ def asked(neighbours: Neighbours, streaming_nothing: ControlPlane) -> list[Reque
         except AssertionError as error:
             error.add_note("\n".join(["refused were:", *refusals(requests(log, WATCHED_NAMESPACE))]))
             raise
-    return list(requests(log, WATCHED_NAMESPACE))
+        deadline = time.monotonic() + PATIENCE  # some things are read from time to time
+        while unneeded(granted, found := list(requests(log, WATCHED_NAMESPACE))) and time.monotonic() < deadline:
+            time.sleep(1)
+    return found
 
 
 @pytest.mark.parametrize(("account", "headings"), TABLES.items())
@@ -85,7 +89,12 @@ def test_nobody_is_refused(asked: list[Request]) -> None:
 
 
 def test_every_right_is_needed(granted: list[Grant], asked: list[Request]) -> None:
-    assert {str(grant) for grant in granted} - needed(granted, asked) == set()
+    assert unneeded(granted, asked) == set()
+
+
+def unneeded(granted: list[Grant], asked: list[Request]) -> set[str]:
+    """Return the rights without which nothing would have been refused, in words."""
+    return {str(grant) for grant in granted} - needed(granted, asked)
 
 
 def refusals(asked: Iterator[Request] | list[Request]) -> list[str]:

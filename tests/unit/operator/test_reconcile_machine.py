@@ -15,7 +15,7 @@ from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.hashes import spec_hash
 from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
-from pilotage_operator.profiles.world import SERVED, KeptProfile
+from pilotage_operator.profiles.world import HASH, SERVED, KeptProfile
 from testbed.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
 
 CATALOGUE = built_in()
@@ -140,8 +140,17 @@ class Operator(RuleBasedStateMachine):
             except Conflict:
                 return
         # What becomes of a profile of the values is the next round's, for which its own change is the signal.
-        self.complete = not any(isinstance(each, CreateProfile | PatchProfile | DeleteProfile) for each in actions)
+        changed = any(isinstance(each, CreateProfile | PatchProfile | DeleteProfile) for each in actions)
+        # And a replica may have refused long ago what comes back now: the next round hears that.
+        self.complete = not changed and not self.is_refused()
         self.nobody_is_dropped(before)
+
+    def is_refused(self) -> bool:
+        """Tell whether a replica has refused the configuration that is there now."""
+        world = self.world.world()
+        now = world.config_map.metadata.annotations.get(HASH) if world.config_map else None
+        troubles = [replica.trouble for replica in world.replicas if replica.trouble]
+        return any(trouble.kind == "refused" and trouble.hash == now for trouble in troubles)
 
     def nobody_is_dropped(self, before: dict[str, Any]) -> None:
         """Who ran and is not served now has gone, has been refused, or gave its name to an older profile."""
@@ -224,3 +233,17 @@ def _served(text: str) -> Any:
 
 TestOperator = Operator.TestCase
 TestOperator.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+
+
+def test_what_was_refused_is_not_tried_again_after_a_crash_on_the_way_back() -> None:
+    steps = Operator()
+    steps.start(replicas=1)
+    steps.apply("a", spec(0, None, "HotReload", 15))
+    steps.apply("b", spec(REFUSED, None, "HotReload", 15))
+    steps.operate(None)
+    steps.some_replicas_react(1)
+    steps.operate(stopped_after=1)
+    steps.operate(None)
+    steps.there_is_nothing_left_to_do()
+    assert list(steps.world.served) == ["a"]
+    assert steps.world.condition("b", "RolledBack")[0] == "True"

@@ -85,7 +85,7 @@ def reconcile(world: World, settings: Settings, judge: Judge) -> list[Action]:
     urgent, changes, rest = _statuses(cases, after, world, settings)  # 6. status: who acknowledged it
     return [
         *keep(world, settings),
-        *urgent,  # the start of a trial is on record before the trial starts
+        *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
         *_writes(world, settings, after, text, served),
         *changes,
         *rest,
@@ -255,7 +255,8 @@ def _statuses(
     for case in cases:
         status = _status(case, after, world, settings)
         if patch := difference(case.stored.status, status):
-            is_urgent = case.is_new or case.ran is None or case.past.instance != settings.instance
+            is_on_trial = case.is_new or case.ran is None or "failed" in patch
+            is_urgent = is_on_trial or case.past.instance != settings.instance
             (urgent if is_urgent else changes).append(_patch(case.stored, patch))
             story += events(case.stored, case.past, status)
     return urgent, changes, story
