@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,16 @@ class Kubectl(Command):
     def get(self, *words: str) -> Any:
         """An object or a list of them, decoded."""
         return json.loads(self("get", *words, "-o", "json"))
+
+    def delete_definitions(self, *names: str) -> None:
+        """Delete custom resource definitions with all that is of their kinds, and wait until they are gone."""
+        self("delete", "crd", *names, "--ignore-not-found", "--wait=false")
+        deadline = time.monotonic() + 60
+        while left := self("get", "crd", *names, "--ignore-not-found", "-o", "name").split():
+            assert time.monotonic() < deadline, f"{left} are still there"
+            # Where they come and go often the API server tries later and later; any change makes it try at once.
+            self.attempt("annotate", *left, "--overwrite", f"again={time.monotonic()}")
+            time.sleep(0.5)
 
     def bind(self, namespace: str, pod: str, node: str, *words: str, uid: str = "") -> subprocess.CompletedProcess[str]:
         """Bind a pod by hand, as a scheduler would; the caller judges the answer."""

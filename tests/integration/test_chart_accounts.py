@@ -68,7 +68,7 @@ def release(control_plane: ControlPlane) -> Iterator[Release]:
     helm("install", "mine", CHART, "--namespace", namespace, "--take-ownership", *values)
     yield Release(control_plane, namespace)
     helm("uninstall", "mine", "--namespace", namespace, "--ignore-not-found")
-    control_plane.kubectl("delete", "crd", *CRDS, "--ignore-not-found", "--timeout=180s")
+    control_plane.kubectl.delete_definitions(*CRDS)
     control_plane.kubectl("delete", "namespace", namespace, "--wait=false")
 
 

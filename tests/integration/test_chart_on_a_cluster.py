@@ -34,10 +34,9 @@ STAMP = "pilotage.dev/config-hash"
 @pytest.fixture(autouse=True)
 def no_definitions(control_plane: ControlPlane) -> Iterator[None]:
     """Each test begins and ends without the chart's definitions."""
-    delete = ("delete", "crd", *CRDS, "--ignore-not-found", "--timeout=180s")
-    control_plane.kubectl(*delete)
+    control_plane.kubectl.delete_definitions(*CRDS)
     yield
-    control_plane.kubectl(*delete)
+    control_plane.kubectl.delete_definitions(*CRDS)
 
 
 @pytest.fixture

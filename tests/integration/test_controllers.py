@@ -46,7 +46,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
         assert time.monotonic() < deadline
         time.sleep(0.2)
     yield
-    kubectl("delete", "crd", *NAMES, "--ignore-not-found", "--timeout=180s")
+    kubectl.delete_definitions(*NAMES)
 
 
 @pytest.fixture

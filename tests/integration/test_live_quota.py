@@ -52,7 +52,7 @@ def definitions(control_plane: ControlPlane) -> Iterator[None]:
     yield
     kubectl("delete", "clusterrole,clusterrolebinding", RIGHTS)
     kubectl("delete", "priorityclass", *PRIORITIES)
-    kubectl("delete", "crd", CRD, "--timeout=60s")
+    kubectl.delete_definitions(CRD)
 
 
 @pytest.fixture

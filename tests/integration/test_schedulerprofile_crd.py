@@ -137,7 +137,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
     while kubectl.attempt("explain", "schedprof").returncode and time.monotonic() < deadline:
         time.sleep(0.2)
     yield
-    kubectl("delete", "crd", NAME, "--timeout=60s")
+    kubectl.delete_definitions(NAME)
 
 
 @pytest.fixture
