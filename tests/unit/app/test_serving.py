@@ -6,7 +6,8 @@ import pytest
 
 from pilotage import app
 from pilotage.app.options import Options, Serving
-from pilotage.app.serving import content, guard, health, server
+from pilotage.app.probes import health
+from pilotage.app.serving import content, guard, server
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.telemetry.health import Check, ping
 from pilotage.telemetry.metrics import Metrics

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from pilotage.cluster.extender import Extender, ExtenderSettings, in_order
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.preemption.victims import Victims
-from pilotage.model.extender_messages import VictimsOnNode, without_type
+from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode, without_type
 from pilotage.testing import make_pod
 from testbed.scripted_extender import ScriptedExtender, asking, node_json, pod_json, serving
 

@@ -14,10 +14,9 @@ from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.extender import Extender, ExtenderSettings
 from pilotage.cluster.extender_server import ExtenderServer
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.plugin import CLUSTER, STATIC, Plugin
 from pilotage.framework.preemption.victims import Victims
-from pilotage.model.extender_messages import Binding
+from pilotage.model.extender_messages import Binding, ExtenderFailed
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit

@@ -15,12 +15,11 @@ from pilotage.cluster.extender_transport import (
     CALLS_AT_ONCE,
     FAILURES_IN_A_ROW,
     PAUSE,
-    TLS,
-    BadTLS,
-    ExtenderFailed,
     Transport,
     Unanswered,
 )
+from pilotage.cluster.service_tls import TLS, BadTLS
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.testing import make_pod
 from testbed.scripted_extender import Handler, ScriptedExtender, asking, serving
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.plugin import STATIC, Filter, Permit, PreBind
 from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection, Wait
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from testbed.live_core import DELETED, LiveCore, One, Two

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.config.types import Extender as ExtenderConfig
 from pilotage.framework.preemption.victims import Victims
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.extenders import bind_by_extender, settings_of, trim_victims
 from pilotage.testing import make_pod

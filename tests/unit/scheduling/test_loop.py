@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.verdicts import Rejection
-from pilotage.model.extender_messages import FilterResult
+from pilotage.model.extender_messages import ExtenderFailed, FilterResult
 from pilotage.model.pod import Pod
 from pilotage.scheduling import loop as module
 from pilotage.scheduling.loop import LONGEST_BATCH, LONGEST_SILENCE

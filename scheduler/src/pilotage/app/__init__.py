@@ -15,6 +15,7 @@ from pilotage.profiles import Profile, build_profiles
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.simulation import Clock, Simulation
 
+EMULATES = "v1.37.1"  # the release whose scheduler this one behaves like
 DEFAULT_CONFIGURATION = f"apiVersion: {API_VERSION}\nkind: {KIND}\n"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from importlib.metadata import version
 
+from pilotage.app import EMULATES
 from pilotage.app.options import Options, Serving
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.certificate_trust import FrontProxy
@@ -11,29 +12,12 @@ from pilotage.cluster.trust_source import TrustSettings
 from pilotage.config.load import effective
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.model.pod import Pod
-from pilotage.telemetry.health import Check, Health, ping
+from pilotage.telemetry.health import Health
 from pilotage.telemetry.metrics import Metrics
 from pilotage.telemetry.pages import Content, Pages
 from pilotage.telemetry.resource_metrics import resource_metrics
 from pilotage.telemetry.server import Server
 from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
-
-EMULATES = "v1.37.1"  # the release whose scheduler this one behaves like
-
-
-def health(*, leads: Check | None, stopping: Check, synced: Check, watches: Check, loop: Check) -> Health:
-    """Return the checks of each probe, named as kube-scheduler names them; the last two are ours.
-
-    Without leader election nobody `leads`.
-    """
-    elected = {} if leads is None else {"leaderElection": leads}
-    return Health(
-        {
-            "healthz": (elected or {"ping": ping}) | {"loop": loop, "watches": watches},
-            "livez": {"ping": ping, "loop": loop, "watches": watches},
-            "readyz": elected | {"shutdown": stopping, "sched-handler-sync": synced},
-        }
-    )
 
 
 def content(

@@ -42,7 +42,7 @@ def is_bad_input(error: Exception) -> bool:
     """Tell whether an error is about what a person gave; its text then says everything."""
     from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
     from pilotage.cluster.api_errors import NoAccess
-    from pilotage.cluster.extender_transport import BadTLS
+    from pilotage.cluster.service_tls import BadTLS
     from pilotage.config.faults import InvalidConfiguration
     from pilotage.plugins.catalogue import BrokenPlugin
     from pilotage.scheduling.manifests import BadManifests

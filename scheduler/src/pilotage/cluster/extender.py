@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from pilotage.cluster.extender_transport import TLS, ExtenderFailed, Transport, tls_context
+from pilotage.cluster.service_tls import TLS, tls_context
 from pilotage.model.extender_messages import (
     Binding,
+    ExtenderFailed,
     FilterResult,
     Malformed,
     VictimsOnNode,
@@ -21,6 +22,9 @@ from pilotage.model.extender_messages import (
 )
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Container
+
+if TYPE_CHECKING:
+    from pilotage.cluster.extender_transport import Transport
 
 Answer = TypeVar("Answer")
 
@@ -68,7 +72,7 @@ class Extender:
         settings: ExtenderSettings,
         pod_json: PodJSON,
         node_json: NodeJSON,
-        transport: Transport | None = None,
+        transport: "Transport | None" = None,
     ) -> None:
         self.name = settings.url_prefix
         self.filter_verb, self.prioritize_verb = settings.filter_verb, settings.prioritize_verb
@@ -166,7 +170,9 @@ def in_order(extenders: Sequence[Extender]) -> list[Extender]:
     return sorted(extenders, key=lambda extender: extender.ignorable)
 
 
-def _transport(settings: ExtenderSettings) -> Transport:
+def _transport(settings: ExtenderSettings) -> "Transport":
+    from pilotage.cluster.extender_transport import Transport  # aiohttp, which few schedulers need, is large
+
     url, tls, context = settings.url_prefix, settings.tls, None
     if url.lower().startswith("https:"):
         context = tls_context(url, tls, enable_https=settings.enable_https)

@@ -2,18 +2,15 @@
 
 import asyncio
 import io
-import logging
 import re
 import ssl
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from time import monotonic
 
 import aiohttp
 
-log = logging.getLogger(__name__)
+from pilotage.model.extender_messages import ExtenderFailed
 
 # An answer of names and reasons for 15,000 nodes is smaller than this. An answer may also repeat the nodes that it was
 # asked about, so that the size of the question comes on top.
@@ -24,62 +21,6 @@ FAILURES_IN_A_ROW = 5  # after which an extender is only tried now and then
 PAUSE = 1.0  # seconds between such tries
 PASSWORD = re.compile("//[^/@]*@")  # of a URL, with the user
 JSON = {"Content-Type": "application/json"}
-
-
-class ExtenderFailed(Exception):
-    """An extender gave no answer that can be used; the text is for the owner of the pod."""
-
-
-@dataclass(frozen=True)
-class TLS:
-    """How to speak TLS with an extender; data wins over files."""
-
-    insecure: bool = False
-    server_name: str = ""
-    cert_file: str = ""
-    key_file: str = ""
-    ca_file: str = ""
-    cert_data: bytes = b""
-    key_data: bytes = b""
-    ca_data: bytes = b""
-
-
-class BadTLS(ValueError):
-    """Certificates of an extender that cannot be used; the text says which."""
-
-
-def tls_context(url: str, tls: TLS, *, enable_https: bool) -> ssl.SSLContext:
-    """Return how to trust an extender; as upstream, `enableHTTPS` without a CA trusts anybody."""
-    try:
-        if tls.ca_data:
-            context = ssl.create_default_context(cadata=tls.ca_data.decode())
-        else:
-            context = ssl.create_default_context(cafile=tls.ca_file or None)
-        _show_certificate(context, tls)
-    except (OSError, ValueError) as error:
-        raise BadTLS(f"the TLS configuration of extender {url} cannot be used: {error}") from error
-    if tls.insecure or (enable_https and not (tls.ca_data or tls.ca_file)):
-        log.warning("anybody can pose as extender %s: without a CA its certificate is not checked", url)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
-
-
-def _show_certificate(context: ssl.SSLContext, tls: TLS) -> None:
-    if not (tls.cert_data or tls.cert_file):
-        return
-    with tempfile.TemporaryDirectory() as folder:  # which nobody else can read; OpenSSL takes files only
-        context.load_cert_chain(
-            _as_file(Path(folder, "cert"), tls.cert_data) or tls.cert_file,
-            _as_file(Path(folder, "key"), tls.key_data) or tls.key_file or None,
-        )
-
-
-def _as_file(path: Path, data: bytes) -> str:
-    if data:
-        path.write_bytes(data)
-        return str(path)
-    return ""
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.extender_transport import TLS, BadTLS, ExtenderFailed, Transport, tls_context
 from pilotage.cluster.instance_names import InstanceNames
 from pilotage.cluster.listing import GetApi
+from pilotage.cluster.service_tls import TLS, BadTLS, tls_context
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.load_messages import Malformed, Sample, read_node_metrics, read_vector, read_watched
 from pilotage.model.node import Node
 from pilotage.model.node_load import NodeLoad, ResourceLoad
 from pilotage.model.node_metrics import load_of
+
+if TYPE_CHECKING:
+    from pilotage.cluster.extender_transport import Transport
 
 NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes"
 TIMEOUT = 10.0  # seconds for one question
@@ -109,7 +113,7 @@ class MetricsApi:
 class LoadWatcher:
     """The service of that name, which knows nodes by their names."""
 
-    def __init__(self, transport: Transport) -> None:
+    def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
@@ -131,7 +135,7 @@ class LoadWatcher:
 class Prometheus:
     """A server that is asked one query for each figure; one that fails leaves the others."""
 
-    def __init__(self, settings: SourceSettings, transport: Transport) -> None:
+    def __init__(self, settings: SourceSettings, transport: "Transport") -> None:
         self._settings = settings
         self._transport = transport
 
@@ -207,6 +211,8 @@ def source_of(settings: SourceSettings, api: GetApi) -> LoadSource:
     if settings.provider is Provider.METRICS_API:
         return MetricsApi(api)
     timeout = WATCHER_TIMEOUT if settings.provider is Provider.LOAD_WATCHER else TIMEOUT
+    from pilotage.cluster.extender_transport import Transport  # aiohttp, which few schedulers need, is large
+
     transport = Transport(settings.address, timeout, _context(settings))
     return LoadWatcher(transport) if settings.provider is Provider.LOAD_WATCHER else Prometheus(settings, transport)
 

@@ -20,6 +20,10 @@ class Malformed(ValueError):
     """A message that cannot be read; the text says where and why."""
 
 
+class ExtenderFailed(Exception):
+    """An extender gave no answer that can be used; the text is for the owner of the pod."""
+
+
 class FilterResult(NamedTuple):
     """Which nodes an extender leaves, by name and as objects, and why not the others."""
 

@@ -11,12 +11,12 @@ from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.binding_runner import BindingRunner
 from pilotage.framework.events import POD_GONE
 from pilotage.framework.plugin import STATIC, PreBind
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.framework.waiting import WaitingPods
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod

@@ -14,9 +14,9 @@ import numpy as np
 
 from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
 from pilotage.cluster.extender import Extender, in_order
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.nodes import Nodes
 from pilotage.framework.verdicts import PluginFailed, Rejection, Verdicts
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.cycle import NO_NODES, OnChoice, Scheduler

@@ -4,10 +4,10 @@ import time
 from collections.abc import Sequence
 
 from pilotage.cluster.extender import Extender
-from pilotage.cluster.extender_transport import ExtenderFailed
 from pilotage.framework.preemption.evicting import Evicting
 from pilotage.framework.runner import CycleFailed
 from pilotage.framework.verdicts import Nominated, NoRoom, PluginFailed, Verdicts
+from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.diagnosis import Diagnosis

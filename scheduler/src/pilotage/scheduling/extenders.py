@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pilotage.cluster.extender import MAX_PRIORITY, Extender, ExtenderSettings
-from pilotage.cluster.extender_transport import TLS, ExtenderFailed
+from pilotage.cluster.service_tls import TLS
 from pilotage.config.types import Extender as ExtenderConfig
 from pilotage.framework.events import EXTENDER_RETRIES
 from pilotage.framework.plugin import Plugin
 from pilotage.framework.preemption.victims import Victims
 from pilotage.framework.scoring import MAX_SCORE
 from pilotage.framework.verdicts import Rejection
-from pilotage.model.extender_messages import VictimsOnNode
+from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
