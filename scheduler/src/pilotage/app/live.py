@@ -9,9 +9,9 @@ from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from socket import gethostname
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pilotage.app import Configured, calm_garbage_collection
+from pilotage.app import EMULATES, Configured, calm_garbage_collection
 from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
@@ -19,10 +19,10 @@ from pilotage.app.hot_configuration import HotConfiguration, first_configuration
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
-from pilotage.app.memory import give_back, keep_giving_back
+from pilotage.app.memory import give_back, keep_giving_back, keep_the_heap_small
 from pilotage.app.options import InvalidOptions, Options
+from pilotage.app.probes import health
 from pilotage.app.reloading import Reloading
-from pilotage.app.serving import EMULATES, content, guard, health, server
 from pilotage.app.watching import KnownPods, Watching, kinds_read
 from pilotage.cluster.access import find
 from pilotage.cluster.api_client import ApiClient
@@ -55,8 +55,10 @@ from pilotage.scheduling.posting import Posting
 from pilotage.telemetry.health import Health, ping
 from pilotage.telemetry.logs import set_up_logs
 from pilotage.telemetry.metrics import Build, Metrics
-from pilotage.telemetry.server import Server
 from pilotage.telemetry.verbosity import Verbosity
+
+if TYPE_CHECKING:
+    from pilotage.telemetry.server import Server
 
 log = logging.getLogger(__name__)
 
@@ -260,6 +262,8 @@ class Live:
         options = self.options.serving
         if not options.secure_port:
             return
+        from pilotage.app.serving import content, guard, server  # an HTTP server and its certificates take 20 MiB
+
         auth = guard(self.clients.statuses, options)
         self._begin(auth.run())
         cached = self.known
@@ -353,6 +357,7 @@ def _only_cause(error: BaseException) -> BaseException:
 
 async def run(ready: Configured, options: Options) -> int:
     """Run the scheduler until it is told to stop; returns the code to end with."""
+    keep_the_heap_small()
     verbosity = set_up_logs(options.verbosity, json=options.logging_format == "json", vmodule=options.vmodule)
     stopped = asyncio.Event()
     _on_signals(stopped.set)

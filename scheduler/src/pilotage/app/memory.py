@@ -4,6 +4,22 @@ import asyncio
 import ctypes
 
 EVERY = 60.0  # seconds
+LARGE = 1 << 20  # bytes, as a page of a list of pods has; columns of 15,000 nodes are smaller
+SPARE = 4 << 20  # bytes at the end of the heap that are kept for the next request
+# mallopt's numbers for what can be set, in glibc.
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
+
+
+def keep_the_heap_small() -> None:
+    """Let what is large have pages of its own for ever, and threads share one heap.
+
+    By itself glibc takes each large piece that is freed as a sign to put the next ones of that size among the small
+    ones, where they leave holes; an hour of lists and bursts then takes ever more room for the same objects.
+    """
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    if set_option is not None:
+        for option, value in ((MMAP_THRESHOLD, LARGE), (TRIM_THRESHOLD, SPARE), (ARENA_MAX, 1)):
+            set_option(option, value)
 
 
 def give_back() -> None:
