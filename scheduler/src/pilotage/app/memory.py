@@ -9,6 +9,8 @@ SPARE = 4 << 20  # bytes at the end of the heap that are kept for the next reque
 # mallopt's numbers for what can be set, in glibc.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
+_library = ctypes.CDLL(None)  # glibc has what is looked for below, others need none of it
+
 
 def keep_the_heap_small() -> None:
     """Let what is large have pages of its own for ever, and threads share one heap.
@@ -16,7 +18,7 @@ def keep_the_heap_small() -> None:
     By itself glibc takes each large piece that is freed as a sign to put the next ones of that size among the small
     ones, where they leave holes; an hour of lists and bursts then takes ever more room for the same objects.
     """
-    set_option = getattr(ctypes.CDLL(None), "mallopt", None)
+    set_option = getattr(_library, "mallopt", None)
     if set_option is not None:
         for option, value in ((MMAP_THRESHOLD, LARGE), (TRIM_THRESHOLD, SPARE), (ARENA_MAX, 1)):
             set_option(option, value)
@@ -24,7 +26,7 @@ def keep_the_heap_small() -> None:
 
 def give_back() -> None:
     """Return the pages that nobody uses; of a heap with holes the C library by itself returns only the end."""
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl does not need it
+    trim = getattr(_library, "malloc_trim", None)
     if trim is not None:
         trim(0)
 

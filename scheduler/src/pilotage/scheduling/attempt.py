@@ -22,7 +22,7 @@ from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.row import Row
 from pilotage.scheduling.sought_room import SoughtRoom
-from pilotage.scheduling.trial import NodeTrial
+from pilotage.scheduling.trial import Trials
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,7 @@ class Attempt:
     def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
         self.engine = engine
         self._nominations = nominations
+        self._trial = Trials(engine.runner)
         self.cycle = Cycle(
             pod,
             cache.nodes(),
@@ -76,6 +77,7 @@ class Attempt:
         """Ask what can be said without looking at nodes."""
         runner, start = self.engine.runner, perf_counter()
         self.before = runner.pre_filter(self.cycle)
+        self._trial.skipped = self.before.skipped
         runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
         return self.before
 
@@ -283,9 +285,6 @@ class Attempt:
             known = (self._trial(self.cycle, info).verdict(),)
             self.cycle.remember("crowded", info, promised, known)
         return known[0]
-
-    def _trial(self, cycle: Cycle, info: NodeInfo) -> NodeTrial:
-        return NodeTrial(self.engine.runner, cycle, info, self.before.skipped)
 
 
 def sent_back(rejection: Rejection) -> Unplaced:

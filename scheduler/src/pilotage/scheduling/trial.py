@@ -63,3 +63,17 @@ class NodeTrial:
     def _first_rejection(self) -> Rejection | None:
         rejection = self._runner.first_rejection(self._cycle, self.info, self._skipped)
         return rejection or objection(self._runner.eviction_rules, self._cycle)
+
+
+class Trials:
+    """Makes the what-ifs of an attempt; its cycle knows this instead of the attempt, or each would keep the other."""
+
+    __slots__ = ("_runner", "skipped")
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self.skipped: set[str] = set()  # plugins that have nothing to say about the pod
+
+    def __call__(self, cycle: Cycle, info: NodeInfo) -> NodeTrial:
+        """Begin one on a node."""
+        return NodeTrial(self._runner, cycle, info, self.skipped)
