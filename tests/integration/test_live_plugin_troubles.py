@@ -28,6 +28,8 @@ IN_GROUP, IN_APP, AS_PART = (
     "appgroup.diktyo.x-k8s.io",
     "appgroup.diktyo.x-k8s.io.workload",
 )
+WEB_OF_SHOP = {IN_APP: "shop", AS_PART: "web"}
+NO_LIST = "cannot be understood: Expected `array`, got `str` - at `$.spec.workloads`"
 BYSTANDER = "bystander"
 RIGHTS = REPOSITORY / "charts" / "pilotage" / "files" / "plugin-rights.yaml"
 VALUES: dict[str, Any] = {
@@ -81,6 +83,12 @@ def stage(ground: PluginGround, namespace: str, fake_nodes: Nodes) -> Iterator[S
     ground.switch()
     assert all(process.program.poll() is None for process in ground.processes)
     assert not any("Traceback" in process.said for process in ground.processes)
+
+
+def shop(spec: Any) -> dict[str, Any]:
+    """Return an application."""
+    api = {"apiVersion": "appgroup.diktyo.x-k8s.io/v1alpha1", "kind": "AppGroup"}
+    return {**api, "metadata": {"name": "shop"}, "spec": spec}
 
 
 def message(stage: Stage, name: str) -> str:
@@ -156,24 +164,48 @@ def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        pytest.param({"workloads": "all of them"}, 'AppGroup "shop" ', id="workloads that are no list"),
-        pytest.param({"workloads": [{"workload": 7}]}, 'AppGroup "shop" ', id="a workload that is a number"),
-        pytest.param(None, 'AppGroup "shop" not found', id="no AppGroup at all"),
+        pytest.param({"workloads": "all of them"}, NO_LIST, id="workloads that are no list"),
+        pytest.param(
+            {"workloads": [{"workload": 7}]},
+            "cannot be understood: Expected `object`, got `int` - at `$.spec.workloads[0].workload`",
+            id="a workload that is a number",
+        ),
+        pytest.param(None, "not found in namespace", id="no AppGroup at all"),
     ],
 )
 def test_pods_of_a_malformed_app_group_wait_and_say_why(
     ground: PluginGround, stage: Stage, spec: Any, words: str
 ) -> None:
     if spec is not None:
-        api = {"apiVersion": "appgroup.diktyo.x-k8s.io/v1alpha1", "kind": "AppGroup"}
-        stage.create_other(APPS, "appgroups", {**api, "metadata": {"name": "shop"}, "spec": spec})
+        stage.create_other(APPS, "appgroups", shop(spec))
     ground.switch({"name": "NetworkOverhead"})
-    stage.create("web", scheduler=ground.scheduler, labels={IN_APP: "shop", AS_PART: "web"})
+    stage.create("web", scheduler=ground.scheduler, labels=WEB_OF_SHOP)
     until_told(ground, stage, "web", words)
+    assert 'AppGroup "shop" ' in message(stage, "web")
     if spec is not None:
-        said = f"object {stage.namespace}/shop cannot be understood"
+        said = f"appgroups.appgroup.diktyo.x-k8s.io {stage.namespace}/shop {words}"
         ground.until(lambda: any(said in process.said for process in ground.processes), "the log says why")
     others_are_bound(stage, ground.scheduler, BYSTANDER)
+
+
+@pytest.mark.timeout(300)
+def test_an_app_group_counts_as_it_is_now_when_it_is_spoiled_repaired_or_deleted(
+    ground: PluginGround, stage: Stage
+) -> None:
+    path = f"{APPS}/namespaces/{stage.namespace}/appgroups/shop"
+    stage.create_other(APPS, "appgroups", shop({}))
+    ground.switch({"name": "NetworkOverhead"})
+    stage.create("first", scheduler=ground.scheduler, labels=WEB_OF_SHOP)
+    stage.until(lambda: stage.node_of("first"), "it is bound", 60)
+    ground.admin.patch(path, {"spec": {"workloads": "all of them"}})
+    stage.create("second", scheduler=ground.scheduler, labels=WEB_OF_SHOP)
+    until_told(ground, stage, "second", NO_LIST)
+    ground.admin.delete(path)
+    until_told(ground, stage, "second", "not found in namespace")
+    stage.create_other(APPS, "appgroups", shop({"workloads": "all of them"}))
+    until_told(ground, stage, "second", NO_LIST)
+    ground.admin.patch(path, {"spec": {"workloads": []}})
+    stage.until(lambda: stage.node_of("second"), "it is bound", 60)
 
 
 @pytest.mark.timeout(300)
@@ -194,10 +226,9 @@ def test_pods_of_a_malformed_app_group_wait_and_say_why(
     ],
 )
 def test_an_app_group_that_says_nothing_useful_holds_nobody(ground: PluginGround, stage: Stage, spec: Any) -> None:
-    api = {"apiVersion": "appgroup.diktyo.x-k8s.io/v1alpha1", "kind": "AppGroup"}
-    stage.create_other(APPS, "appgroups", {**api, "metadata": {"name": "shop"}, "spec": spec})
+    stage.create_other(APPS, "appgroups", shop(spec))
     ground.switch({"name": "NetworkOverhead"})
-    stage.create("web", scheduler=ground.scheduler, labels={IN_APP: "shop", AS_PART: "web"})
+    stage.create("web", scheduler=ground.scheduler, labels=WEB_OF_SHOP)
     stage.until(lambda: stage.node_of("web"), "it is bound", 60)
     others_are_bound(stage, ground.scheduler, BYSTANDER)
 

@@ -31,6 +31,9 @@ class Sink:
     def undecodable(self, metadata: Any, reason: str) -> None:
         self.said.append(("undecodable", metadata.name, reason))
 
+    def vanished(self, metadata: Any) -> None:
+        self.said.append(("vanished", metadata.name))
+
 
 class World:
     """Pods that come over a watch."""
@@ -103,6 +106,8 @@ def test_what_cannot_be_understood_is_passed_on_and_not_kept(world: World) -> No
     assert world.kept._bytes == {}
     assert world.sink.said[1][0] == "deleted"
     assert world.sink.said[2] == ("undecodable", "a", "Expected `array`, got `str` - at `$.spec.containers`")
+    world.event("DELETED", 3, spec={"containers": "none"})
+    assert world.sink.said[3:] == [("vanished", "a")]
 
 
 def test_nulls_are_as_good_as_nothing(world: World) -> None:

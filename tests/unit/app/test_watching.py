@@ -38,6 +38,9 @@ class Sink:
     def undecodable(self, metadata: Any, reason: str) -> None:
         self.said.append(f"?{metadata.name}")
 
+    def vanished(self, metadata: Any) -> None:
+        self.said.append(f"!{metadata.name}")
+
 
 class Sinks(SimpleNamespace):
     """One for everything."""

@@ -30,6 +30,9 @@ class Diary:
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         self.lines.append(f"undecodable {metadata.name}/{metadata.uid}@{metadata.resource_version}: {reason}")
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        self.lines.append(f"vanished {metadata.name}/{metadata.uid}@{metadata.resource_version}")
+
 
 def _short(given: Namespace) -> str:
     return f"{given.metadata.name}/{given.metadata.uid}@{given.metadata.resource_version}"
@@ -127,7 +130,13 @@ def tell(known: KnownObjects[Namespace], event: str) -> bool:
             id="it comes back with a newer state that can be decoded, not with an older one",
         ),
         pytest.param(["?a/1@5", "?a/1@5"], ["undecodable a/1@5: why"], id="it is told once"),
-        pytest.param(["?a/1@5", "-a/1@6"], ["undecodable a/1@5: why"], id="nobody is told when it is gone"),
+        pytest.param(["?a/1@5", "-a/1@6"], ["undecodable a/1@5: why", "vanished a/1@5"], id="when it is gone, too"),
+        pytest.param(["?a/1@5", "-a/1@4"], ["undecodable a/1@5: why"], id="unless a former one of its name is meant"),
+        pytest.param(
+            ["?a/1@5", "?a/1@6"],
+            ["undecodable a/1@5: why", "undecodable a/1@6: why"],
+            id="and again when there is something else that cannot be decoded",
+        ),
     ],
 )
 def test_events(events: list[str], told: list[str]) -> None:
@@ -177,6 +186,7 @@ LISTS = [
         ["?a/1@5"], ["?a/1@6"], ["undecodable a/1@5: why", "undecodable a/1@6: why"], id="and again when it changes"
     ),
     pytest.param(["?a/1@5"], ["+a/1@6"], ["undecodable a/1@5: why", "added a/1@6"], id="and added once it can be"),
+    pytest.param(["?a/1@5"], [], ["undecodable a/1@5: why", "vanished a/1@5"], id="and let go once it is missing"),
 ]
 
 

@@ -140,6 +140,9 @@ class View:
         assert metadata.name not in self.objects
         self.told.append(f"undecodable {metadata.name}")
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        self.told.append(f"vanished {metadata.name}")
+
     def _keep(self, verb: str, new: Namespace) -> None:
         self.objects[new.metadata.name] = new.metadata.resource_version
         self.told.append(f"{verb} {new.metadata.name}")

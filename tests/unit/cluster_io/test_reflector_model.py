@@ -208,11 +208,13 @@ class View:
 
     def __init__(self) -> None:
         self.objects: dict[str, Namespace] = {}
+        self.broken: set[str] = set()
         self.complaints: list[str] = []
 
     def added(self, new: Namespace) -> None:
         self._expect(new.metadata.name not in self.objects, f"{new} was there")
         self.objects[new.metadata.name] = new
+        self.broken.discard(new.metadata.name)
 
     def updated(self, old: Namespace, new: Namespace) -> None:
         self._expect(self.objects.get(old.metadata.name) is old, f"{old} was not there")
@@ -225,6 +227,11 @@ class View:
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         self._expect(metadata.name not in self.objects, f"{metadata} was not deleted")
+        self.broken.add(metadata.name)
+
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        self._expect(metadata.name in self.broken, f"{metadata} could be understood")
+        self.broken.discard(metadata.name)
 
     def _expect(self, holds: bool, complaint: str) -> None:
         if not holds:
@@ -293,5 +300,5 @@ def _compare(server: Server, view: View, reflector: Reflector[Namespace]) -> Non
     assert view.complaints == []
     assert {name: given.metadata.resource_version for name, given in view.objects.items()} == expected
     assert reflector.objects == view.objects
-    assert set(reflector.undecodable) == {name for name, given in state.items() if "labels" in given}
+    assert set(reflector.undecodable) == view.broken == {name for name, given in state.items() if "labels" in given}
     assert (reflector.is_synced, reflector.sink_errors, reflector.trouble) == (True, 0, "")

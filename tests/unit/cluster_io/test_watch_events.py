@@ -74,14 +74,14 @@ def test_a_node_is_a_node() -> None:
 def test_an_object_that_cannot_be_decoded_is_still_somebody(changes: dict[str, Any], reason: str) -> None:
     found = pods.event(line("ADDED", pod(**changes)))
     assert isinstance(found, UndecodableObject)
-    assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s")
+    assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s", "pods")
     assert reason in found.reason
 
 
 def test_who_an_object_is_is_read_leniently() -> None:
     found = pods.event(line("ADDED", {"metadata": {"name": "a", "uid": 5, "labels": 3}, "spec": []}))
     assert isinstance(found, UndecodableObject)
-    assert found.metadata == ObjectIdentity("a")
+    assert found.metadata == ObjectIdentity("a", resource="pods")
 
 
 def test_the_reason_is_short_however_long_the_object() -> None:

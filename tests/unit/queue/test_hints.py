@@ -2,7 +2,15 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, Action, Event, Resource, Retry
+from pilotage.framework.events import (
+    FORCE_ACTIVATE,
+    NOT_UNDERSTOOD,
+    UNSCHEDULABLE_TIMEOUT,
+    Action,
+    Event,
+    Resource,
+    Retry,
+)
 from pilotage.model.gangs import BY_LABELS, GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Strategy
@@ -59,6 +67,13 @@ def test_trap_15_only_rejectors_are_asked(world: Any, hints: Hints) -> None:
     strategy(hints, rejected({"Fit"}), new=node)
     assert world.fit.asked == [("a", "NodeAdd", None, node)]
     assert world.taint.asked == []
+
+
+def test_of_an_object_that_cannot_be_understood_no_hint_is_asked_and_it_may_help(world: Any, hints: Hints) -> None:
+    world.fit.answer = False
+    assert strategy(hints, rejected({"Fit"}), new=NOT_UNDERSTOOD) is AFTER_BACKOFF
+    assert strategy(hints, rejected({"Labels"}), new=NOT_UNDERSTOOD) is SKIP  # it does not wait for that kind
+    assert world.fit.asked == []
 
 
 def test_trap_15_a_hint_that_fails_says_yes(world: Any, hints: Hints, caplog: pytest.LogCaptureFixture) -> None:

@@ -299,13 +299,16 @@ class TestPodsThatCannotBeUnderstood:
         assert live.api.events == [("a", "Warning", "FailedScheduling", "Scheduling", text)]
         assert len(live.core.queue) == 0
 
-    async def test_other_objects_are_done_without(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_nodes_are_done_without(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
         world.nodes.undecodable(ObjectIdentity(name="n9"), "taints")
-        world.objects.undecodable(ObjectIdentity(name="claim", namespace="x"), "size")
         assert "node n9 cannot be understood, no pod goes there: taints" in caplog.text
-        assert "object x/claim cannot be understood: size" in caplog.text
         assert world.said == []
         assert all(record.levelno == logging.ERROR for record in caplog.records)
+
+    async def test_nobody_minds_when_they_are_gone(self, world: World) -> None:
+        world.pods.vanished(ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=OURS))
+        world.nodes.vanished(ObjectIdentity(name="n9"))
+        assert world.said == []
 
 
 class TestNodes:
@@ -358,6 +361,18 @@ class TestOtherObjects:
         assert world.cache.objects.all(PersistentVolumeClaim) == []
         assert changed == [self.CLAIM] * 3
         assert world.woken == 3
+
+    async def test_one_that_cannot_be_understood_is_remembered_until_it_is_gone(
+        self, world: World, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        broken = ObjectIdentity(name="claim", namespace="x", resource="persistentvolumeclaims")
+        world.objects.undecodable(broken, "size")
+        assert world.cache.objects.troubles(PersistentVolumeClaim, "x") == {"claim": "size"}
+        assert "persistentvolumeclaims x/claim cannot be understood: size" in caplog.text
+        world.objects.vanished(broken)
+        assert world.cache.objects.troubles(PersistentVolumeClaim, "x") == {}
+        assert world.said == ["move PersistentVolumeClaimUpdate"] * 2
+        assert world.woken == 2
 
     async def test_what_cannot_is_only_looked_up(self, world: World) -> None:
         world.objects.added(self.BUDGET)

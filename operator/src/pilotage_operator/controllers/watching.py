@@ -127,6 +127,9 @@ class View:
         name = f"{metadata.namespace}/{metadata.name}"
         log.warning("%s %r cannot be read and does not count: %r", self.reflector.resource, name, reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Do nothing: it did not count."""
+
 
 class Watching:
     """Watches what the controllers keep, and what they read once there is anything to keep."""

@@ -75,6 +75,9 @@ class Following:
         """Go on with what runs."""
         log.error("the ConfigMap with our configuration cannot be understood, what runs goes on: %s", reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Go on with what runs."""
+
     # ------------------------------------------------------------------------------------------------------ acting
 
     async def run(self) -> None:

@@ -44,6 +44,10 @@ class KeptObjects(Generic[T]):
         """Pass it on."""
         self._sink.undecodable(metadata, reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Pass it on."""
+        self._sink.vanished(metadata)
+
     def _keep(self, raw: msgspec.Raw) -> T:
         whole = bytes(raw)
         made = self._build(self._decode(whole))

@@ -1,9 +1,9 @@
 """API objects by kind, namespace and name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pilotage.framework.objects import Found, Kind
+from pilotage.framework.objects import NO_TROUBLES, Found, Kind
 
 
 class ObjectStore:
@@ -11,6 +11,7 @@ class ObjectStore:
 
     def __init__(self) -> None:
         self._objects: dict[type, dict[str, dict[str, Any]]] = {}
+        self._troubles: dict[tuple[type, str], dict[str, str]] = {}  # by kind and namespace; as many as there are now
         self._versions: dict[type, int] = {}
         self.changes = 0  # of all kinds
 
@@ -20,16 +21,26 @@ class ObjectStore:
         objects = self._objects.setdefault(kind, {}).setdefault(metadata.namespace, {})
         old: Kind | None = objects.get(metadata.name)
         objects[metadata.name] = given
-        self._versions[kind] = self._versions.get(kind, 0) + 1
-        self.changes += 1
+        if self._troubles:
+            self._settle(kind, metadata.name, metadata.namespace)
+        self._count_change(kind)
         return old
 
     def drop(self, given: Kind) -> None:
         """Forget an object; one that is not there is no matter."""
         kind, metadata = type(given), given.metadata
         if self._objects.get(kind, {}).get(metadata.namespace, {}).pop(metadata.name, None) is not None:
-            self._versions[kind] += 1
-            self.changes += 1
+            self._count_change(kind)
+
+    def note_trouble(self, kind: type[Kind], name: str, namespace: str, reason: str) -> None:
+        """Remember why an object cannot be understood, until it is put or is gone."""
+        self._troubles.setdefault((kind, namespace), {})[name] = reason
+        self._count_change(kind)
+
+    def forget_trouble(self, kind: type[Kind], name: str, namespace: str) -> None:
+        """Forget an object that could not be understood."""
+        self._settle(kind, name, namespace)
+        self._count_change(kind)
 
     def get(self, kind: type[Found], name: str, namespace: str = "") -> Found | None:
         """Return one object, or None."""
@@ -42,8 +53,21 @@ class ObjectStore:
             return list(by_namespace.get(namespace, {}).values())
         return [found for objects in by_namespace.values() for found in objects.values()]
 
+    def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
+        """Return the names of objects that are there and cannot be understood, and what is wrong with each."""
+        return self._troubles.get((kind, namespace), NO_TROUBLES)
+
     def version(self, *kinds: type[Kind]) -> int:
         """Return a number that grows with every change of an object of these kinds."""
         if len(kinds) == 1:
             return self._versions.get(kinds[0], 0)
         return sum([self._versions.get(kind, 0) for kind in kinds])
+
+    def _settle(self, kind: type, name: str, namespace: str) -> None:
+        named = self._troubles.get((kind, namespace), {})
+        if named.pop(name, None) is not None and not named:
+            del self._troubles[kind, namespace]
+
+    def _count_change(self, kind: type) -> None:
+        self._versions[kind] = self._versions.get(kind, 0) + 1
+        self.changes += 1

@@ -33,6 +33,9 @@ class Sink(Protocol[T_contra]):
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Take note of an object that cannot be understood; if it was there before, it was deleted first."""
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Let go of an object that could not be understood, and is gone; one that can be now is just added."""
+
 
 def version_number(version: str) -> int:
     """Return a resource version as a number that can be compared, or UNKNOWN."""
@@ -84,6 +87,8 @@ class KnownObjects(Generic[T]):
             self.duplicates += 1
             return False
         self._depart(key, old, gone.resource_version)
+        if broken is not None:
+            self._tell_vanished(broken)
         return True
 
     def lose(self, broken: UndecodableObject) -> bool:
@@ -122,7 +127,7 @@ class KnownObjects(Generic[T]):
             if turn.step():
                 await turn.give_way()
         for key in self.undecodable.keys() - listed.undecodable.keys():
-            del self.undecodable[key]
+            self._tell_vanished(self.undecodable.pop(key))
 
     def _is_news(self, key: str, old: T | None, version: str) -> bool:
         number = version_number(version)
@@ -160,6 +165,10 @@ class KnownObjects(Generic[T]):
         self.undecodable[key] = broken
         if self._sink is not None:
             self._tell(self._sink.undecodable, broken.metadata, broken.reason)
+
+    def _tell_vanished(self, broken: UndecodableObject) -> None:
+        if self._sink is not None:
+            self._tell(self._sink.vanished, broken.metadata)
 
     def _tell(self, say: Callable[..., None], *what: Any) -> None:
         try:

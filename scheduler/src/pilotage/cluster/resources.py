@@ -102,3 +102,4 @@ RESOURCES: tuple[ApiResource[Any], ...] = (
     _optional("security-profiles-operator.x-k8s.io", "v1beta1", "SeccompProfile", "seccompprofiles"),
     _optional("pilotage.dev", "v1alpha1", "StickyJob", "stickyjobs"),
 )
+KIND_OF: dict[str, type[Any]] = {str(resource): resource.shape for resource in RESOURCES}  # by their names

@@ -3,7 +3,7 @@
 from typing import Any, Final, Generic
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
 from pilotage.cluster.api_errors import ApiError, api_error
 from pilotage.cluster.resources import ApiResource, T
@@ -21,7 +21,7 @@ NO_SUCH_OBJECT = (*NOT_JSON, InvalidQuantity)
 
 
 class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
-    """As much as could be read about who an object is; the last two are only there for pods."""
+    """As much as could be read about who an object is; nodes and schedulers are only there for pods."""
 
     name: str = ""
     namespace: str = ""
@@ -29,6 +29,7 @@ class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     node_name: str = ""
     scheduler_name: str = ""
+    resource: str = ""  # as ApiResource is written; only there for what cannot be understood
 
 
 class Notice(Struct, frozen=True, gc=False):
@@ -95,6 +96,7 @@ class EventReader(Generic[T]):
 
     def __init__(self, resource: ApiResource[T]) -> None:
         self._build = resource.build
+        self._resource = str(resource)
         change: Any = msgspec.defstruct("Change", [("object", resource.shape)], gc=False)
         self._change = msgspec.json.Decoder(change).decode
         self._object = msgspec.json.Decoder(resource.shape).decode
@@ -136,7 +138,8 @@ class EventReader(Generic[T]):
         try:
             return _with_name(self._build(self._object(msgspec.json.encode(without_nulls(data)))))
         except NO_SUCH_OBJECT as error:
-            return UndecodableObject(_leniently(data), str(error)[:LONGEST_REASON])
+            identity = structs.replace(_leniently(data), resource=self._resource)
+            return UndecodableObject(identity, str(error)[:LONGEST_REASON])
 
 
 def _with_name(given: T) -> T:

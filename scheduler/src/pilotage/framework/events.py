@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import Flag, StrEnum
+from typing import Final
 
 
 class Resource(StrEnum):
@@ -134,6 +135,10 @@ EXTENDER_RETRIES = tuple(
         Resource.DEVICE_CLASS,
     )
 )
+
+# In place of an object that cannot be understood, or could not be and is gone: no hint could tell whom it concerns, so
+# that none is asked, and all pods that wait for its kind are tried again.
+NOT_UNDERSTOOD: Final = object()
 
 # These concern every waiting pod or, with a pod as the new object, that one.
 UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTimeout")

@@ -1,6 +1,7 @@
 """The API objects that a plugin can look up, besides nodes and pods."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Protocol, TypeVar
 
 from pilotage.model.decoding import OtherObject
@@ -8,6 +9,7 @@ from pilotage.model.decoding import OtherObject
 Kind = OtherObject
 
 Found = TypeVar("Found", bound=Kind)
+NO_TROUBLES: Mapping[str, str] = MappingProxyType({})
 
 
 class Objects(Protocol):
@@ -23,9 +25,15 @@ class Objects(Protocol):
     def all(self, kind: type[Found], namespace: str | None = None) -> Iterable[Found]:
         """Return all objects of a kind, or those of one namespace."""
 
+    def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
+        """Return the names of objects that are there and cannot be understood, and what is wrong with each.
+
+        `get` and `all` do not have them: nobody goes on with what such an object said before.
+        """
+
     def version(self, *kinds: type[Kind]) -> int:
-        """Return a number that grows with every change of an object of these kinds: what was derived still holds
-        while it stays."""
+        """Return a number that grows with every change of an object of these kinds, or of the troubles with them: what
+        was derived still holds while it stays."""
 
 
 class _NoObjects:
@@ -40,6 +48,10 @@ class _NoObjects:
     def all(self, kind: type[Found], namespace: str | None = None) -> Iterable[Found]:
         """Return nothing."""
         return ()
+
+    def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
+        """Return nothing."""
+        return NO_TROUBLES
 
     def version(self, *kinds: type[Kind]) -> int:
         """Return the only version there is."""

@@ -6,7 +6,7 @@ from enum import IntEnum
 from time import perf_counter
 from typing import Any, Protocol
 
-from pilotage.framework.events import Event, Retry
+from pilotage.framework.events import NOT_UNDERSTOOD, Event, Retry
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -148,6 +148,8 @@ class Occasion:
         return self._new is None or (isinstance(self._new, Pod) and self._new.uid == pod.uid)
 
     def _helps(self, plugin: str, hints: list[Hint | None], pod: Pod) -> bool:
+        if self._new is NOT_UNDERSTOOD:
+            return True
         ask = self._ask if self._hints.observe is None else self._ask_and_measure
         return any(hint is None or ask(plugin, hint, pod)[0] for hint in hints)
 

@@ -3,6 +3,8 @@
 import logging
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.known_objects import key_of
+from pilotage.cluster.resources import KIND_OF
 from pilotage.cluster.watch_events import ObjectIdentity
 from pilotage.model.decoding import OtherObject
 from pilotage.model.node import Node
@@ -34,6 +36,9 @@ class PodsIntoCache:
         """Do without a pod that cannot be understood."""
         log.error("pod %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Do nothing: it was not taken in."""
+
 
 class NodesIntoCache:
     """Keeps the nodes."""
@@ -57,6 +62,9 @@ class NodesIntoCache:
         """Do without a node that cannot be understood."""
         log.error("node %s cannot be understood: %s", metadata.name, reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Do nothing: it was not taken in."""
+
 
 class ObjectsIntoCache:
     """Keeps all other objects that plugins read."""
@@ -77,5 +85,12 @@ class ObjectsIntoCache:
         self._objects.drop(last)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without an object that cannot be understood."""
-        log.error("object %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+        """Remember what is wrong with an object."""
+        log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
+        if (kind := KIND_OF.get(metadata.resource)) is not None:
+            self._objects.note_trouble(kind, metadata.name, metadata.namespace, reason)
+
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Let go of an object that could not be understood."""
+        if (kind := KIND_OF.get(metadata.resource)) is not None:
+            self._objects.forget_trouble(kind, metadata.name, metadata.namespace)

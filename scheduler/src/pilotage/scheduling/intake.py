@@ -5,9 +5,11 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster.known_objects import key_of
+from pilotage.cluster.resources import KIND_OF
 from pilotage.cluster.watch_events import ObjectIdentity
 from pilotage.framework.changes import node_events, pod_events
-from pilotage.framework.events import POD_GONE, POD_PLACED, Action, Event, Resource
+from pilotage.framework.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.decoding import OtherObject
@@ -132,6 +134,9 @@ class PodIntake:
         identity = Metadata(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
         self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be understood: {reason}")
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Do nothing: it was not taken in."""
+
     def _place(self, pod: Pod) -> None:
         known = self._cache.put_pod(pod)
         if known is not None and known.node_name != pod.node_name:
@@ -194,6 +199,9 @@ class NodeIntake:
         """Do without a node that cannot be understood."""
         log.error("node %s cannot be understood, no pod goes there: %s", metadata.name, reason)
 
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Do nothing: it was not taken in."""
+
 
 class ObjectIntake:
     """News about all other objects that plugins read."""
@@ -220,8 +228,23 @@ class ObjectIntake:
         self._tell(Action.DELETE, last, None)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without an object that cannot be understood."""
-        log.error("object %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+        """Remember what is wrong with an object, and let whoever may need it be told."""
+        log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
+        if (kind := KIND_OF.get(metadata.resource)) is not None:
+            self._objects.note_trouble(kind, metadata.name, metadata.namespace, reason)
+            self._tell_all(kind)
+
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Let go of an object that could not be understood."""
+        if (kind := KIND_OF.get(metadata.resource)) is not None:
+            self._objects.forget_trouble(kind, metadata.name, metadata.namespace)
+            self._tell_all(kind)
+
+    def _tell_all(self, kind: type[Any]) -> None:
+        """Let pods that wait for an object of this kind find out what there is of it."""
+        if (resource := RESOURCES.get(kind)) is not None:
+            self._queue.move_all(Event(resource, Action.UPDATE), None, NOT_UNDERSTOOD)
+            self._wake()
 
     def _tell(self, action: Action, old: OtherObject | None, new: OtherObject | None) -> None:
         changed = old if new is None else new

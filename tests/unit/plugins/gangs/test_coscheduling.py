@@ -10,6 +10,7 @@ from pilotage.framework.verdicts import NoRoom, Rejection, Skip, Verdicts, Wait
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NAME_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.pod import Pod
+from pilotage.model.pod_groups import NativePodGroup, PodGroup
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.testing import FakeCluster, make_node, make_pod
@@ -219,6 +220,26 @@ def test_a_pod_without_its_group_is_told_so() -> None:
     cluster.cache.objects.put(make_group())
     assert plugin.pre_filter(cluster.cycle(pod), pod) == Skip()
     assert plugin.post_filter(cluster.cycle(pod), pod, Verdicts.all_fit(1)) == NoRoom("", keeps_nomination=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "pod"),
+    [
+        pytest.param(PodGroup, make_member("a"), id="a PodGroup"),
+        pytest.param(
+            NativePodGroup, make_pod("a", spec={"schedulingGroup": {"podGroupName": "gang"}}), id="one of Kubernetes"
+        ),
+    ],
+)
+def test_a_pod_whose_group_cannot_be_understood_is_told_why(kind: type[PodGroup | NativePodGroup], pod: Pod) -> None:
+    cluster = FakeCluster([make_node("n1")])
+    plugin = knowing(cluster)
+    cluster.cache.objects.note_trouble(kind, "gang", "default", "why")
+    rejection = plugin.pre_filter(cluster.cycle(pod), pod)
+    assert isinstance(rejection, Rejection)
+    assert rejection.message == (
+        "PodGroup default/gang cannot be understood: why; correct it, or take the pod out of the group"
+    )
 
 
 def test_where_no_group_is_seen_at_all_a_missing_right_is_thought_of() -> None:

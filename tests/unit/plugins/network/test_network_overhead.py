@@ -1,3 +1,4 @@
+import asyncio
 import logging
 from typing import Any
 
@@ -5,12 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pilotage.cluster.watch_events import ObjectIdentity
 from pilotage.config.faults import Stage
 from pilotage.framework.network.app_groups import APP_GROUP, WORKLOAD
 from pilotage.framework.network.costs import REGION, ZONE
 from pilotage.framework.network.traffic import HIGHEST
 from pilotage.framework.objects import Kind
 from pilotage.framework.verdicts import SKIP, Rejection
+from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.network.network_overhead import NetworkOverhead
@@ -28,6 +31,7 @@ from pilotage.testing import (
     verdicts_of,
 )
 from pilotage.testing.network import make_app_group, make_member, make_network_topology, make_node_at
+from testbed.live_core import LiveCore
 
 AT = ("profiles", 0, "pluginConfig", 1, "args")
 WEST, EAST = "us-west-1", "us-east-1"
@@ -272,6 +276,75 @@ def test_what_is_missing_is_told(
     pod: Pod, objects: tuple[Kind, ...], placed: tuple[tuple[str, str], ...], expected: Any
 ) -> None:
     assert before_nodes(pod, *objects, placed=placed) == expected
+
+
+WHY = "Expected `array`, got `str` - at `$.spec.workloads`"
+ELSEWHERE = make_app_group("basic", {"p1": []}, namespace="shared")
+OFF = "correct it, or take the label appgroup.diktyo.x-k8s.io off the pod"
+ANOTHER = "correct it, or name another in the argument networkTopologyName of NetworkOverhead"
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "namespace", "objects", "text"),
+    [
+        pytest.param(
+            AppGroup, "basic", "default", (TOPOLOGY,),
+            f'AppGroup "basic" in namespace default cannot be understood: {WHY}; {OFF}', id="an AppGroup",
+        ),
+        pytest.param(
+            AppGroup, "basic", "default", (TOPOLOGY, ELSEWHERE),
+            f'AppGroup "basic" in namespace default cannot be understood: {WHY}; {OFF}',
+            id="an AppGroup, and the next namespace has one of its name",
+        ),
+        pytest.param(
+            AppGroup, "basic", "shared", (TOPOLOGY,),
+            f'AppGroup "basic" in namespace shared cannot be understood: {WHY}; {OFF}', id="one of another namespace",
+        ),
+        pytest.param(
+            NetworkTopology, "nt-default", "default", (BASIC,),
+            f'NetworkTopology "nt-default" in namespace default cannot be understood: {WHY}; {ANOTHER}', id="the costs",
+        ),
+        pytest.param(AppGroup, "other", "default", (BASIC, TOPOLOGY), None, id="not what the pod needs"),
+        pytest.param(AppGroup, "basic", "shared", (BASIC, TOPOLOGY), None, id="not the first that is found"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_understood_is_told(
+    kind: type[Kind], name: str, namespace: str, objects: tuple[Kind, ...], text: str | None
+) -> None:
+    pods = cluster(("p2", "n5"), objects=objects)
+    pods.cache.objects.note_trouble(kind, name, namespace, WHY)
+    found = filter_all(NetworkOverhead.model_validate({"namespaces": ["shared"]}), pods, member("p1"))
+    assert (None if isinstance(found, dict) else found) == (text and Rejection(text, preemption_helps=False))
+
+
+@pytest.mark.looptime
+async def test_a_pod_is_told_what_becomes_of_its_application() -> None:
+    live = LiveCore(NetworkOverhead())
+    live.add_node()
+    live.core.objects.added(TOPOLOGY)
+    live.create(member("p1"))
+    broken = ObjectIdentity(name="basic", namespace="default", resource="appgroups.appgroup.diktyo.x-k8s.io")
+
+    async def told() -> str:
+        await live.settle()
+        await asyncio.sleep(30)  # its back-off is over
+        await live.settle()
+        return live.api.conditions[-1][2]
+
+    assert 'AppGroup "basic" not found' in await told()
+    live.core.objects.undecodable(broken, WHY)
+    assert f"cannot be understood: {WHY}; correct it" in await told()
+    live.core.objects.undecodable(broken, "something else")
+    assert "cannot be understood: something else; correct it" in await told()
+    live.core.objects.vanished(broken)
+    assert 'AppGroup "basic" not found' in await told()
+    live.core.objects.undecodable(broken, WHY)
+    live.create(make_pod("other"))
+    await live.settle()
+    assert [name for name, _ in live.api.binds] == ["other"]
+    live.core.objects.added(BASIC)
+    await told()
+    assert [name for name, _ in live.api.binds] == ["other", "p1-of-basic"]
 
 
 def test_the_message_when_an_application_is_missing() -> None:

@@ -95,6 +95,47 @@ def test_a_job_returns_to_its_node() -> None:
     assert node_of(scheduler.schedule(owned("p", "StickyJob"))) == "n2"
 
 
+UNREAD = Rejection(
+    "StickyJob default/job cannot be understood: why; correct it, it names the pod's node", preemption_helps=False
+)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "pod", "found"),
+    [
+        pytest.param(sticky(REQUIRE), owned("p", "StickyJob"), UNREAD, id="it waits"),
+        pytest.param(sticky(), owned("p", "StickyJob"), SKIP, id="one that need not return does not wait"),
+        pytest.param(sticky(REQUIRE), owned("p"), SKIP, id="nor does that of another job"),
+        pytest.param(
+            sticky(REQUIRE, left=(owned("before", "StickyJob", node="n2"),)),
+            owned("p", "StickyJob"),
+            {"n1": ELSEWHERE, "n2": None, "n3": ELSEWHERE},
+            id="nor one whose predecessor was seen",
+        ),
+        pytest.param(
+            sticky({**REQUIRE, "giveUpSeconds": 60}, now=NOON + 60),
+            owned("p", "StickyJob"),
+            SKIP,
+            id="nor one that has waited for long enough",
+        ),
+    ],
+)
+def test_a_pod_that_must_return_waits_for_a_job_that_cannot_be_understood(
+    plugin: Sticky, pod: Pod, found: object
+) -> None:
+    nodes = three()
+    nodes.cache.objects.note_trouble(StickyJob, "job", "default", "why")
+    assert filter_all(plugin, nodes, pod) == found
+
+
+def test_it_waits_no_longer_than_it_may() -> None:
+    nodes, pod = three(), owned("p", "StickyJob")
+    nodes.cache.objects.note_trouble(StickyJob, "job", "default", "why")
+    cycle = nodes.cycle(pod)
+    assert sticky({**REQUIRE, "giveUpSeconds": 60}).pre_filter(cycle, pod) == UNREAD
+    assert cycle.again_at == NOON + 60
+
+
 FULL = make_pod("full", node="n2", cpu=2)
 
 

@@ -10,6 +10,7 @@ from pilotage.framework.objects import Kind
 from pilotage.framework.plugin import Plugin
 from pilotage.framework.quota.quota_standing import Reach
 from pilotage.framework.verdicts import SKIP_KIND, NoRoom, Rejection, Verdicts
+from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.node import Node
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -210,6 +211,21 @@ def test_a_pod_without_a_quota_is_no_concern() -> None:
     attempt = scheduler([], ONE).attempt(pod("other"))
     assert attempt.look_before_nodes().skipped == {"CapacityScheduling"}
     assert CapacityScheduling().pre_filter(attempt.cycle, pod("other")) is SKIP_KIND
+
+
+def test_nobody_goes_beyond_a_quota_that_cannot_be_understood() -> None:
+    cluster = FakeCluster([make_node("n1", cpu=1000)])
+    cluster.cache.objects.note_trouble(ElasticQuota, "cores", "ns1", "why")
+    found = FakeScheduler(NodeResourcesFit(), CapacityScheduling(), cluster=cluster)
+    told = found.schedule(pod("ns1"))
+    assert isinstance(told, Unplaced)
+    assert (
+        "Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1/cores cannot be understood: why; "
+        "correct it, or delete it"
+    ) in told.message
+    assert isinstance(found.schedule(pod("ns2")), Placed)
+    cluster.cache.objects.forget_trouble(ElasticQuota, "cores", "ns1")
+    assert isinstance(found.schedule(pod("ns1")), Placed)
 
 
 def promised(*given: Pod, objects: Iterable[Kind], used: Iterable[Pod] = ()) -> FakeScheduler:

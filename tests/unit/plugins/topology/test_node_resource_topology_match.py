@@ -289,6 +289,32 @@ def test_nodes_without_a_report_can_be_left_out() -> None:
     assert found == {"n": Rejection(told, preemption_helps=False)}
 
 
+@pytest.mark.parametrize("arguments", [{}, {"requireTopology": True}, {"cacheResyncPeriodSeconds": 5}])
+def test_a_node_whose_report_cannot_be_understood_is_no_place_for_pods_that_need_a_zone(
+    arguments: dict[str, Any],
+) -> None:
+    names = ("a", "b", "c", "n")
+    cluster = FakeCluster(
+        [make_node(name, cpu=64, memory="512Gi") for name in names], objects=[make_topology("n", *ZONES)]
+    )
+    for name, why in (("a", "why"), ("b", "why"), ("c", "something else"), ("gone", "why")):
+        cluster.cache.objects.note_trouble(NodeResourceTopology, name, "", why)
+    plugin, told = (
+        NodeResourceTopologyMatch.model_validate(arguments),
+        "node(s) had a NodeResourceTopology that cannot be",
+    )
+    found = verdicts(plugin, cluster, pod({CPU: 2, MEM: "1Gi"}))
+    assert found == {
+        "a": f"{told} understood: why",
+        "b": f"{told} understood: why",
+        "c": f"{told} understood: something else",
+        "n": None,
+    }
+    assert set(verdicts(plugin, cluster, pod({})).values()) == {None}
+    cluster.cache.objects.put(make_topology("a", *ZONES))
+    assert verdicts(plugin, cluster, pod({CPU: 2, MEM: "1Gi"}))["a"] is None
+
+
 # ------------------------------------------------------------------------------------------------------------- scores
 
 

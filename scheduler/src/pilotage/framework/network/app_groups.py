@@ -37,9 +37,25 @@ def searched(namespace: str, namespaces: Iterable[str]) -> tuple[str, ...]:
 
 
 def first_found(objects: Objects, kind: type[Found], name: str, where: Iterable[str]) -> Found | None:
-    """Return the object of the first namespace that has it."""
-    found = (objects.get(kind, name, namespace) for namespace in where)
-    return next((each for each in found if each is not None), None)
+    """Return the object of the first namespace that has it; None also if that one cannot be understood."""
+    for namespace in where:
+        found = objects.get(kind, name, namespace)
+        if found is not None or name in objects.troubles(kind, namespace):
+            return found  # one of the same name elsewhere is another
+    return None
+
+
+def not_understood(
+    objects: Objects, kind: type[AppGroup | NetworkTopology], name: str, where: Iterable[str]
+) -> str | None:
+    """Return what is wrong with an object that `first_found` has not; None if it is nowhere at all."""
+    reasons = ((namespace, objects.troubles(kind, namespace).get(name)) for namespace in where)
+    texts = (
+        f'{kind.__name__} "{name}" in namespace {namespace} cannot be understood: {reason}'
+        for namespace, reason in reasons
+        if reason is not None
+    )
+    return next(texts, None)
 
 
 def limits_of(spec: AppGroupSpec, workload: str) -> dict[str, Counter[int]]:

@@ -168,17 +168,25 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # -------------------------------------------------------------------------------------------- one pod at a time
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Reject a pod whose group does not exist; all else is asked about the group as a whole."""
+        """Reject a pod whose group is missing or cannot be understood; all else is asked about the group as a whole."""
         gang = gang_of(pod)
         if gang is None or self.quorum(gang, pod) is not None:
             return SKIP
-        if gang.source == NATIVE:
+        if broken := self._not_understood(gang):
+            text = f"PodGroup {gang} cannot be understood: {broken}; correct it, or take the pod out of the group"
+        elif gang.source == NATIVE:
             text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
         elif gang.source == BY_LABELS:
             text = f"the label {MIN_LABEL} must say how many pods {gang} needs, and is no whole number"
         else:
             text = f"PodGroup not found: {gang}; {self._remedy()}, or remove the label from the pod"
         return Rejection(text, preemption_helps=False)
+
+    def _not_understood(self, gang: GangName) -> str | None:
+        if gang.source == BY_LABELS:
+            return None
+        kind: type[PodGroup | NativePodGroup] = PodGroup if gang.source == BY_GROUP else NativePodGroup
+        return self._cluster_objects.troubles(kind, gang.namespace).get(gang.name)
 
     def _remedy(self) -> str:
         """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""

@@ -18,6 +18,7 @@ from pilotage.framework.network.app_groups import (
     app_group_of,
     first_found,
     limits_of,
+    not_understood,
     searched,
     workload_of,
 )
@@ -79,7 +80,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
             return SKIP_KIND
         group = self._group(cycle.objects, pod)  # 1. what it is part of
         if group is None:
-            return self._missing_group(pod)
+            return self._missing_group(cycle.objects, pod)
         limits = limits_of(group.spec, workload_of(pod))  # 2. whom it talks to
         if not limits:
             return SKIP_KIND
@@ -87,7 +88,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
             return SKIP
         topology = self._topology(cycle.objects, pod)  # 3. what that costs
         if topology is None:
-            return self._missing_topology(pod)
+            return self._missing_topology(cycle.objects, pod)
         traffic = Traffic(limits, self._costs_of(topology))  # 4. where they are
         self._fill(traffic, cycle, pod, group)
         cycle.notes[self.name] = traffic
@@ -232,15 +233,21 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
             raise PluginFailed("not eligible due to failed to read from cycleState")
         return found
 
-    def _missing_group(self, pod: Pod) -> Rejection:
-        where = _named(searched(pod.namespace, self.namespaces))
-        remedy = f"create it, or take the label {APP_GROUP} off the pod"
-        return Rejection(f'AppGroup "{app_group_of(pod)}" not found in {where}: {remedy}', preemption_helps=False)
+    def _missing_group(self, objects: Objects, pod: Pod) -> Rejection:
+        remedy = f"take the label {APP_GROUP} off the pod"
+        return self._missing(objects, AppGroup, app_group_of(pod), pod, remedy)
 
-    def _missing_topology(self, pod: Pod) -> Rejection:
-        where = _named(searched(pod.namespace, self.namespaces))
-        remedy = f"create it, or name another in the argument networkTopologyName of {self.name}"
-        text = f'NetworkTopology "{self.network_topology_name}" not found in {where}: {remedy}'
+    def _missing_topology(self, objects: Objects, pod: Pod) -> Rejection:
+        remedy = f"name another in the argument networkTopologyName of {self.name}"
+        return self._missing(objects, NetworkTopology, self.network_topology_name, pod, remedy)
+
+    def _missing(
+        self, objects: Objects, kind: type[AppGroup | NetworkTopology], name: str, pod: Pod, remedy: str
+    ) -> Rejection:
+        where = searched(pod.namespace, self.namespaces)
+        if broken := not_understood(objects, kind, name, where):
+            return Rejection(f"{broken}; correct it, or {remedy}", preemption_helps=False)
+        text = f'{kind.__name__} "{name}" not found in {_named(where)}: create it, or {remedy}'
         return Rejection(text, preemption_helps=False)
 
 

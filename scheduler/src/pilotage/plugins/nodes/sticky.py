@@ -96,6 +96,8 @@ class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
             return SKIP_SHAPE
         if lineage(pod) is None:
             return SKIP_KIND
+        if (held := self._waits_for_job(cycle, pod)) is not None:
+            return held
         home = self._home(cycle, pod)
         return OnlyNodes(home.nodes) if home.is_required else SKIP
 
@@ -141,6 +143,17 @@ class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
             return False
         return (old.status.last_node if old else "") != (new.status.last_node if new else "")
 
+    def _waits_for_job(self, cycle: Cycle, pod: Pod) -> Rejection | None:
+        """Hold a pod whose job cannot be understood, if nothing else tells to which node it must return."""
+        name, end = _job_name(pod), self._gives_up(pod)
+        reason = cycle.objects.troubles(StickyJob, pod.namespace).get(name)
+        if reason is None or self._clock() >= end or self._remembered(cycle.objects, pod):
+            return None
+        if end < inf:
+            cycle.try_again_at(end)
+        text = f"StickyJob {pod.namespace}/{name} cannot be understood: {reason}; correct it, it names the pod's node"
+        return Rejection(text, preemption_helps=False)
+
     def _home(self, cycle: Cycle, pod: Pod) -> Home:
         """Return where the pod may go back to; found out once in a cycle."""
         home: Home | None = cycle.notes.get(self.name)
@@ -183,17 +196,19 @@ class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
 
 
 def _job_of(objects: Objects, pod: Pod) -> StickyJob | None:
-    owner = pod.metadata.controller
-    if owner is None or owner.kind != "StickyJob":
-        return None
-    job = objects.get(StickyJob, owner.name, pod.namespace)
+    name = _job_name(pod)
+    job = objects.get(StickyJob, name, pod.namespace) if name else None
     return job if job is not None and _is_owner(pod, job) else None
+
+
+def _job_name(pod: Pod) -> str:
+    owner = pod.metadata.controller
+    is_job = owner is not None and owner.kind == "StickyJob" and owner.api_version.startswith("pilotage.dev/")
+    return owner.name if owner is not None and is_job else ""
 
 
 def _is_owner(pod: Pod, job: StickyJob) -> bool:
     """Tell whether a pod is this job's; one of the same name in another group, or before this one, is another."""
     owner, about = pod.metadata.controller, job.metadata
-    if owner is None or owner.kind != "StickyJob" or not owner.api_version.startswith("pilotage.dev/"):
-        return False
-    same_name = (owner.name, pod.namespace) == (about.name, about.namespace or "default")
-    return same_name and about.uid in ("", owner.uid)  # only in files there is none
+    same_name = (_job_name(pod), pod.namespace) == (about.name, about.namespace or "default")
+    return same_name and owner is not None and about.uid in ("", owner.uid)  # only in files there is none

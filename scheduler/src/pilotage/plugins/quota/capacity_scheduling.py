@@ -59,12 +59,16 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Reject a pod whose quota has no room for it, of its own or borrowed."""
+        rejected = f"Pod {pod.key} is rejected in PreFilter because"
+        if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # nobody knows what the namespace may have
+            name, reason = next(iter(broken.items()))
+            text = f"ElasticQuota {pod.namespace}/{name} cannot be understood: {reason}; correct it, or delete it"
+            return Rejection(f"{rejected} {text}", preemption_helps=False)
         ledger = self.ledger(cycle.objects)
         quota = ledger.quota_of(pod.namespace)
         if quota is None:
             return SKIP_KIND
         standing = cycle.notes[self.name] = QuotaStanding.of(cycle, ledger, pod, quota)
-        rejected = f"Pod {pod.key} is rejected in PreFilter because"
         if excess := standing.over_max:
             return Rejection(
                 f"{rejected} ElasticQuota {quota.namespace} is more than Max ({told(excess, WITH_POD, 'allowed')})"

@@ -1,7 +1,7 @@
 """NodeResourceTopologyMatch: a pod goes where its containers fit into NUMA zones, and where they fit best."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -38,7 +38,7 @@ from pilotage.framework.numa.zones import ZoneTable
 from pilotage.framework.plugin import NODE, Filter, FollowsPods, PostBind, PreFilter, Reserve, Score
 from pilotage.framework.resources.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
 from pilotage.framework.scoring import MAX_SCORE
-from pilotage.framework.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.verdicts import SKIP_SHAPE, Codes, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
@@ -180,6 +180,8 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         demand = demand_of(pod)
         if demand.is_free:
             return None
+        if (reason := cycle.objects.troubles(NodeResourceTopology).get(node.name)) is not None:
+            return _not_understood(reason)
         self._zones.serves(pod.scheduler_name)
         rejection = self._verdict(demand, self._zones.view(cycle.objects, node.name), node)
         victims = _victims(cycle, self.name)
@@ -199,7 +201,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         codes[columns.stale[nodes.slots]] = REJECTIONS.index(INVALID_DATA) + 1
         if self.require_topology:
             codes[~columns.reported[nodes.slots]] = REJECTIONS.index(NO_TOPOLOGY) + 1
-        return Verdicts(codes, REJECTIONS)
+        return _except(cycle.objects.troubles(NodeResourceTopology), nodes, codes)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how well the zones of the node fit; every node is best for a pod that gets no cores for itself."""
@@ -312,6 +314,19 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
             return FewestZonesScore()
         strategy = Balanced() if kind == BALANCED else Allocated(most=kind == MOST)
         return WorstZoneScore(strategy, {each.name: each.weight for each in self.scoring_strategy.resources})
+
+
+def _except(troubles: Mapping[str, str], nodes: Nodes, codes: Codes) -> Verdicts:
+    """Reject the nodes whose reports cannot be understood, and the others as their codes say."""
+    reasons = {reason: code for code, reason in enumerate(dict.fromkeys(troubles.values()), len(REJECTIONS) + 1)}
+    for place, node in enumerate(nodes) if troubles else ():
+        if (reason := troubles.get(node.name)) is not None:
+            codes[place] = reasons[reason]
+    return Verdicts(codes, (*REJECTIONS, *map(_not_understood, reasons)) if reasons else REJECTIONS)
+
+
+def _not_understood(reason: str) -> Rejection:
+    return Rejection(f"node(s) had a NodeResourceTopology that cannot be understood: {reason}", preemption_helps=False)
 
 
 def _victims(cycle: Cycle, plugin: str) -> dict[str, Pod]:

@@ -1,0 +1,55 @@
+"""Objects that are there and cannot be understood are remembered for as long as that is so."""
+
+import pytest
+
+from pilotage.cache.object_store import ObjectStore
+from pilotage.model.app_network import AppGroup
+from pilotage.model.metadata import Metadata
+from pilotage.model.objects import Namespace
+
+SHOP = AppGroup(Metadata(name="shop", namespace="x"))
+
+
+def told(store: ObjectStore) -> dict[str, str]:
+    return dict(store.troubles(AppGroup, "x"))
+
+
+@pytest.fixture
+def store() -> ObjectStore:
+    """One that knows of a trouble."""
+    made = ObjectStore()
+    made.note_trouble(AppGroup, "shop", "x", "why")
+    return made
+
+
+def test_a_trouble_is_that_of_one_object(store: ObjectStore) -> None:
+    assert told(store) == {"shop": "why"}
+    assert store.get(AppGroup, "shop", "x") is None
+    assert store.troubles(AppGroup, "y") == store.troubles(AppGroup) == store.troubles(Namespace, "x") == {}
+
+
+def test_the_newest_reason_counts(store: ObjectStore) -> None:
+    store.note_trouble(AppGroup, "shop", "x", "something else")
+    assert told(store) == {"shop": "something else"}
+
+
+def test_it_ends_when_the_object_can_be_understood(store: ObjectStore) -> None:
+    store.note_trouble(AppGroup, "other", "x", "why")
+    store.put(SHOP)
+    assert told(store) == {"other": "why"}
+    assert store.get(AppGroup, "shop", "x") is SHOP
+
+
+def test_nothing_is_left_of_it_when_the_object_is_gone(store: ObjectStore) -> None:
+    store.forget_trouble(AppGroup, "shop", "x")
+    assert told(store) == {}
+    assert store._troubles == {}
+
+
+def test_whoever_has_derived_something_finds_out(store: ObjectStore) -> None:
+    seen = [(store.version(AppGroup), store.changes)]
+    store.note_trouble(AppGroup, "shop", "x", "something else")
+    seen.append((store.version(AppGroup), store.changes))
+    store.forget_trouble(AppGroup, "shop", "x")
+    seen.append((store.version(AppGroup), store.changes))
+    assert seen == [(1, 1), (2, 2), (3, 3)]
