@@ -37,7 +37,7 @@ ONLY_WITH_ALL = re.compile(
     r"|test_live_faults_(leader|nodes)"
     r"|test_live_faults_api_server.*compacted"
     r"|test_live_preemption.*(\[kube-scheduler|more_important_preemptor|preemptor_that_is_deleted|not_bound_yet)"
-    r"|test_live_plugins.*\[(NodeResourcesA|PreemptionT|Load|LowRisk|Peaks|Topological|QOSSort|SySched|NodeMeta|PodState|ScoreBy)"
+    r"|test_live_plugins.*\[(NodeResourcesA|PreemptionT|Load|LowRisk|Peaks|SySched|NodeMeta|PodState|ScoreBy)"
     r"|test_live_gangs.*(single_pods|two_schedulers|is_killed)"
     r"|test_live_quota.*(priorities_do|several_namespaces|were_there_before)"
     r"|test_controllers.*(somebody_else|order_of|costs_from|whatever_becomes|is_refused_says|comes_later)"

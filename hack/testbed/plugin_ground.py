@@ -1,7 +1,6 @@
 """A release of the chart, one plugin of whose only profile is switched on and off, and scenes that are played to it."""
 
 import json
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from functools import partial
@@ -18,9 +17,7 @@ from testbed.stage import Stage
 
 PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
 PATIENCE = 90.0  # seconds
-FIRST_BACKOFF = (
-    2.0  # seconds after which a pod that was turned away once may try again: one, and the rest of that second
-)
+NOBODY = "nobody"  # a scheduler whose pods there are none of
 
 
 class PluginGround:
@@ -32,17 +29,18 @@ class PluginGround:
 
     # --------------------------------------------------------------------------------------------------- the profile
 
-    def switch(self, *entries: Manifest) -> None:
-        """Give the profile these plugins, and wait until the scheduler runs it."""
-        self.ask_for(*entries)
+    def switch(self, *entries: Manifest, serves: str = "") -> None:
+        """Give the profile these plugins and its pods, or those of another, and wait until the scheduler runs it."""
+        self.ask_for(*entries, serves=serves)
         try:
             self.until(lambda: self.condition("Ready")[0] == "True", f"{entries} is Ready")
         except AssertionError as error:
             raise AssertionError(f"{self.condition('Accepted')} {self.condition('Ready')}\n{error}") from None
 
-    def ask_for(self, *entries: Manifest) -> None:
-        """Give the profile these plugins."""
-        self.admin.patch(f"{PROFILES}/{self.scheduler}", {"spec": {"plugins": list(entries)}})
+    def ask_for(self, *entries: Manifest, serves: str = "") -> None:
+        """Give the profile these plugins and its pods, or those of another."""
+        spec = {"plugins": list(entries), "schedulerName": serves or self.scheduler}
+        self.admin.patch(f"{PROFILES}/{self.scheduler}", {"spec": spec})
 
     def condition(self, kind: str, profile: str = "") -> tuple[str, str, str]:
         """Return status, reason and message of a condition, of what is stored now."""
@@ -101,6 +99,9 @@ class PlayedScene:
         scene = self._scene
         self._clear()
         before = self._asked()
+        if scene.served_later:
+            self._ground.switch(serves=NOBODY)
+            self._let_come()
         self._ground.switch(self._filled(scene.entry(enabled=enabled)))
         if scene.loads and enabled:  # who asks a second time has taken the first answer
             self._ground.until(lambda: self._asked() >= before + 2, "the load-watcher was asked")
@@ -110,13 +111,8 @@ class PlayedScene:
         for name in scene.leaving:
             self._stage.delete(name)
             self._ground.until(partial(self._is_leaving, name), f"{name} is leaving")
-        for name, fields in scene.pods.items():
-            self._create(name, fields)
-            if scene.makes_room:
-                self._ground.until(partial(self._was_turned_away, name), f"{name} was turned away")
-        if scene.makes_room:
-            time.sleep(FIRST_BACKOFF + 0.1)
-            self._stage.delete(scene.makes_room, gracePeriodSeconds=0)
+        if not scene.served_later:
+            self._let_come()
 
     def until_seen(self, wanted: Mapping[str, str]) -> None:
         """Wait until all pods are where they should be."""
@@ -131,6 +127,10 @@ class PlayedScene:
             self._ground.until(holds, "the pods are where they should be")
         except AssertionError as error:
             raise AssertionError(f"wanted {wanted}, seen {found()}\n{error}") from None
+
+    def _let_come(self) -> None:
+        for name, fields in self._scene.pods.items():
+            self._create(name, fields)
 
     def _clear(self) -> None:
         for pod in self._ground.admin.get(f"/api/v1/namespaces/{self._namespace}/pods")["items"]:
@@ -160,9 +160,6 @@ class PlayedScene:
 
     def _is_leaving(self, name: str) -> bool:
         return self._seen(name) == GONE
-
-    def _was_turned_away(self, name: str) -> bool:
-        return len(self._seen(name)) > len(WAITS)
 
     def _asked(self) -> int:
         return self._ground.watcher.asked.get(self._scene.plugin, 0)

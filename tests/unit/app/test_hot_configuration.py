@@ -207,6 +207,29 @@ async def test_a_profile_comes_and_goes_with_its_pods(api: SmallApi, tmp_path: P
         await until(lambda: world.node_of("alone"))
 
 
+@pytest.mark.parametrize(
+    ("given", "first"),
+    [
+        pytest.param(profile("later"), "any", id="without a plugin who came first"),
+        pytest.param(profile("later", "QOSSort", disabled="PrioritySort"), "bank", id="with one whom it prefers"),
+    ],
+)
+async def test_pods_that_were_there_before_their_profile_are_sorted_before_any_is_tried(
+    api: SmallApi, tmp_path: Path, given: str, first: str
+) -> None:
+    api.put("nodes", node_manifest("one", pods=1))
+    write(api, PLAIN)
+    async with following(api, tmp_path) as world:
+        amounts = {"cpu": "1", "memory": "1Gi"}
+        there: dict[str, Any] = {"node_selector": {"kubernetes.io/hostname": "one"}}
+        world.create("any", "later", **there)
+        world.create("bank", "later", **there, **amounts, limits=amounts)
+        await until(lambda: {"default/any", "default/bank"} <= world.live.watching.pods.objects.keys())
+        await world.runs(text_of(given))
+        await until(lambda: world.node_of("any") or world.node_of("bank"))
+        assert world.node_of(first) == "one"
+
+
 async def test_plugins_whose_arguments_stay_the_same_stay(api: SmallApi, tmp_path: Path) -> None:
     write(api, text_of(profile("ours", "OnlyNodesNamed", begin="a"), profile("other")))
     async with following(api, tmp_path) as world:
