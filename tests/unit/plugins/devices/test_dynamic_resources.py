@@ -11,6 +11,7 @@ from pilotage.model.devices import (
     DeviceSubrequest,
     ResourceClaim,
     ResourceClaimSpec,
+    ResourceClaimStatus,
 )
 from pilotage.model.metadata import Metadata, OwnerReference
 from pilotage.model.pod import Pod
@@ -37,13 +38,20 @@ def claiming(*claims: Manifest, made: tuple[Manifest, ...] = ()) -> Pod:
     )
 
 
-def claim(name: str, *classes: str, owner: str | None = None, going: bool = False) -> ResourceClaim:
+def claim(
+    name: str,
+    *classes: str,
+    owner: str | None = None,
+    going: bool = False,
+    namespace: str = "shop",
+    allocation: Manifest | None = None,
+) -> ResourceClaim:
     owners = (OwnerReference(kind="Pod", name="web", uid=owner, controller=True),) if owner else ()
-    metadata = Metadata(name=name, namespace="shop", owner_references=owners)
+    metadata = Metadata(name=name, namespace=namespace, owner_references=owners)
     metadata.deletion_timestamp = "2026-01-01T00:00:00Z" if going else None
     choices = tuple(DeviceSubrequest(name=chr(ord("a") + i), device_class_name=each) for i, each in enumerate(classes))
     request = DeviceRequest(name="one", first_available=choices)
-    return ResourceClaim(metadata, ResourceClaimSpec(DeviceClaim((request,))))
+    return ResourceClaim(metadata, ResourceClaimSpec(DeviceClaim((request,))), ResourceClaimStatus(allocation))
 
 
 def cluster() -> FakeCluster:
@@ -148,6 +156,28 @@ def test_making_room_fails_if_the_pod_was_never_looked_at() -> None:
 def test_a_claim_that_is_made_helps(made: tuple[Manifest, ...], helps: bool) -> None:
     old, new = claiming(BY_TEMPLATE), claiming(BY_TEMPLATE, made=made)
     assert DynamicResources().claims_are_made(old, CLAIM_MADE, old, new) is helps
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "helps"),
+    [
+        pytest.param(None, claim("my-gpu"), True, id="its claim is new"),
+        pytest.param(None, claim("other"), False, id="another claim is new"),
+        pytest.param(None, claim("my-gpu", namespace="bank"), False, id="a claim is new elsewhere"),
+        pytest.param(claim("my-gpu"), claim("my-gpu", allocation={"devices": {}}), True, id="it got its devices"),
+        pytest.param(claim("my-gpu", allocation={"devices": {}}), claim("my-gpu"), True, id="it lost its devices"),
+        pytest.param(claim("my-gpu"), claim("my-gpu", owner="somebody"), False, id="its claim has another owner"),
+        pytest.param(claim("my-gpu"), claim("my-gpu", going=True), False, id="its claim is about to go"),
+    ],
+)
+def test_which_claims_help(old: ResourceClaim | None, new: ResourceClaim, helps: bool) -> None:
+    event = Event(Resource.RESOURCE_CLAIM, Action.ADD if old is None else Action.UPDATE)
+    assert DynamicResources().got_its_claim(claiming(BY_NAME), event, old, new) is helps
+
+
+def test_a_claim_that_is_gone_is_waited_for_by_nobody() -> None:
+    gone = Event(Resource.RESOURCE_CLAIM, Action.DELETE)
+    assert not any(retry.matches(gone) for retry in DynamicResources.retry_on)
 
 
 @pytest.mark.parametrize(

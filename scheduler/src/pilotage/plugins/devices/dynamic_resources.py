@@ -47,7 +47,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     idle_when_skipped = True
     retry_on = (
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "claims_are_made"),
-        Retry(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE | Action.DELETE, "is_its_claim"),
+        Retry(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE, "got_its_claim"),
         Retry(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE),
     )
     reads = (ResourceClaim, DeviceClass)
@@ -111,10 +111,11 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         """Tell whether every claim of the pod has a name now."""
         return _unnamed(new) is None
 
-    def is_its_claim(self, pod: Pod, event: Event, old: ResourceClaim | None, new: ResourceClaim | None) -> bool:
-        """Tell whether the pod has this claim."""
-        claim = new or old
-        return claim is not None and claim.metadata.namespace == pod.namespace and claim.metadata.name in _names(pod)
+    def got_its_claim(self, pod: Pod, event: Event, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        """Tell whether the claim is the pod's and stays, and it is new, or its devices are."""
+        if new.metadata.namespace != pod.namespace or new.metadata.name not in _names(pod):
+            return False
+        return new.metadata.deletion_timestamp is None and (old is None or old.status != new.status)
 
     def _rejection(self, pod: Pod) -> Rejection | None:
         """Return why a pod with claims cannot be placed."""
