@@ -250,7 +250,7 @@ def test_a_group_of_nobody_is_refused(ground: PluginGround, stage: Stage) -> Non
     [
         pytest.param(2, "cannot find enough sibling pods, current pods number: 2, minMember of group: 3",
                      "NotEnoughMembers", id="more than there are pods"),
-        pytest.param(3, "2 of the 3 pods that are needed at once fit, this one does not: 0/3 nodes are available",
+        pytest.param(3, "the 3 pods that are needed at once do not all fit, this one does not: 0/3 nodes are available",
                      "Unschedulable", id="more than the cluster can hold"),
     ],
 )  # fmt: skip

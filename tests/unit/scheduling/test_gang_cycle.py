@@ -1,20 +1,24 @@
 """A gang is decided about as a whole: in memory, in one turn, all or nothing."""
 
 import asyncio
+import time
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilotage.app import simulation
+from pilotage.cluster.status_patch import StatusChange, waiting_condition
 from pilotage.config.load import load
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.plugin import Filter
 from pilotage.framework.verdicts import Filtered
 from pilotage.model.pod import Pod
+from pilotage.model.pod_status import PodStatus
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
@@ -24,6 +28,7 @@ from pilotage.testing.gangs import make_group, make_member, make_members
 from testbed.live_core import DELETED, LiveCore
 
 CATALOGUE = built_in()
+TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}
 CONFIGURATION = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -70,12 +75,51 @@ async def test_a_gang_that_does_not_fit_holds_nothing() -> None:
     for number in range(3):
         assert why(core, f"gang-{number}") == (
             "PodGroup default/gang gets rejected due to Pod gang-2 is unschedulable even after PostFilter: "
-            "2 of the 3 pods that are needed at once fit, this one does not: "
+            "the 3 pods that are needed at once do not all fit, this one does not: "
             "0/1 nodes are available: 1 Insufficient cpu."
         )
     core.create(make_pod("alone", cpu=2))
     await core.settle()
     assert bound(core) == {"alone": "n1"}
+
+
+async def test_an_attempt_that_differs_only_in_how_many_fit_writes_nothing_to_the_members() -> None:
+    plugin = Coscheduling()
+    core = LiveCore(plugin)
+    core.add_node("n1", cpu="3")
+    core.core.objects.added(make_group(minimum=4))
+    core.create(*make_members(4, cpu=1))
+    await core.settle()
+    first, core.api.conditions = core.api.conditions, []
+    said = {pod: pod_status("False", reason, message) for pod, reason, message, _ in first}
+
+    core.create(make_pod("other", cpu=2, node="n1"))
+    plugin._clock = lambda: time.time() + 60  # what was told a moment ago would not be told again in any case
+    await forward(core, 400)
+    assert sorted(pod for pod, *_ in core.api.conditions) == [f"gang-{number}" for number in range(4)]
+    for pod, reason, message, nominate in core.api.conditions:
+        change = StatusChange(waiting_condition(make_member(pod), reason, message), nominate)
+        assert not change.beyond(said[pod])
+    counted = [note.partition("PostFilter: ")[2][:8] for pod, *_, note in core.api.events if " of the " in note]
+    assert counted == ["3 of the", "1 of the"]  # one event each time
+
+
+def pod_status(status: str, reason: str, message: str) -> PodStatus:
+    condition = {"type": "PodScheduled", "status": status, "reason": reason, "message": message}
+    return msgspec.convert({"conditions": [condition]}, PodStatus)
+
+
+async def test_another_reason_is_told_to_all_members() -> None:
+    plugin = Coscheduling()
+    core = LiveCore(plugin)
+    node = core.add_node("n1", cpu="1")
+    core.core.objects.added(make_group(minimum=2))
+    core.create(*make_members(2, cpu=1))
+    await core.settle()
+    core.core.nodes.updated(node, core.node("n1", uid=node.metadata.uid, cpu="1", taints=[TAINT]))
+    plugin._clock = lambda: time.time() + 60
+    await forward(core, 400)
+    assert all("untolerated taint" in why(core, f"gang-{number}") for number in range(2))
 
 
 async def test_the_last_sibling_brings_all_of_them() -> None:

@@ -54,9 +54,8 @@ class Failures:
             self._queue.move_all(POD_GONE, latest.promised(unheard), None, lambda other: other.uid != pod.uid)
         if not outcome.is_news:
             return
-        self._recorder.record(
-            latest, "Warning", "FailedScheduling", "Scheduling", outcome.message, controller=pod.scheduler_name
-        )
+        note = outcome.note or outcome.message
+        self._recorder.record(latest, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
         self._statuses.condition(latest, outcome.reason, outcome.message, outcome.nominate)
 
     def _latest(self, pod: Pod) -> Pod | None:

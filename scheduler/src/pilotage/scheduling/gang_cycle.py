@@ -129,22 +129,25 @@ class GangScheduler:
     def _make_room(self, gang: Gang, outcomes: Sequence[Outcome]) -> list[Decision]:
         """Evict others if the whole gang fits then; say why it waits in any case."""
         blocker, why = next((m, o) for m, o in zip(gang.members, outcomes, strict=False) if isinstance(o, Unplaced))
-        fit = _placed(outcomes)
+        named, fit = _named(gang, blocker.pod), _placed(outcomes)
+        message = _told(gang, named, f"the {gang.needed} pods that are needed at once do not all fit", why.message)
+        count = _told(gang, named, f"{fit} of the {gang.needed} pods that are needed at once fit", why.message)
         if why.reason == SCHEDULER_ERROR:
-            return self._all_back(gang, replace(why, message=_told(gang, blocker.pod, fit, why.message)))
+            return self._all_back(gang, replace(why, message=message, note=count), named)
         engine = self._engines[blocker.pod.scheduler_name]
         planned, nominate = self._plan_evictions(gang) if engine.runner.lineup.post_filter else ({}, "")
         if any(plan.victims for plan in planned.values()):
             return [(member, _waiting_for_room(gang, planned.get(member.pod.uid))) for member in gang.members]
-        message, name = _told(gang, blocker.pod, fit, why.message), gang.plugin.name
+        name = gang.plugin.name
         knows_when = gang.plugin.turned_down(gang.name, gang.pods, message)
         outcome = Unplaced(
             message,
             rejected_by=why.rejected_by | {name},
             pending=why.pending | ({name} if knows_when else set()),
             nominate=nominate,
+            note=count,
         )
-        return self._all_back(gang, outcome)
+        return self._all_back(gang, outcome, named)
 
     def _plan_evictions(self, gang: Gang) -> tuple[dict[str, Unplaced], str | None]:
         """Return for enough members, by uid, where they would go and at whose expense; {} if that is not enough.
@@ -170,8 +173,10 @@ class GangScheduler:
         finally:
             pretence.undo()
 
-    def _all_back(self, gang: Gang, outcome: Unplaced) -> list[Decision]:
-        return [(member, outcome) for member in gang.members]
+    def _all_back(self, gang: Gang, outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
+        """Send all members back; one alone carries what is noted besides."""
+        briefly = replace(outcome, note="")
+        return [(member, outcome if member.pod is noted else briefly) for member in gang.members]
 
 
 class Pretence:
@@ -243,10 +248,18 @@ def _objected(plugin: FormsGangs, objection: Rejection) -> Unplaced:
     return Unplaced(objection.message, UNSCHEDULABLE, rejected_by=rejected_by, nominate=None)
 
 
-def _told(gang: Gang, blocker: Pod, fit: int, why: str) -> str:
+def _named(gang: Gang, blocker: Pod) -> Pod:
+    """Return the pod to name as the one that did not fit: of those that are alike always the same one.
+
+    Which of them is left over depends on how many fit, and every member would be told anew for nothing.
+    """
+    return max((pod for pod in gang.pods if pod.shape is blocker.shape), key=lambda pod: pod.name)
+
+
+def _told(gang: Gang, blocker: Pod, how_many: str, why: str) -> str:
     return (
         f"PodGroup {gang.name} gets rejected due to Pod {blocker.name} is unschedulable even after PostFilter: "
-        f"{fit} of the {gang.needed} pods that are needed at once fit, this one does not: {why}"
+        f"{how_many}, this one does not: {why}"
     )
 
 

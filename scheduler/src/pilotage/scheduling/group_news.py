@@ -24,9 +24,9 @@ class GroupNews:
             if isinstance(outcome, Placed):
                 self._statuses.scheduled(gang)
                 return
-            why = why or outcome
+            why = outcome if why is None or outcome.note else why
         if why is not None and why.is_news:
-            self._statuses.waits(gang, why.reason, why.message)
+            self._statuses.waits(gang, why.reason, why.note or why.message)
 
     def decided_alone(self, gang: GangName, plugin: FormsGangs, pod: Pod, outcome: Outcome) -> None:
         """Take what was decided about one pod: its group has no minimum, or has it, or extenders have a word."""

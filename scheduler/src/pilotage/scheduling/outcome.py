@@ -38,6 +38,7 @@ class Unplaced:
     pending: frozenset[str] = frozenset()
     nominate: str | None = ""  # the node that is promised; "" takes an earlier promise back, None lets it stand
     victims: tuple[str, ...] = ()  # pods that go for it, as namespace/name
+    note: str = ""  # what events and groups are told instead of the message: it changes too often for a condition
     is_news: bool = True  # False if the owner was told the same a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is promised
     again_at: float | None = None  # when to try again even if nothing happens

@@ -15,7 +15,8 @@ from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, grou
 NOW = datetime(2030, 1, 10, tzinfo=UTC)
 
 NO_PLACE = (
-    "1 of the 2 pods that are needed at once fit, this one does not: 0/3 nodes are available: 3 Insufficient cpu."
+    "the 2 pods that are needed at once do not all fit, this one does not: "
+    "0/3 nodes are available: 3 Insufficient cpu."
 )
 BRIEFLY = "PodGroup team/g gets rejected due to Pod b is unschedulable even after PostFilter"
 TURNED_DOWN = f"{BRIEFLY}: {NO_PLACE}"
