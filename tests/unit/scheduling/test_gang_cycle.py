@@ -252,6 +252,80 @@ async def test_a_plugin_that_fails_on_one_member_sends_all_back() -> None:
     assert 'running "FailsOnOne" filter plugin: ValueError: oops' in why(core, "gang-0")
 
 
+# ------------------------------------------------------------------------------------------------------- what counts
+
+
+async def test_each_batch_of_pods_needs_a_quorum_where_only_those_that_wait_count() -> None:
+    core = live()
+    core.add_node("n1", cpu="9")
+    core.core.objects.added(make_group(minimum=2, policy="OnlyWaiting"))
+    core.create(*make_members(2, cpu=1))
+    await core.settle()
+    assert sorted(bound(core)) == ["gang-0", "gang-1"]
+    core.create(make_member("third", cpu=1))
+    await core.settle()
+    assert sorted(bound(core)) == ["gang-0", "gang-1"]
+    assert why(core, "third").endswith("enough sibling pods, current pods number: 1, minMember of group: 2")
+    core.create(make_member("fourth", cpu=1))
+    await core.settle()
+    assert sorted(bound(core)) == ["fourth", "gang-0", "gang-1", "third"]
+
+
+async def test_a_bind_that_failed_needs_no_new_quorum_where_only_those_that_wait_count() -> None:
+    core = live()
+    core.add_node("n1", cpu="3")
+    core.core.objects.added(make_group(minimum=2, policy="OnlyWaiting"))
+    core.api.answers["gang-1"] = RuntimeError("no connection")
+    core.create(*make_members(2, cpu=1))
+    await core.settle()
+    core.api.answers.clear()
+    await forward(core)
+    assert [name for name, _ in core.api.binds].count("gang-1") == 2
+
+
+@pytest.mark.parametrize(
+    ("policy", "placed"),
+    [pytest.param(None, False, id="by default"), pytest.param("OnceSatisfied", True, id="once satisfied")],
+)
+async def test_who_replaces_a_member_of_a_group_that_is_half_done(policy: str | None, placed: bool) -> None:
+    """A scheduler that has just started sees one that runs and one that waits, and none of those that have ended."""
+    core = live()
+    core.add_node("n1", cpu="9")
+    status = {"phase": "Scheduling", "running": 1, "succeeded": 1, "failed": 1}
+    core.core.objects.added(make_group(minimum=3, policy=policy, status=status))
+    core.create(make_member("old", cpu=1, node="n1"), make_member("new", cpu=1))
+    await core.settle()
+    assert bound(core) == ({"new": "n1"} if placed else {})
+
+
+async def test_a_group_that_is_satisfied_while_a_member_waits_lets_it_go() -> None:
+    core = live()
+    core.add_node("n1", cpu="9")
+    waits = make_group(minimum=3, policy="OnceSatisfied")
+    core.core.objects.added(waits)
+    core.create(make_member("new", cpu=1))
+    await core.settle()
+    assert bound(core) == {}
+    core.core.objects.updated(waits, make_group(minimum=3, policy="OnceSatisfied", status={"phase": "Running"}))
+    await forward(core)
+    assert bound(core) == {"new": "n1"}
+
+
+async def test_a_policy_that_there_is_not_holds_only_its_own_group() -> None:
+    core = live()
+    core.add_node("n1", cpu="9")
+    wrong = make_group("wrong", policy="WheneverItSuits")
+    core.core.objects.added(wrong)
+    core.core.objects.added(make_group("right"))
+    core.create(*make_members(2, "wrong", cpu=1), *make_members(2, "right", cpu=1), make_pod("alone", cpu=1))
+    await core.settle()
+    assert sorted(bound(core)) == ["alone", "right-0", "right-1"]
+    assert "is 'WheneverItSuits'; it must be one of WaitingAndPlaced," in why(core, "wrong-0")
+    core.core.objects.updated(wrong, make_group("wrong"))
+    await forward(core)
+    assert sorted(bound(core))[-2:] == ["wrong-0", "wrong-1"]
+
+
 async def forward(core: LiveCore, seconds: float = 30) -> None:
     """Let time pass until all back-offs are over."""
     queue: Any = core.core.queue

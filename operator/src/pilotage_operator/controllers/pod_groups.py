@@ -13,13 +13,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from pilotage.model.match_policies import MatchPolicy, match_policy
+from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import PodGroup
+from pilotage.model.pod_groups import FINISHED, QUORUM_REACHED, RUNNING, PodGroupSpec
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.outcome import Outcome, Story
 
 LABEL = "scheduling.x-k8s.io/pod-group"
-PENDING, SCHEDULING, RUNNING, FINISHED, FAILED = "Pending", "Scheduling", "Running", "Finished", "Failed"
+PENDING, SCHEDULING, FAILED = "Pending", "Scheduling", "Failed"
 SCHEDULED = "Scheduled"
 TIMEOUT = "Timeout"
 # What Coscheduling says to every member of a gang.
@@ -42,9 +44,11 @@ class PodGroupStatus(Struct, frozen=True, rename="camel"):
     conditions: tuple[StoredCondition, ...] = ()
 
 
-class StoredPodGroup(PodGroup, rename="camel"):
-    """A PodGroup with its status."""
+class StoredPodGroup(Struct, rename="camel"):
+    """A PodGroup with its whole status."""
 
+    metadata: Metadata
+    spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
     @property
@@ -56,13 +60,14 @@ class StoredPodGroup(PodGroup, rename="camel"):
 class Tally:
     """The members of a group, oldest first, and how many of them are how far."""
 
-    def __init__(self, group: PodGroup, pods: Iterable[Pod]) -> None:
+    def __init__(self, group: StoredPodGroup, pods: Iterable[Pod]) -> None:
         own = [pod for pod in pods if is_member(pod, group)]
         self.members = sorted(own, key=lambda pod: (pod.metadata.creation_timestamp or "", pod.name))
         self.running = sum(pod.status.phase == "Running" for pod in own)
         self.succeeded = sum(pod.status.phase == "Succeeded" for pod in own)
         self.failed = sum(pod.status.phase == "Failed" for pod in own)
         self.scheduled = sum(bool(pod.node_name) for pod in own)
+        self.lasting = sum(bool(pod.node_name) and pod.status.phase != "Failed" for pod in own)
         self.waiting = [pod for pod in self.members if not pod.node_name and not pod.is_finished]
         self.active = sum(not pod.is_finished for pod in own)
 
@@ -78,7 +83,7 @@ class Tally:
         }
 
 
-def is_member(pod: Pod, group: PodGroup) -> bool:
+def is_member(pod: Pod, group: StoredPodGroup) -> bool:
     """Tell whether a pod counts for a group; one that goes without having ended does no longer."""
     is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
     return is_own and (pod.is_finished or not pod.is_terminating)
@@ -90,22 +95,31 @@ def groups_of(pod: Pod) -> tuple[str, ...]:
     return (f"{pod.namespace}/{name}",) if name else ()
 
 
-def status_of(group: StoredPodGroup, pods: Iterable[Pod], now: datetime) -> dict[str, Any]:
+def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime) -> Outcome:
     """Return the fields of the status that the controller keeps; `pods` may have others than the group's."""
     tally, past = Tally(group, pods), group.status
     generation = {"observedGeneration": group.metadata.generation}
     if past.phase in (FINISHED, FAILED) and not tally.active and (not tally.members or past.phase == FINISHED):
-        return generation  # its pods were cleaned up, and no others came
+        return Outcome(generation)  # its pods were cleaned up, and no others came
     is_late = _waits_too_long(group, tally, now)
-    phase = (past.phase or PENDING) if is_late else _phase(group.quorum, tally)
-    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late)}
-    return {
-        "phase": phase,
+    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally)}
+    status = {
+        "phase": (past.phase or PENDING) if is_late else _phase(group.quorum, tally),
         "occupiedBy": _owners(tally.members) if len(tally.members) >= group.quorum else past.occupied_by,
         **tally.counts,
         **generation,
         "conditions": conditions(past.conditions, said, group.metadata.generation, now),
     }
+    return Outcome(status)
+
+
+def _quorum_reached(group: StoredPodGroup, tally: Tally) -> dict[str, Said]:
+    """Return that the quorum was there once, for the scheduler to go by: it stays true."""
+    if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
+        return {}
+    if find(group.status.conditions, QUORUM_REACHED).is_true or tally.lasting < group.quorum:
+        return {}
+    return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at once")}
 
 
 def _phase(quorum: int, tally: Tally) -> str:

@@ -15,11 +15,10 @@ from pilotage.cluster.resources import RESOURCES
 from pilotage.cluster.status_patch import NewCondition, StatusChange, patch_body
 from pilotage.cluster.write_retries import FAILURES, PASSING_OR_CONFLICT, means_gone, with_retries, words_of
 from pilotage.model.gangs import GangName
-from pilotage.model.pod_groups import NativePodGroup
+from pilotage.model.pod_groups import INITIALLY_SCHEDULED, NativePodGroup
 
 log = logging.getLogger(__name__)
 
-INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
 SCHEDULED = "Scheduled"
 _RESOURCE = next(each for each in RESOURCES if each.shape is NativePodGroup)
 _MOST_REMEMBERED = 2_000  # the watch is never that many writes behind

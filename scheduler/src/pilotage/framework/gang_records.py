@@ -21,6 +21,7 @@ class GangRecord:
     wish: Wish | None = None  # of the last attempt that failed
     why: str = ""  # it failed
     told: frozenset[str] = frozenset()  # the uids of the pods that were told so
+    let_go: frozenset[str] = frozenset()  # the uids of the pods whose quorum was there, where that must be known
 
 
 class GangRecords:
@@ -81,6 +82,16 @@ class GangRecords:
             record.why, record.told = "", frozenset()
             if not record.placed:
                 del self._records[gang]
+
+    def let_go(self, gang: GangName) -> None:
+        """Take note that all pods that have a place now had their quorum."""
+        record = self._record(gang)
+        record.let_go = frozenset(record.placed)
+
+    def was_let_go(self, gang: GangName, pod: Pod) -> bool:
+        """Tell whether a pod had its quorum, and others that had it too have a place."""
+        record = self._records.get(gang)
+        return record is not None and pod.uid in record.let_go and not record.let_go.isdisjoint(record.placed)
 
     def backs_off(self, gang: GangName, now: float) -> bool:
         """Tell whether a gang is not to be tried yet."""

@@ -1,10 +1,17 @@
 """Groups of pods that start together or not at all, in both of the APIs that have them."""
 
+from typing import Final
+
 from msgspec import Struct
 
+from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.pod_status import Condition
+
+QUORUM_REACHED: Final = "QuorumReached"  # a condition that the operator keeps of groups of scheduling.x-k8s.io
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"  # one that schedulers keep of groups of scheduling.k8s.io
+RUNNING, FINISHED = "Running", "Finished"
 
 
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -15,11 +22,50 @@ class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     schedule_timeout_seconds: int | None = None
 
 
+class GroupStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """What is said of a group."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, kind: str) -> Condition | None:
+        """Return the condition of this type."""
+        return next((condition for condition in self.conditions if condition.type == kind), None)
+
+
+class PodGroupStatus(GroupStatus, frozen=True, gc=False, rename="camel"):
+    """What a controller says of a group: this one's, or that of scheduler-plugins, which has no conditions."""
+
+    phase: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+
+
 class PodGroup(Struct, gc=False, rename="camel"):
     """A group of scheduling.x-k8s.io, which pods join by a label."""
 
     metadata: Metadata
     spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def match_policy(self) -> MatchPolicy | None:
+        """Return what counts towards the quorum; None if the group names something that there is not."""
+        return match_policy(self.metadata)
+
+    @property
+    def quorum(self) -> int:
+        """Return how many pods must run together."""
+        return max(1, self.spec.min_member)
+
+    @property
+    def was_satisfied(self) -> bool:
+        """Tell whether so many pods have had a place at once, as far as its status tells."""
+        status = self.status
+        if reached := status.condition(QUORUM_REACHED):
+            return reached.status == "True"
+        ran = status.running + status.succeeded + status.failed
+        return status.phase in (RUNNING, FINISHED) or ran >= self.quorum
 
 
 class GangPolicy(Struct, frozen=True, gc=False, rename="camel"):
@@ -41,19 +87,26 @@ class NativePodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     priority: int | None = None
 
 
-class NativePodGroupStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What has happened to Kubernetes' own group."""
-
-    conditions: tuple[Condition, ...] = ()
-
-    def condition(self, kind: str) -> Condition | None:
-        """Return the condition of this type."""
-        return next((condition for condition in self.conditions if condition.type == kind), None)
-
-
 class NativePodGroup(Struct, gc=False, rename="camel"):
     """A group of scheduling.k8s.io, which pods name in their spec."""
 
     metadata: Metadata
     spec: NativePodGroupSpec = NativePodGroupSpec()
-    status: NativePodGroupStatus = NativePodGroupStatus()
+    status: GroupStatus = GroupStatus()
+
+    @property
+    def match_policy(self) -> MatchPolicy | None:
+        """Return what counts towards the quorum; None if the group names something that there is not."""
+        return match_policy(self.metadata)
+
+    @property
+    def quorum(self) -> int:
+        """Return how many pods must run together; without a gang each is for itself."""
+        gang = self.spec.scheduling_policy.gang
+        return 1 if gang is None else max(1, gang.min_count)
+
+    @property
+    def was_satisfied(self) -> bool:
+        """Tell whether so many pods have had a place at once."""
+        scheduled = self.status.condition(INITIALLY_SCHEDULED)
+        return scheduled is not None and scheduled.status == "True"

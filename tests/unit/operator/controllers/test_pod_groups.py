@@ -1,22 +1,23 @@
 """What the status of a PodGroup says, for every way in which its pods can be."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
+from pilotage.model.match_policies import MATCH_POLICY
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage_operator.controllers.conditions import StoredCondition
 from pilotage_operator.controllers.outcome import Story
-from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, groups_of, status_of, stories
+from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, groups_of, stories
 
 NOW = datetime(2030, 1, 10, tzinfo=UTC)
 
 NO_PLACE = (
-    "the 2 pods that are needed at once do not all fit, this one does not: "
-    "0/3 nodes are available: 3 Insufficient cpu."
+    "the 2 pods that are needed at once do not all fit, this one does not: 0/3 nodes are available: 3 Insufficient cpu."
 )
 BRIEFLY = "PodGroup team/g gets rejected due to Pod b is unschedulable even after PostFilter"
 TURNED_DOWN = f"{BRIEFLY}: {NO_PLACE}"
@@ -28,6 +29,10 @@ def group(
     metadata = {"name": "g", "namespace": "team", "generation": 3, "creationTimestamp": time(created)}
     document = {"metadata": metadata, "spec": {"minMember": min_member}, "status": {"phase": phase, **status}}
     return msgspec.convert(document, StoredPodGroup)
+
+
+def status_of(given: StoredPodGroup, pods: list[Pod], now: datetime) -> Mapping[str, Any]:
+    return decide(given, pods, now).status
 
 
 def time(ago: timedelta) -> str:
@@ -197,6 +202,39 @@ def test_saying_it_again_changes_nothing() -> None:
     first = status_of(group(4), pods, NOW)
     stored = group(4, **first)
     assert status_of(stored, list(reversed(pods)), NOW + timedelta(hours=1)) == first
+
+
+# ------------------------------------------------------------------------------------------------- once satisfied
+
+REACHED = {"type": "QuorumReached", "status": "True", "reason": "MembersScheduled", "message": "as it was"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "known", "pods", "expected"),
+    [
+        pytest.param("OnceSatisfied", [], {"Running": 1, "Pending": 1}, None, id="too few have a node"),
+        pytest.param("OnceSatisfied", [], {"Running": 2}, ("True", "2 members had a node at once"), id="enough have"),
+        pytest.param(
+            "OnceSatisfied",
+            [],
+            {"Running": 1, "Succeeded": 1},
+            ("True", "2 members had a node at once"),
+            id="one is done",
+        ),
+        pytest.param("OnceSatisfied", [], {"Running": 1, "Failed": 5}, None, id="those of earlier tries do not count"),
+        pytest.param("OnceSatisfied", [REACHED], {"Pending": 1}, ("True", "as it was"), id="it stays so"),
+        pytest.param("OnceSatisfied", [REACHED], {"Running": 3}, ("True", "as it was"), id="and is said once"),
+        pytest.param(None, [], {"Running": 2}, None, id="a group that does not ask for it"),
+    ],
+)
+def test_that_the_quorum_was_reached(
+    policy: str | None, known: list[dict[str, str]], pods: dict[str, int], expected: tuple[str, str] | None
+) -> None:
+    given = group(2, conditions=known)
+    if policy:
+        given.metadata.annotations = {MATCH_POLICY: policy}
+    found = [each for each in status_of(given, members(**pods), NOW)["conditions"] if each["type"] == "QuorumReached"]
+    assert [(each["status"], each["message"]) for each in found] == ([expected] if expected else [])
 
 
 @pytest.mark.parametrize(

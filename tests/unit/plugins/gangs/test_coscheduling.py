@@ -1,6 +1,7 @@
 """What is known of a gang, when it may be tried, and who of a gang waits for whom."""
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -133,6 +134,98 @@ def test_a_label_that_is_no_number_is_told(said: str) -> None:
     assert rejection.message == (
         "the label pod-group.pilotage.dev/min-available must say how many pods default/g needs, and is no whole number"
     )
+
+
+# ------------------------------------------------------------------------------------------------------- what counts
+
+
+def condition(kind: str, status: str) -> dict[str, Any]:
+    return {"conditions": [{"type": kind, "status": status}]}
+
+
+REACHED, NOT_REACHED = condition("QuorumReached", "True"), condition("QuorumReached", "False")
+
+
+@pytest.mark.parametrize(
+    ("policy", "placed", "status", "missing"),
+    [
+        pytest.param(None, 2, REACHED, 1, id="without a policy: who is placed"),
+        pytest.param("WaitingAndPlaced", 2, REACHED, 1, id="the same by its name"),
+        pytest.param("OnlyWaiting", 2, REACHED, 3, id="only who waits"),
+        pytest.param("OnlyWaiting", 4, REACHED, 3, id="only who waits, though enough are placed"),
+        pytest.param("OnceSatisfied", 2, {}, 1, id="not satisfied yet: who is placed"),
+        pytest.param("OnceSatisfied", 0, REACHED, 0, id="the operator says that it was"),
+        pytest.param("OnceSatisfied", 1, {"phase": "Running"}, 0, id="a controller says that it runs"),
+        pytest.param("OnceSatisfied", 0, {"phase": "Finished"}, 0, id="a controller says that it is finished"),
+        pytest.param(
+            "OnceSatisfied",
+            1,
+            {"phase": "Scheduling", "running": 1, "succeeded": 1, "failed": 1},
+            0,
+            id="a controller has counted enough that ran",
+        ),
+        pytest.param(
+            "OnceSatisfied", 1, {"phase": "Scheduling", "running": 1, "failed": 1}, 2, id="and here too few of them"
+        ),
+        pytest.param(
+            "OnceSatisfied", 0, {"phase": "Running", **NOT_REACHED}, 3, id="the operator has started it again since"
+        ),
+    ],
+)
+def test_what_counts_towards_the_quorum(
+    policy: str | None, placed: int, status: dict[str, Any], missing: int | None
+) -> None:
+    group = make_group(minimum=3, policy=policy, status=status)
+    plugin = knowing(FakeCluster([make_node("n1")], make_members(placed, node="n1"), [group]))
+    assert plugin.missing(GANG, make_member("new")) == missing
+
+
+@pytest.mark.parametrize(
+    ("status", "missing"),
+    [
+        ({}, 2),
+        (condition("PodGroupInitiallyScheduled", "False"), 2),
+        (condition("PodGroupInitiallyScheduled", "True"), 0),
+    ],
+    ids=["nothing is said", "it waits", "it was scheduled"],
+)
+def test_a_gang_of_kubernetes_itself_that_was_satisfied(status: dict[str, Any], missing: int) -> None:
+    group = make_native_group(policy="OnceSatisfied", status=status)
+    pod = make_pod("a", spec={"schedulingGroup": {"podGroupName": "gang"}})
+    assert knowing(FakeCluster(objects=[group])).missing(GangName(NATIVE, "default", "gang"), pod) == missing
+
+
+@pytest.mark.parametrize("policy", ["onlywaiting", "only-waiting", ""])
+@pytest.mark.parametrize(
+    ("group", "pod"),
+    [
+        pytest.param(make_group, make_member("a"), id="scheduling.x-k8s.io"),
+        pytest.param(
+            make_native_group, make_pod("a", spec={"schedulingGroup": {"podGroupName": "gang"}}), id="scheduling.k8s.io"
+        ),
+    ],
+)
+def test_a_policy_that_there_is_not_is_told(group: Callable[..., Any], pod: Pod, policy: str) -> None:
+    cluster = FakeCluster([make_node("n1")], objects=[group(policy=policy)])
+    plugin, gang = knowing(cluster), gang_of(pod)
+    assert gang is not None
+    assert plugin.missing(gang, pod) is None
+    assert plugin.pre_filter(cluster.cycle(pod), pod) == Rejection(
+        f"the annotation pod-group.pilotage.dev/match-policy of PodGroup default/gang is {policy!r}; "
+        "it must be one of WaitingAndPlaced, OnlyWaiting, OnceSatisfied",
+        preemption_helps=False,
+    )
+
+
+def test_a_batch_of_its_own_has_no_use_for_what_others_of_the_group_have() -> None:
+    group = make_group(minimum=2, policy="OnlyWaiting", minResources={"cpu": "4"})
+    plugin = knowing(FakeCluster([make_node("n1", cpu=4)], [make_member("p", cpu=1, node="n1")], [group]))
+    short = plugin.shortage(GANG, make_member("a"))
+    assert short is not None
+    assert short.message.startswith("resource gap: cpu: 1")
+    too_few = plugin.objection(GANG, make_member("a"), 1, 0)
+    assert too_few is not None
+    assert too_few.message.endswith("current pods number: 1, minMember of group: 2")
 
 
 # ------------------------------------------------------------------------------------------------ may it be tried now
@@ -274,7 +367,15 @@ def test_a_group_that_comes_helps_its_pods(new: Any, helps: bool) -> None:
     ("old", "new", "helps"),
     [
         pytest.param(make_group(minimum=3), make_group(minimum=2), True, id="another minimum"),
-        pytest.param(make_group(), make_group(), False, id="another status"),
+        pytest.param(make_group(), make_group(), False, id="nothing else"),
+        pytest.param(make_group(), make_group(status=REACHED), False, id="another status"),
+        pytest.param(make_group(), make_group(policy="OnlyWaiting"), True, id="another policy"),
+        pytest.param(
+            make_group(policy="OnceSatisfied"),
+            make_group(policy="OnceSatisfied", status=REACHED),
+            True,
+            id="it was satisfied, which counts for it",
+        ),
     ],
 )
 def test_a_group_helps_if_it_asks_for_something_else(old: Any, new: Any, helps: bool) -> None:
@@ -366,6 +467,22 @@ async def test_a_pod_that_is_placed_alone_waits_for_its_siblings(permit: int, gr
     sibling = place(cluster, make_member("sibling"))
     assert plugin.permit(cluster.cycle(sibling), sibling, "n1") is None
     assert await waiting.wait(first.uid) is None
+
+
+@pytest.mark.parametrize(("policy", "waits"), [("WaitingAndPlaced", False), ("OnlyWaiting", True)])
+async def test_a_pod_that_is_placed_alone_waits_for_those_that_count(policy: str, waits: bool) -> None:
+    there = [make_member("old", node="n1")]
+    cluster, waiting = FakeCluster([make_node("n1")], there, [make_group(policy=policy)]), WaitingPods()
+    plugin = knowing(cluster, waiting)
+    first, second = (place(cluster, pod) for pod in make_members(2))
+    answer = plugin.permit(cluster.cycle(first), first, "n1")
+    assert isinstance(answer, Wait) is waits
+    if answer is not None:
+        waiting.expect(first, {"Coscheduling": answer})
+        assert plugin.permit(cluster.cycle(second), second, "n1") is None
+        assert await waiting.wait(first.uid) is None
+        cluster.cache.forget(second.uid)
+        assert plugin.missing(GANG, second) == 0  # it had its quorum, and may try again alone
 
 
 async def test_who_waits_goes_back_with_a_sibling_that_lost_its_place() -> None:

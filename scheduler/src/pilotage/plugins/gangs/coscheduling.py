@@ -1,7 +1,7 @@
 """Pods that start together or not at all."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import PrivateAttr
 
@@ -19,11 +19,13 @@ from pilotage.framework.resources.resource_gap import resource_gap
 from pilotage.framework.verdicts import SKIP, Filtered, NoRoom, PreFiltered, Rejection, Verdicts, Wait
 from pilotage.framework.waiting import WaitingPod, WaitingPods
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangName, gang_of
+from pilotage.model.match_policies import MATCH_POLICY, MatchPolicy
 from pilotage.model.pod import Pod
 from pilotage.model.pod_groups import NativePodGroup, PodGroup
 
 LONGEST_WAIT = 60  # seconds, where neither the group nor the arguments say for how long
 SAME_FOR = 10.0  # seconds after an attempt in which free resources alone say whether another one is worth it
+KINDS: Mapping[str, type[PodGroup] | type[NativePodGroup]] = {BY_GROUP: PodGroup, NATIVE: NativePodGroup}
 ROOM = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
 
 
@@ -81,22 +83,35 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     def quorum(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many pods of a gang must run together; None if there is no such group."""
-        if gang.source == BY_GROUP:
-            group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace)
-            return None if group is None else max(1, group.spec.min_member)
-        if gang.source == NATIVE:
-            native = self._cluster_objects.get(NativePodGroup, gang.name, gang.namespace)
-            if native is None:
-                return None
-            policy = native.spec.scheduling_policy.gang
-            return 1 if policy is None else max(1, policy.min_count)
-        return self._records.least_by_labels(gang, pod)
+        if gang.source == BY_LABELS:
+            return self._records.least_by_labels(gang, pod)
+        group = self._group(gang)
+        return None if group is None else group.quorum
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many more pods of a gang must find a place at once; None if there is no such group."""
-        quorum = self.quorum(gang, pod)
-        # A gang of one is a pod like any other.
-        return None if quorum in (None, 1) else (quorum or 0) - self._records.placed(gang)
+        quorum, policy = self.quorum(gang, pod), self._policy(gang)
+        if quorum is None or quorum == 1 or policy is None:
+            return None  # a gang of one is a pod like any other
+        return quorum - self._counted(gang, pod, quorum, policy)
+
+    def _counted(self, gang: GangName, pod: Pod, quorum: int, policy: MatchPolicy) -> int:
+        """Return how many pods count towards the quorum without waiting, as this pod sees it."""
+        if policy is MatchPolicy.ONLY_WAITING:
+            # One whose bind failed had its quorum, and the others of it run by now.
+            return quorum if self._records.was_let_go(gang, pod) else 0
+        if policy is MatchPolicy.ONCE_SATISFIED and (group := self._group(gang)) and group.was_satisfied:
+            return quorum
+        return self._records.placed(gang)
+
+    def _group(self, gang: GangName) -> PodGroup | NativePodGroup | None:
+        if gang.source == BY_LABELS:
+            return None
+        return self._cluster_objects.get(KINDS[gang.source], gang.name, gang.namespace)
+
+    def _policy(self, gang: GangName) -> MatchPolicy | None:
+        group = self._group(gang)
+        return MatchPolicy.WAITING_AND_PLACED if group is None else group.match_policy
 
     # --------------------------------------------------------------------------------------------- before a decision
 
@@ -104,7 +119,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Return why a gang is not to be tried now."""
         if self._records.backs_off(gang, self._clock()):
             return Rejection(f"podGroup {gang} failed recently", pending=True)
-        quorum, there = self.quorum(gang, pod) or 1, self._records.placed(gang) + waiting
+        quorum = self.quorum(gang, pod) or 1
+        there = quorum - (self.missing(gang, pod) or 0) + waiting
         if there + gated < quorum:
             numbers = f"current pods number: {there + gated}, minMember of group: {quorum}"
             return Rejection(f"pre-filter pod {pod.name} cannot find enough sibling pods, {numbers}")
@@ -114,11 +130,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
         """Return what the cluster lacks of the resources that a group wants to see free before it is tried."""
-        group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace) if gang.source == BY_GROUP else None
-        if group is None or group.spec.min_resources is None or self._nodes is None:
+        group = self._group(gang)
+        if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._nodes is None:
             return None
-        quorum = max(1, group.spec.min_member)
-        gap = resource_gap(self._nodes(), group.spec.min_resources, quorum, self._records.pods(gang))
+        own = [] if group.match_policy is MatchPolicy.ONLY_WAITING else self._records.pods(gang)
+        gap = resource_gap(self._nodes(), group.spec.min_resources, group.quorum, own)
         return Rejection(f"resource gap: {gap}") if gap else None
 
     # ---------------------------------------------------------------------------------------------- after a decision
@@ -140,6 +156,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def placed_together(self, gang: GangName) -> None:
         """Take note that a gang has found its places."""
         self._records.succeed(gang)
+        if self._policy(gang) is MatchPolicy.ONLY_WAITING:
+            self._records.let_go(gang)
 
     def is_sibling(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
         """Tell whether a pod of the same gang has got its place elsewhere."""
@@ -159,8 +177,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         new: PodGroup | NativePodGroup,
     ) -> bool:
         """Tell whether it is the group of the pod that has come, or asks for something else now."""
-        if old is not None and old.spec == new.spec:
-            return False  # its status is what we and others say of it
+        if old is not None and _wanted(old) == _wanted(new):
+            return False  # the rest of its status is what we and others say of it
         gang = gang_of(pod)
         source = BY_GROUP if isinstance(new, PodGroup) else NATIVE
         return gang == GangName(source, new.metadata.namespace, new.metadata.name)
@@ -170,9 +188,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Reject a pod whose group is missing or cannot be understood; all else is asked about the group as a whole."""
         gang = gang_of(pod)
-        if gang is None or self.quorum(gang, pod) is not None:
+        if gang is None:
             return SKIP
-        if broken := self._not_understood(gang):
+        group = self._group(gang)
+        if group is not None and group.match_policy is None:
+            text = _unknown_policy(gang, group)
+        elif self.quorum(gang, pod) is not None:
+            return SKIP
+        elif broken := self._not_understood(gang):
             text = f"PodGroup {gang} cannot be understood: {broken}; correct it, or take the pod out of the group"
         elif gang.source == NATIVE:
             text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
@@ -185,8 +208,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def _not_understood(self, gang: GangName) -> str | None:
         if gang.source == BY_LABELS:
             return None
-        kind: type[PodGroup | NativePodGroup] = PodGroup if gang.source == BY_GROUP else NativePodGroup
-        return self._cluster_objects.troubles(kind, gang.namespace).get(gang.name)
+        return self._cluster_objects.troubles(KINDS[gang.source], gang.namespace).get(gang.name)
 
     def _remedy(self) -> str:
         """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""
@@ -212,9 +234,16 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def permit(self, cycle: Cycle, pod: Pod, node: str) -> Wait | None:
         """Hold a pod that was placed alone, as extenders want it, until enough siblings have a place, too."""
         gang = gang_of(pod)
-        if gang is None or (self.missing(gang, pod) or 0) > 0:
-            return None if gang is None else Wait(self._longest_wait(gang), "waiting for the other pods of its group")
-        for waiting in self._siblings(gang):
+        if gang is None:
+            return None
+        siblings, missing = self._siblings(gang), self.missing(gang, pod) or 0
+        if missing > 0 and self._policy(gang) is MatchPolicy.ONLY_WAITING:
+            missing -= 1 + len(siblings)
+        if missing > 0:
+            return Wait(self._longest_wait(gang), "waiting for the other pods of its group")
+        if siblings:
+            self.placed_together(gang)
+        for waiting in siblings:
             waiting.allow(self.name)
         return None
 
@@ -222,8 +251,8 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return [waiting for waiting in self._waiting if gang_of(waiting.pod) == gang]
 
     def _longest_wait(self, gang: GangName) -> float:
-        group = self._cluster_objects.get(PodGroup, gang.name, gang.namespace) if gang.source == BY_GROUP else None
-        own = group.spec.schedule_timeout_seconds if group is not None else None
+        group = self._group(gang)
+        own = group.spec.schedule_timeout_seconds if isinstance(group, PodGroup) else None
         if own is not None and own > 0:
             return float(own)
         return float(self.permit_waiting_time_seconds or (0 if own == 0 else LONGEST_WAIT))
@@ -244,6 +273,16 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return self.sort_key(one) < self.sort_key(other)
 
     def _created(self, gang: GangName) -> str | None:
-        kind = PodGroup if gang.source == BY_GROUP else NativePodGroup
-        group = self._cluster_objects.get(kind, gang.name, gang.namespace)
+        group = self._group(gang)
         return None if group is None else group.metadata.creation_timestamp
+
+
+def _wanted(group: PodGroup | NativePodGroup) -> tuple[object, ...]:
+    """Return what of a group says when its pods may start."""
+    policy = group.match_policy
+    return group.spec, policy, policy is MatchPolicy.ONCE_SATISFIED and group.was_satisfied
+
+
+def _unknown_policy(gang: GangName, group: PodGroup | NativePodGroup) -> str:
+    named = group.metadata.annotations[MATCH_POLICY]
+    return f"the annotation {MATCH_POLICY} of PodGroup {gang} is {named!r}; it must be one of {', '.join(MatchPolicy)}"
