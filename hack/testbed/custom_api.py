@@ -26,7 +26,7 @@ class CustomApi(SmallApi):
         self.without_status: set[str] = set()  # of those that are served
         self.writes: list[tuple[str, str]] = []  # those that were taken: method and path
         self.troubles: list[int] = []  # the statuses of the next answers to writes
-        self.refuses_pods = False
+        self.refuses_pods = False  # to make and to delete them
         self._made = 0
         for plural in served:
             self.serve(plural)
@@ -69,6 +69,8 @@ class CustomApi(SmallApi):
             return _status(self.troubles.pop(0))
         at = parts.index("namespaces")
         namespace, plural, name = parts[at + 1], parts[at + 2], parts[at + 3] if len(parts) > at + 3 else ""
+        if self.refuses_pods and plural == "pods":
+            return _status(403)
         body = await request.json()
         if request.method == "POST":
             return self._create(plural, namespace, body)
@@ -88,8 +90,6 @@ class CustomApi(SmallApi):
 
     def _create(self, plural: str, namespace: str, body: Manifest) -> web.StreamResponse:
         name = body["metadata"]["name"]
-        if self.refuses_pods:
-            return _status(403)
         if f"{namespace}/{name}" in self.objects[plural]:
             return _status(409)
         self.writes.append(("POST", f"{plural}/{name}"))

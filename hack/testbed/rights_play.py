@@ -6,6 +6,7 @@ import ssl
 import uuid
 from collections.abc import Callable
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -39,6 +40,12 @@ KEPT = (
         "kind": "PodGroup",
         "metadata": {"name": "gang"},
         "spec": {"minMember": 1},
+    },
+    {
+        "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+        "kind": "PodGroup",
+        "metadata": {"name": "again", "annotations": {"pod-group.pilotage.dev/when-a-member-fails": "RestartGroup"}},
+        "spec": {"minMember": 2},
     },
     {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
@@ -207,6 +214,7 @@ class Play:
             if each.controller:
                 self.until(partial(self.is_told, each.controller), f"{each.controller} is told of", each)
         self.a_job_that_is_suspended()
+        self.a_group_whose_member_fails(nodes[0])
 
     def is_told(self, kind: str) -> bool:
         """Tell whether all objects of a kind have a status, and one an event."""
@@ -220,6 +228,22 @@ class Play:
         self.until(lambda: self.stage.pod("job"), "the job has its pod", owner)
         self.admin.patch(f"/apis/pilotage.dev/v1alpha1/namespaces/{PLAY}/stickyjobs/job", {"spec": {"suspend": True}})
         self.until(lambda: self.stage.pod("job") is None, "the pod of the job is gone", owner)
+
+    def a_group_whose_member_fails(self, node: str) -> None:
+        """The other one is deleted, once it is old enough; the group itself stands for who would make it again."""
+        [restarting] = [each for each in self.neighbours.all if each.controller == "PodGroup"]
+        group = self.admin.get(f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{PLAY}/podgroups/again")
+        owner = {key: group[key] for key in ("apiVersion", "kind")} | {"name": "again", "controller": True}
+        owner["uid"] = group["metadata"]["uid"]
+        for name in ("fails", "goes"):
+            labels = {"scheduling.x-k8s.io/pod-group": "again"}
+            self.stage.create(name, labels=labels, node=node, owners=[owner])
+        later = (datetime.now(UTC) + timedelta(seconds=2)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        failed = {"type": "Ready", "status": "False", "lastTransitionTime": later}
+        change = {"status": {"phase": "Failed", "conditions": [failed]}}
+        path = f"/api/v1/namespaces/{PLAY}/pods/fails/status"
+        self.admin.patch(path, change, "application/strategic-merge-patch+json")
+        self.until(lambda: self.stage.pod("goes") is None, "the pod beside the one that failed is gone", restarting)
 
     def values_that_change(self) -> None:
         """The second profile of the values is changed, then dropped."""

@@ -59,6 +59,9 @@ def test_the_scheduler_may_do_what_is_documented(render: Render) -> None:
         pytest.param({"kinds": "all"}, [*HARMLESS, "StickyJob"], id="all"),
         pytest.param({"kinds": ["StickyJob"]}, ["StickyJob"], id="one of them"),
         pytest.param({"kinds": []}, [], id="none of them"),
+        pytest.param(
+            {"kinds": ["ElasticQuota"], "restartPodGroups": True}, ["ElasticQuota"], id="no groups to restart"
+        ),
         pytest.param({"replicaCount": 0, "kinds": "all"}, [], id="turned off as in scheduler-plugins"),
     ],
 )
@@ -77,6 +80,14 @@ def test_the_operator_may_do_what_is_documented(
     words = operator["spec"]["template"]["spec"]["containers"][0]["args"]
     assert operator["spec"]["replicas"] == 1
     assert f"--controllers={','.join(running)}" in words
+
+
+@pytest.mark.parametrize("may", [False, True])
+def test_who_restarts_groups_may_delete_pods(render_values: Render, may: bool) -> None:
+    rendered = render_values({"controller": {"kinds": ["PodGroup"], "restartPodGroups": may}})
+    told = documented(CONTROLLERS, "", "", controller="PodGroup, with restartPodGroups")
+    assert told == [("cluster", "", "pods", "delete", "")]
+    assert (told[0] in granted(rendered, "mine-pilotage-operator")) is may
 
 
 def test_controllers_have_the_rights_that_they_declare() -> None:

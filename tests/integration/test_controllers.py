@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ WEIGHTS = {"name": "UserDefined", "topologyList": [{"topologyKey": "zone", "orig
 WORKLOAD = {"kind": "Deployment", "name": "a", "selector": "a"}
 OTHER = {"kind": "Deployment", "name": "b", "selector": "b"}
 FAR = {"workload": WORKLOAD, "maxNetworkCost": 10001}
-TEMPLATE = {"spec": {"schedulerName": "nobody", "containers": [{"name": "main", "image": "x"}]}}
+TEMPLATE: dict[str, Any] = {"spec": {"schedulerName": "nobody", "containers": [{"name": "main", "image": "x"}]}}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -261,6 +262,54 @@ def test_the_phases_of_a_group(stage: OperatorStage, node: str) -> None:
     head, line = stage.kubectl("get", "pg", "g", "-n", stage.namespace).splitlines()
     assert head.split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE"]
     assert line.split()[:7] == ["g", "Running", "2", "2", "2", "0", "0"]
+
+
+@pytest.mark.timeout(300)
+def test_the_pods_of_a_group_start_again_together(stage: OperatorStage, node: str) -> None:
+    """One of three fails: the others go, their owner makes three anew, and the one that failed does no more harm."""
+    labels = {"scheduling.x-k8s.io/pod-group": "g"}
+    owner = {  # no Job: kwok says at once of its pods that they are done
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "train", "namespace": stage.namespace},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, **TEMPLATE},
+        },
+    }
+    wish = {"pod-group.pilotage.dev/when-a-member-fails": "RestartGroup"}
+
+    def uids() -> dict[str, str]:
+        """The pods that have not ended, by name, with their uids; each gets its node."""
+        pods = stage.admin.get(f"/api/v1/namespaces/{stage.namespace}/pods")["items"]
+        alive = [each for each in pods if "deletionTimestamp" not in each["metadata"]]
+        for each in alive:
+            if "nodeName" not in each["spec"]:
+                bind(stage, each["metadata"]["name"], node)
+        alive = [each for each in alive if each["status"]["phase"] in ("Pending", "Running")]
+        return {each["metadata"]["name"]: each["metadata"]["uid"] for each in alive}
+
+    def fail(name: str) -> None:
+        time.sleep(1.1)  # times are whole seconds
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ready = {"type": "Ready", "status": "False", "lastTransitionTime": now}
+        stage.admin.patch(f"{pod(stage, name)}/status", {"status": {"phase": "Failed", "conditions": [ready]}}, STATUS)
+
+    metadata = {"name": "g", "namespace": stage.namespace, "annotations": wish}
+    with stage.operator(ALL):
+        stage.kubectl.create(group(minMember=3) | {"metadata": metadata}, owner)
+        stage.until(lambda: len(uids()) == 3, "three pods")
+        until_phase(stage, "pg", "Running")
+        first = uids()
+        fail(min(first))
+        stage.until(lambda: len(now := uids()) == 3 and not now.keys() & first.keys(), "three others", 120)
+        until_phase(stage, "pg", "Running")
+        second = uids()
+        time.sleep(35)  # by now they are old enough to be deleted, too
+        assert uids() == second
+    told = reasons(stage, "g")
+    assert (told.count("MemberFailed"), told.count("RestartingGroup")) == (1, 1)
 
 
 def test_what_a_quota_has_used_follows_its_pods(stage: OperatorStage, node: str) -> None:

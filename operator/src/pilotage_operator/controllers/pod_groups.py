@@ -17,8 +17,10 @@ from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
 from pilotage.model.pod_groups import FINISHED, QUORUM_REACHED, RUNNING, PodGroupSpec
+from pilotage_operator.controllers import pod_group_failures
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
 from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.pod_group_failures import MEMBER_FAILED, Aftermath, aftermath
 
 LABEL = "scheduling.x-k8s.io/pod-group"
 PENDING, SCHEDULING, FAILED = "Pending", "Scheduling", "Failed"
@@ -40,6 +42,7 @@ class PodGroupStatus(Struct, frozen=True, rename="camel"):
     occupied_by: str = ""
     running: int = 0
     succeeded: int = 0
+    failed: int = 0
     schedule_start_time: str = ""
     conditions: tuple[StoredCondition, ...] = ()
 
@@ -95,14 +98,20 @@ def groups_of(pod: Pod) -> tuple[str, ...]:
     return (f"{pod.namespace}/{name}",) if name else ()
 
 
-def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime) -> Outcome:
-    """Return the fields of the status that the controller keeps; `pods` may have others than the group's."""
+def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
+    """Return the fields of the status that the controller keeps, and who is deleted.
+
+    `pods` may have others than the group's; `refusal` is why the API server did not delete a member the last time.
+    """
     tally, past = Tally(group, pods), group.status
     generation = {"observedGeneration": group.metadata.generation}
     if past.phase in (FINISHED, FAILED) and not tally.active and (not tally.members or past.phase == FINISHED):
         return Outcome(generation)  # its pods were cleaned up, and no others came
     is_late = _waits_too_long(group, tally, now)
-    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally)}
+    after = aftermath(group.metadata, group.quorum, find(past.conditions, MEMBER_FAILED), tally.members, now, refusal)
+    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
+    if after.said is not None:
+        said[MEMBER_FAILED] = after.said
     status = {
         "phase": (past.phase or PENDING) if is_late else _phase(group.quorum, tally),
         "occupiedBy": _owners(tally.members) if len(tally.members) >= group.quorum else past.occupied_by,
@@ -110,13 +119,15 @@ def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime) -> Outcome
         **generation,
         "conditions": conditions(past.conditions, said, group.metadata.generation, now),
     }
-    return Outcome(status)
+    return Outcome(status, actions=after.actions, again=after.again)
 
 
-def _quorum_reached(group: StoredPodGroup, tally: Tally) -> dict[str, Said]:
-    """Return that the quorum was there once, for the scheduler to go by: it stays true."""
+def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, Said]:
+    """Return that the quorum was there once, for the scheduler to go by: it stays true until the group starts again."""
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
+    if after.restarts:
+        return {QUORUM_REACHED: Said(False, "GroupRestarts", "its members start again together")}
     if find(group.status.conditions, QUORUM_REACHED).is_true or tally.lasting < group.quorum:
         return {}
     return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at once")}
@@ -193,4 +204,5 @@ def stories(group: StoredPodGroup, status: Mapping[str, Any]) -> list[Story]:
     now_late = any(each["reason"] == TIMEOUT for each in status.get("conditions", ()))
     if now_late and find(group.status.conditions, SCHEDULED).reason != TIMEOUT:
         told.append(Story("Warning", TIMEOUT, TOO_LONG))
-    return told
+    failure = find(group.status.conditions, MEMBER_FAILED)
+    return [*told, *pod_group_failures.stories(failure, group.status.failed, status)]

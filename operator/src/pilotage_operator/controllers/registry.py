@@ -150,7 +150,7 @@ CONTROLLERS = (
     ),
     Controller(
         POD_GROUPS,
-        lambda group, seen: pod_groups.decide(group, seen.labelled(group.metadata.name), seen.now),
+        lambda group, seen: pod_groups.decide(group, seen.labelled(group.metadata.name), seen.now, seen.refusal),
         concerns=lambda pod, _: pod_groups.groups_of(pod),
         label=pod_groups.LABEL,
         stories=lambda _, group, status: pod_groups.stories(group, status),

@@ -1,0 +1,154 @@
+"""What follows when a member of a PodGroup fails: it is told, and the others start again if the group asks for that.
+
+A member starts again because of a failure only if it was there before it. Whoever came later is part of the new start
+already, however long the pod that failed stays around: nothing has to be remembered, and no failure restarts a group
+twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pilotage.model.metadata import Metadata
+from pilotage.model.pod import Pod
+from pilotage_operator.controllers.conditions import Said, StoredCondition, moment
+from pilotage_operator.controllers.outcome import DeletePod, Story
+
+ANNOTATION = "pod-group.pilotage.dev/when-a-member-fails"
+RESTART_GROUP = "RestartGroup"
+MEMBER_FAILED = "MemberFailed"
+RESTARTING, REFUSED, TOO_FEW, NO_OWNER = "RestartingGroup", "RestartRefused", "TooFewToRestart", "NobodyToRestart"
+NOT_UNDERSTOOD, NO_FAILURE = "NotUnderstood", "NoFailure"
+# No member is deleted before it is as old as that: a group that fails at once starts twice a minute at most.
+YOUNGEST = timedelta(seconds=30)
+MOST_NAMES = 10
+# Their times are that of the failure, or earlier. PodReadyToStartContainers is later: others may have come by then.
+TELLING = ("PodScheduled", "Ready", "DisruptionTarget")
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Aftermath:
+    """What is said of failures, and who is deleted because of them."""
+
+    said: Said | None = None  # None: there is nothing to say
+    actions: tuple[DeletePod, ...] = ()
+    again: datetime | None = None
+
+    @property
+    def restarts(self) -> bool:
+        """Tell whether the group starts again."""
+        return self.said is not None and self.said.reason == RESTARTING
+
+
+class Failures:
+    """The failures among the members of a group that are not made up for by a new start, the latest first."""
+
+    def __init__(self, members: Sequence[Pod]) -> None:
+        self.active = [pod for pod in members if not pod.is_finished]
+        # One that is deleted ends as failed, too, and that is no failure.
+        ended = [pod for pod in members if pod.status.phase == "Failed" and not pod.is_terminating]
+        self.pods = self._current(ended, members) if ended else []
+        latest = failed_at(self.pods[0]) if self.pods else LONG_AGO
+        self.older = [pod for pod in self.active if created_at(pod) < latest] if self.pods else []
+
+    def _current(self, ended: Sequence[Pod], members: Sequence[Pod]) -> list[Pod]:
+        """Return those that nobody has followed, or beside which somebody runs who was there before."""
+        newest = max(map(created_at, members))
+        oldest = min(map(created_at, self.active), default=datetime.max.replace(tzinfo=UTC))
+        found = [(failed, pod) for pod in ended if newest <= (failed := failed_at(pod)) or oldest < failed]
+        return [pod for _, pod in sorted(found, key=lambda each: (each[0], each[1].name), reverse=True)]
+
+    @property
+    def names(self) -> str:
+        """Return who failed, in words."""
+        return _names(self.pods)
+
+    @property
+    def after_a_restart(self) -> int:
+        """Return how many members there will be: those that run, and who takes the place of those that failed."""
+        first = failed_at(self.pods[-1])
+        followed = sum(created_at(pod) > first for pod in self.active)
+        return len(self.active) + max(0, sum(_is_owned(pod) for pod in self.pods) - followed)
+
+
+def aftermath(
+    metadata: Metadata, quorum: int, stored: StoredCondition, members: Sequence[Pod], now: datetime, refusal: str = ""
+) -> Aftermath:
+    """Return what follows for a group; `refusal` is why the API server did not delete a member the last time."""
+    failures, wish = Failures(members), metadata.annotations.get(ANNOTATION)
+    if wish not in (None, RESTART_GROUP):
+        text = f"the annotation {ANNOTATION} is {wish!r}; let it be {RESTART_GROUP}, or remove it"
+        return Aftermath(Said(bool(failures.pods), NOT_UNDERSTOOD, "; ".join(filter(None, (failures.names, text)))))
+    if not failures.pods:
+        return Aftermath(Said(False, NO_FAILURE, "") if stored.status else None)
+    if wish is None or not failures.older:
+        return Aftermath(Said(True, MEMBER_FAILED, failures.names))
+    return _restart(failures, quorum, now, refusal)
+
+
+def _restart(failures: Failures, quorum: int, now: datetime, refusal: str) -> Aftermath:
+    owned = [pod for pod in failures.older if _is_owned(pod)]
+    left = [pod for pod in failures.older if not _is_owned(pod)]
+    spared = f"; not deleted, because no controller would make it again: {_names(left)}" if left else ""
+    if not owned:
+        return Aftermath(Said(True, NO_OWNER, failures.names + spared))
+    if failures.after_a_restart < quorum:
+        text = f"of {quorum} members that are needed only {failures.after_a_restart} would start again"
+        return Aftermath(Said(True, TOO_FEW, f"{failures.names}; {text}"))
+    due = max(created_at(pod) for pod in owned) + YOUNGEST
+    if now < due:
+        return Aftermath(Said(True, MEMBER_FAILED, failures.names), again=due)
+    actions = tuple(DeletePod(pod.namespace, pod.name, pod.uid) for pod in owned)
+    if refusal:
+        text = f"{refusal}; controller.restartPodGroups=true of the chart gives the right to delete pods"
+        return Aftermath(Said(True, REFUSED, f"{failures.names}; {text}"), actions)
+    text = f"{failures.names}; deleting, to start again together: {_names(owned)}{spared}"
+    return Aftermath(Said(True, RESTARTING, text), actions)
+
+
+def stories(stored: StoredCondition, failed: int, status: Mapping[str, Any]) -> list[Story]:
+    """Return what is worth an event; `failed` is how many members had failed before."""
+    (said,) = [each for each in status.get("conditions", ()) if each["type"] == MEMBER_FAILED] or [None]
+    if said is None:
+        return []
+    told, reason, message = [], said["reason"], said["message"]
+    if said["status"] == "True" and _is_new(message, stored, more=status["failed"] > failed):
+        told.append(Story("Warning", MEMBER_FAILED, f"failed: {message.partition('; ')[0]}"))
+    if reason not in (MEMBER_FAILED, NO_FAILURE, stored.reason):
+        told.append(Story("Normal" if reason == RESTARTING else "Warning", reason, message))
+    return told
+
+
+def _is_new(message: str, stored: StoredCondition, *, more: bool) -> bool:
+    """Tell whether a failure is named that was not."""
+    if not stored.status:
+        return more  # a definition of PodGroup that somebody else brought may keep no conditions, but it keeps counts
+    (latest, *others), known = _failed_in(message), _failed_in(stored.message)
+    # Where too many had failed to name all, older ones turn up when others are cleaned up.
+    return latest not in known or (len(known) < MOST_NAMES and not set(others) <= set(known))
+
+
+def failed_at(pod: Pod) -> datetime:
+    """Return when a pod failed, or an earlier moment of its life where that is not known."""
+    times = (moment(each.last_transition_time) for each in pod.status.conditions if each.type in TELLING)
+    return max((time for time in times if time), default=created_at(pod))
+
+
+def created_at(pod: Pod) -> datetime:
+    """Return when a pod was made."""
+    return moment(pod.metadata.creation_timestamp) or LONG_AGO
+
+
+def _is_owned(pod: Pod) -> bool:
+    return pod.metadata.controller is not None
+
+
+def _names(pods: Sequence[Pod]) -> str:
+    more = [f"and {len(pods) - MOST_NAMES} more"] if len(pods) > MOST_NAMES else []
+    return ", ".join([*(pod.name for pod in pods[:MOST_NAMES]), *more])
+
+
+def _failed_in(message: str) -> list[str]:
+    return [name for name in message.partition("; ")[0].split(", ") if " " not in name]
