@@ -236,12 +236,12 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         gang = gang_of(pod)
         if gang is None:
             return None
-        siblings, missing = self._siblings(gang), self.missing(gang, pod) or 0
+        missing = self.missing(gang, pod) or 0
         if missing > 0 and self._policy(gang) is MatchPolicy.ONLY_WAITING:
-            missing -= 1 + len(siblings)
+            missing -= 1 + len(self._siblings(gang))
         if missing > 0:
             return Wait(self._longest_wait(gang), "waiting for the other pods of its group")
-        if siblings:
+        if siblings := self._siblings(gang):
             self.placed_together(gang)
         for waiting in siblings:
             waiting.allow(self.name)
