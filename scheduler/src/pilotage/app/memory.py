@@ -4,7 +4,7 @@ import asyncio
 import ctypes
 
 EVERY = 60.0  # seconds
-LARGE = 1 << 20  # bytes, as a page of a list of pods has; columns of 15,000 nodes are smaller
+LARGE = 128 << 10  # bytes; a column of 15,000 nodes is smaller
 SPARE = 4 << 20  # bytes at the end of the heap that are kept for the next request
 # mallopt's numbers for what can be set, in glibc.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8

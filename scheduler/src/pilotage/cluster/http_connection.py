@@ -4,6 +4,7 @@ import asyncio
 import select
 import socket
 import ssl
+from asyncio import sslproto
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -13,6 +14,9 @@ from pilotage.cluster.http_answer import AnswerParser, Irregular
 LONGEST_CONNECTING = 10.0
 # A peer that is gone without a word is found out within a minute; a watch would wait for it for ever.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
+
+# asyncio holds 256 KiB for every connection, and takes as much again for a moment with every read. A TLS record has 16.
+sslproto.SSLProtocol.max_size = 32 << 10
 
 ConnectionT = TypeVar("ConnectionT", bound=asyncio.Protocol)
 
