@@ -139,15 +139,10 @@ class Stage:
         self.settle()
         self._looks.append({pod["metadata"]["name"]: _outline(pod) for pod in self.admin.get(self._pods)["items"]})
 
-    def record(self, *, retries: bool) -> Any:
-        """Return all looks and all events, with nothing in them that differs from run to run.
-
-        How often a waiting pod is tried again is a matter of time; without retries, only the first of those that fail
-        with the same words is told.
-        """
+    def record(self) -> Any:
+        """Return all looks and all events, with nothing in them that differs from run to run."""
         self.look()
-        events = self._outlined_events()
-        text = json.dumps({"looks": self._looks, "events": events if retries else _without_retries(events)})
+        text = json.dumps({"looks": self._looks, "events": self._outlined_events()})
         for uid, name in self._uids.items():
             text = text.replace(uid, f"<uid of {name}>")
         return json.loads(text.replace(self.namespace, "<namespace>"))
@@ -211,16 +206,14 @@ def _event_outline(event: Any, versions: dict[str, list[str]]) -> Any:
     return outline
 
 
-def _without_retries(events: list[Any]) -> list[Any]:
-    """Leave out what says again, of the same pod, why no place was found."""
-    first: dict[tuple[str, str], Any] = {}
-    for event in events:
-        first.setdefault((event["regarding"]["name"], event["note"]), event)
-    return [
-        {key: value for key, value in event.items() if key != "series"}
-        for event in events
-        if event["reason"] != "FailedScheduling" or event is first[event["regarding"]["name"], event["note"]]
-    ]
+def clear_pods(control_plane: ControlPlane) -> None:
+    """Delete all pods now: those of removed nodes are collected a minute later, and that wakes whoever waits then."""
+    deadline = time.monotonic() + PATIENCE
+    with closing(Admin(control_plane.cluster)) as admin:
+        while left := {pod["metadata"]["namespace"] for pod in admin.get("/api/v1/pods")["items"]}:
+            assert time.monotonic() < deadline, f"after {PATIENCE:g} s there are still pods in {sorted(left)}"
+            for namespace in left:
+                admin.delete(f"/api/v1/namespaces/{namespace}/pods", gracePeriodSeconds=0)
 
 
 @contextmanager

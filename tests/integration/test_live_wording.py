@@ -1,7 +1,7 @@
 """What is told of a pod on a live cluster: the same scenes are played to the real kube-scheduler and to ours.
 
-Events, conditions and promised nodes must be equal, word for word. The nodes are the same for both, and only one of the
-two schedulers runs at a time.
+Events, conditions and promised nodes must be equal, word for word, and so must be how often a pod is tried. The nodes
+are the same for both, only one of the two schedulers runs at a time, and nothing else happens on the cluster.
 """
 
 import uuid
@@ -16,7 +16,7 @@ from pilotage.testing import node_manifest
 from pilotage.testing.storage import claim_volumes
 from testbed.commands import CommandFailed
 from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.stage import Stage, stage
+from testbed.stage import Stage, clear_pods, stage
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -34,16 +34,11 @@ CORE, POLICY = "/api/v1", "/apis/policy/v1"
 Scene = Callable[[Stage], None]
 Running = Callable[[], AbstractContextManager[object]]
 SCENES: dict[str, Scene] = {}
-ABOUT_RETRIES: set[str] = set()
 
 
-def scene(sentence: str, *, retries: bool = False) -> Callable[[Scene], Scene]:
-    """Register a scene; in one about retries each of them is compared, too: it counts them itself."""
-
+def scene(sentence: str) -> Callable[[Scene], Scene]:
     def keep(play: Scene) -> Scene:
         SCENES[sentence] = play
-        if retries:
-            ABOUT_RETRIES.add(sentence)
         return play
 
     return keep
@@ -199,7 +194,7 @@ def long_message(on: Stage) -> None:
     on.until_refused("pod")
 
 
-@scene("a pod that preempts two others, which take their time, and gets their place", retries=True)
+@scene("a pod that preempts two others, which take their time, and gets their place")
 def preemption(on: Stage) -> None:
     for name in ("victim-1", "victim-2"):
         on.create(name, held=True, cpu="1", priority_class=LOW, node_selector=ON_B)
@@ -315,18 +310,17 @@ def woken(on: Stage) -> None:
     on.until_bound("pod")
 
 
-@scene("a pod that is tried again and again in vain", retries=True)
+@scene("a pod that is tried again and again in vain")
 def series(on: Stage) -> None:
-    names = ("there", "small-1", "small-2")
-    for name, cpu in zip(names, ("1500m", "100m", "100m"), strict=True):
-        on.create(name, cpu=cpu, node_selector=ON_B)
-    on.until_bound(*names)
+    for name, cpu, where in (("there", "1500m", ON_B), ("small", "100m", ON_B), ("far", "100m", ON_A)):
+        on.create(name, cpu=cpu, node_selector=where)
+        on.until_bound(name)
     on.create("pod", cpu="2", node_selector=ON_B)
     on.until_refused("pod")
-    # A bit of room wakes it, and is not enough.
-    on.delete("small-1", gracePeriodSeconds=0)
+    # A bit of room wakes it, and is not enough; so does room where it does not want to be.
+    on.delete("small", gracePeriodSeconds=0)
     on.until_told("pod", "FailedScheduling", 2)
-    on.delete("small-2", gracePeriodSeconds=0)
+    on.delete("far", gracePeriodSeconds=0)
     on.until_told("pod", "FailedScheduling", 3)
 
 
@@ -335,18 +329,33 @@ def another_message(on: Stage) -> None:
     on.create("pod", cpu="64", node_selector=ON_B)
     on.until_refused("pod")
     on.look()
+    path = "/api/v1/nodes/word-a"
+    on.admin.patch(path, {"metadata": {"labels": {HOST: "word-b"}}})
+    try:
+        on.until_told("pod", "FailedScheduling", 2)
+        on.look()
+    finally:
+        on.admin.patch(path, {"metadata": {"labels": {HOST: "word-a"}}})
+
+
+@scene("a pod whose node is no longer the one that it wants, and then is again")
+def label_comes_back(on: Stage) -> None:
+    on.create("pod", cpu="64", node_selector=ON_B)
+    on.until_refused("pod")
+    on.look()
     path = "/api/v1/nodes/word-b"
     on.admin.patch(path, {"metadata": {"labels": {HOST: "elsewhere"}}})
-    on.settle()
-    on.admin.patch(path, {"metadata": {"labels": {HOST: "word-b", "nudge": uuid.uuid4().hex}}})
-    on.settle()
+    on.look()
+    on.admin.patch(path, {"metadata": {"labels": {HOST: "word-b"}}})
+    on.until_told("pod", "FailedScheduling", 2)
 
 
-@scene("a pod in a cluster that has lost its nodes", retries=True)
+@scene("a pod in a cluster that has lost its nodes")
 def no_nodes(on: Stage) -> None:
     taken = [on.admin.get(f"/api/v1/nodes/{node['metadata']['name']}") for node in nodes()]
     for node in taken:
         on.admin.delete(f"/api/v1/nodes/{node['metadata']['name']}")
+    on.settle()  # pods and nodes are watched apart: the pod may be known before the last node is gone
     try:
         on.create("pod")
         on.until_refused("pod")
@@ -358,9 +367,14 @@ def no_nodes(on: Stage) -> None:
             del node["metadata"]["resourceVersion"], node["metadata"]["uid"]
             on.admin.post("/api/v1/nodes", node)
     on.until_bound("pod")
+    on.until(lambda: not any(map(_is_new, on.admin.get("/api/v1/nodes")["items"])), "all nodes are open again")
 
 
-@scene("a pod whose bind is refused", retries=True)
+def _is_new(node: Any) -> bool:
+    return any(taint["key"] == "node.kubernetes.io/not-ready" for taint in node["spec"].get("taints", []))
+
+
+@scene("a pod whose bind is refused")
 def bind_refused(on: Stage) -> None:
     forbid_binds(on)
     on.create("pod", node_selector=ON_A)
@@ -415,6 +429,7 @@ def told(request: pytest.FixtureRequest, control_plane: ControlPlane) -> Iterato
     """What each scheduler told in each scene that is asked about; an exception stands for one that did not end."""
     items = [item for item in request.session.items if isinstance(item, pytest.Function)]
     asked = {item.callspec.params.get("sentence") for item in items if hasattr(item, "callspec")}
+    clear_pods(control_plane)
     control_plane.fake_nodes([_marked(node) for node in nodes()])
     for name, about in CLASSES.items():
         meta = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}}
@@ -427,7 +442,7 @@ def told(request: pytest.FixtureRequest, control_plane: ControlPlane) -> Iterato
             for sentence, play in SCENES.items():
                 if sentence not in asked:
                     continue
-                everything[name][sentence] = _played(control_plane, play, retries=sentence in ABOUT_RETRIES)
+                everything[name][sentence] = _played(control_plane, play)
                 _check_alive(scheduler)
     yield everything
     control_plane.delete_nodes("test=wording")
@@ -439,13 +454,13 @@ def _marked(node: dict[str, Any]) -> dict[str, Any]:
     return node
 
 
-def _played(control_plane: ControlPlane, play: Scene, *, retries: bool) -> Any:
+def _played(control_plane: ControlPlane, play: Scene) -> Any:
     with stage(control_plane, f"test-{uuid.uuid4().hex[:10]}") as on:
         try:
             play(on)
         except AssertionError as failure:
             return failure
-        return on.record(retries=retries)
+        return on.record()
 
 
 def _check_alive(scheduler: object) -> None:
