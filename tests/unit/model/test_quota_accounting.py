@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
 from pilotage.model.objects import Namespace
 from pilotage.model.quota_accounting import (
+    Cohort,
     Contest,
     Excess,
     QuotaLedger,
@@ -101,7 +102,7 @@ def test_bounds_past_64_bits_are_bounds_all_the_same() -> None:
 
 def serving(*quotas: ElasticQuota, namespaces: tuple[Namespace, ...] = ()) -> dict[str, str]:
     table = table_of(quotas, namespaces)
-    return {namespace: quota.key for namespace, quota in table.serving.items()}
+    return {cohort.namespace: quota.key for cohort, quota in table.serving.items()}
 
 
 TEAM = {"matchLabels": {"team": "x"}}
@@ -120,9 +121,76 @@ def test_an_empty_selector_serves_all() -> None:
 def test_of_several_the_oldest_serves() -> None:
     own, shared = make_quota("a", made=YOUNG), make_quota("c", made=OLD, selector=TEAM)
     table = table_of([own, shared], SPACES)
-    assert {namespace: quota.key for namespace, quota in table.serving.items()} == dict.fromkeys("abc", "c/quota")
-    assert table.contests == {"a/quota": (Contest("a", "c/quota"),)}
+    assert {cohort.namespace: quota.key for cohort, quota in table.serving.items()} == dict.fromkeys("abc", "c/quota")
+    assert table.contests == {"a/quota": (Contest(Cohort("a"), "c/quota"),)}
     assert table.in_force == {"c/quota": {"a", "b", "c"}}
+
+
+URGENT = make_quota("a", name="urgent", made=YOUNG, classes="high, urgent")
+REST = make_quota("a", name="rest", made=OLD)
+
+
+@pytest.mark.parametrize(
+    ("quotas", "expected"),
+    [
+        pytest.param([URGENT], {"high": "a/urgent", "urgent": "a/urgent"}, id="those of its classes alone"),
+        pytest.param(
+            [URGENT, REST],
+            {"high": "a/urgent", "urgent": "a/urgent", "low": "a/rest", "": "a/rest"},
+            id="before an older one that names no class",
+        ),
+        pytest.param(
+            [URGENT, make_quota("b", made=OLD, classes="urgent,low", selector=TEAM)],
+            {"high": "a/urgent", "urgent": "b/quota", "low": "b/quota"},
+            id="of two that name a class the older",
+        ),
+        pytest.param([make_quota("a", classes="high,,High")], {"high": "a/quota"}, id="what can be read counts"),
+        pytest.param([make_quota("a", classes="")], {}, id="one that names nobody is not for everybody"),
+    ],
+)
+def test_which_quota_serves_the_pods_of_a_class(quotas: list[ElasticQuota], expected: dict[str, str]) -> None:
+    table = table_of(quotas, SPACES)
+    found = {name: table.quota_of(Cohort("a", name)) for name in ("", "low", "high", "urgent")}
+    assert {name: quota.key for name, quota in found.items() if quota is not None} == expected
+
+
+def test_quotas_that_name_the_same_class_are_at_odds() -> None:
+    table = table_of([URGENT, REST, make_quota("b", made=OLD, classes="urgent,low", selector=TEAM)], SPACES)
+    assert table.contests == {"a/urgent": (Contest(Cohort("a", "urgent"), "b/quota"),)}
+    assert table.in_force == {"a/rest": {"a"}, "a/urgent": {"a"}, "b/quota": {"a", "b"}}
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong"),
+    [
+        pytest.param("high,urgent", [], id="names"),
+        pytest.param(" high , high", [], id="spaces, and a name twice"),
+        pytest.param("", [""], id="nothing"),
+        pytest.param("high,", [""], id="nothing after a comma"),
+        pytest.param("high;urgent,Top", ["high;urgent", "Top"], id="no names"),
+        pytest.param("x" * 300, ["x" * 80], id="one that is too long"),
+    ],
+)
+def test_classes_that_cannot_be_read_are_told(written: str, wrong: list[str]) -> None:
+    assert read_quota(make_quota("a", classes=written)).faults == tuple(
+        f"metadata.annotations.{PRIORITY_CLASSES}: '{name}' is not the name of a priority class: "
+        "write them like high,urgent"
+        for name in wrong
+    )
+
+
+def test_pods_count_for_their_class_whichever_quota_comes_first() -> None:
+    ledger = QuotaLedger()
+    for name in ("high", "low", "high"):
+        ledger.place(make_pod(namespace="a", cpu=1, node="n1", priority_class=name))
+    both = [make_quota("a", {"cpu": 1}, classes="high", name="h"), make_quota("a", {"cpu": 1}, name="rest")]
+    for quotas, expected in (([both[1]], {"a/rest": 3}), (both, {"a/h": 2, "a/rest": 1}), ([both[0]], {"a/h": 2})):
+        table = table_of(quotas, ())
+        ledger.settle(table)
+        assert {quota.key: ledger.used(quota)["cpu"] for quota in table.quotas} == {
+            key: cores * 1000 for key, cores in expected.items()
+        }
+        assert ledger.used_in_all == {"cpu": sum(expected.values()) * 1000}
 
 
 def test_a_quota_that_serves_nobody_guarantees_nothing() -> None:
@@ -141,4 +209,4 @@ def test_nothing_is_left_of_pods_that_are_gone() -> None:
     ledger.place(pod)
     assert ledger.used_in_all == {"cpu": 1000}
     ledger.take_away(pod)
-    assert (ledger.used_in_all, ledger._by_namespace, ledger._by_quota) == ({}, {}, {"a/quota": {}})
+    assert (ledger.used_in_all, ledger._by_cohort, ledger._by_quota) == ({}, {}, {"a/quota": {}})

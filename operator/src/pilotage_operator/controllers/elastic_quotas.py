@@ -10,6 +10,7 @@ from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.quota_accounting import (
+    Cohort,
     Quota,
     QuotaLedger,
     QuotaTable,
@@ -39,7 +40,7 @@ class StoredElasticQuota(ElasticQuota, rename="camel"):
 
 
 class Settled(Protocol):
-    """Knows which quota serves which namespace."""
+    """Knows which quota serves which pods."""
 
     @property
     def summary(self) -> QuotaTable:
@@ -47,17 +48,17 @@ class Settled(Protocol):
 
 
 def facts(each: Pod | Namespace | ElasticQuota) -> Any:
-    """Return what counts: how much a pod is charged for, the labels of a namespace, what a quota asks for."""
+    """Return what counts: what a pod is charged for, the labels of a namespace, what a quota asks for and for whom."""
     if isinstance(each, Pod):
         return counts_as(each) if is_charged(each) else None
-    return each.metadata.labels if isinstance(each, Namespace) else each.spec
+    return each.metadata.labels if isinstance(each, Namespace) else (each.spec, each.priority_classes)
 
 
 def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterable[str] | None:
-    """Return the quota that serves a pod; who serves which namespace is a matter of all of them."""
+    """Return the quota that serves a pod; who serves whom is a matter of all of them."""
     if not isinstance(each, Pod):
         return None
-    quota = settled.summary.serving.get(each.namespace)
+    quota = settled.summary.quota_of(Cohort.of(each))
     return (quota.key,) if quota else ()
 
 
@@ -88,10 +89,22 @@ def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]
 def _conflict(bounds: Quota, table: QuotaTable) -> Said:
     lost = table.contests.get(bounds.key, ())
     if not lost:
-        namespaces = ", ".join(sorted(table.in_force.get(bounds.key, ())))
-        return Said(False, "NoConflict", f"it serves {namespaces}")
-    winners = "; ".join(f"namespace {each.namespace} is served by the older quota {each.winner}" for each in lost)
-    return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select other namespaces")
+        return Said(False, "NoConflict", f"it serves {_served(bounds, table)}")
+    winners = "; ".join(f"{_claimed(each.claimed)} served by the older quota {each.winner}" for each in lost)
+    other = "other namespaces" if bounds.priority_classes is None else "other namespaces or name other classes"
+    return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
+
+
+def _served(bounds: Quota, table: QuotaTable) -> str:
+    namespaces = ", ".join(sorted(table.in_force.get(bounds.key, ())))
+    if bounds.priority_classes is None:
+        return namespaces
+    return f"pods of {', '.join(bounds.priority_classes)} in {namespaces}" if namespaces else "nobody"
+
+
+def _claimed(pods: Cohort) -> str:
+    where = f"namespace {pods.namespace}"
+    return f"pods of {pods.priority_class} in {where} are" if pods.priority_class else f"{where} is"
 
 
 def _valid(bounds: Quota) -> Said:

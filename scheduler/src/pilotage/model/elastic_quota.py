@@ -6,6 +6,10 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.selectors import LabelSelector
 
+# Beyond the original: a quota for pods of these classes alone, with commas between them. It is no field of the spec
+# because the original's definition drops fields that it does not know: the quota would be one for all pods.
+PRIORITY_CLASSES = "quota.pilotage.dev/priority-classes"
+
 
 class ElasticQuotaSpec(Struct, frozen=True, gc=False, rename="camel"):
     """The bounds; None where a quota says nothing."""
@@ -21,3 +25,8 @@ class ElasticQuota(Struct, gc=False, rename="camel"):
 
     metadata: Metadata
     spec: ElasticQuotaSpec = ElasticQuotaSpec()
+
+    @property
+    def priority_classes(self) -> str | None:
+        """Return the priority classes whose pods it is for, as they are written; None for all pods."""
+        return self.metadata.annotations.get(PRIORITY_CLASSES)

@@ -1,4 +1,4 @@
-"""Elastic quotas in numbers: what a pod counts as, which quota serves a namespace, and what is over or under a bound.
+"""Elastic quotas in numbers: what a pod counts as, which quota serves it, and what is over or under a bound.
 
 The scheduler decides by these numbers and the operator writes them into the status: there is one definition of each.
 """
@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
+from pilotage.model.label_syntax import PREFIX_RULE, SUBDOMAIN, complaints
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Amounts
@@ -27,10 +28,22 @@ class Excess(NamedTuple):
     bound: int
 
 
-class Contest(NamedTuple):
-    """A namespace that a quota claims, and the older quota that serves it."""
+class Cohort(NamedTuple):
+    """The pods of a namespace and a priority class; "" is for those without one, and for all whom no quota names."""
 
     namespace: str
+    priority_class: str = ""
+
+    @classmethod
+    def of(cls, pod: Pod) -> "Cohort":
+        """Return the cohort of a pod."""
+        return cls(pod.namespace, pod.spec.priority_class_name)
+
+
+class Contest(NamedTuple):
+    """Pods that a quota claims, and the older quota that serves them."""
+
+    claimed: Cohort
     winner: str  # namespace/name
 
 
@@ -43,11 +56,17 @@ class Quota:
     min: Requests  # guaranteed; of a resource that is missing, nothing
     max: Requests  # a resource that is missing has no limit
     faults: tuple[str, ...] = ()  # what cannot be read, and is overlooked
+    priority_classes: tuple[str, ...] | None = None  # for whose pods alone it is; None for all
 
     @cached_property
     def key(self) -> str:
         """Return namespace/name."""
         return f"{self.namespace}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """Return how messages call it: by its namespace as the original does, as long as that tells which it is."""
+        return self.namespace if self.priority_classes is None else self.key
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -113,8 +132,23 @@ def read_quota(given: ElasticQuota) -> Quota:
             compile_label_selector(given.spec.namespace_selector)
         except InvalidSelector as error:
             faults.append(f"spec.namespaceSelector: {error}")
+    classes = _classes(given.priority_classes, faults)
     metadata = given.metadata
-    return Quota(metadata.namespace or "default", metadata.name, least, most, tuple(faults))
+    return Quota(metadata.namespace or "default", metadata.name, least, most, tuple(faults), classes)
+
+
+def _classes(written: str | None, faults: list[str]) -> tuple[str, ...] | None:
+    """Return the priority classes that are named; a quota whose names cannot be read is not one for all pods."""
+    if written is None:
+        return None
+    found: dict[str, None] = {}  # each once, in this order
+    for name in (each.strip() for each in written.split(",")):
+        if complaints(name, 253, SUBDOMAIN, PREFIX_RULE):
+            told_name = f"'{name:.80}' is not the name of a priority class: write them like high,urgent"
+            faults.append(f"metadata.annotations.{PRIORITY_CLASSES}: {told_name}")
+        else:
+            found[name] = None
+    return tuple(found)
 
 
 def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Requests:
@@ -133,33 +167,37 @@ def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Request
 
 @dataclass(frozen=True)
 class QuotaTable:
-    """Which quota serves which namespace."""
+    """Which quota serves which pods."""
 
-    serving: Mapping[str, Quota] = field(default_factory=dict)  # by namespace
+    serving: Mapping[Cohort, Quota] = field(default_factory=dict)
     quotas: tuple[Quota, ...] = ()  # all of them, the oldest first
     contests: Mapping[str, tuple[Contest, ...]] = field(default_factory=dict)  # by the quota that lost, namespace/name
 
+    def quota_of(self, cohort: Cohort) -> Quota | None:
+        """Return the one quota that serves a cohort: one that names its class, or else one that names none."""
+        return self.serving.get(cohort) or self.serving.get(Cohort(cohort.namespace))
+
     @cached_property
     def in_force(self) -> dict[str, frozenset[str]]:
-        """Return the namespaces of every quota that serves any, by namespace/name."""
+        """Return the namespaces of every quota that serves any pods, by namespace/name."""
         found: dict[str, set[str]] = {}
-        for namespace, quota in self.serving.items():
-            found.setdefault(quota.key, set()).add(namespace)
+        for cohort, quota in self.serving.items():
+            found.setdefault(quota.key, set()).add(cohort.namespace)
         return {key: frozenset(namespaces) for key, namespaces in found.items()}
 
 
 def table_of(given: Iterable[ElasticQuota], namespaces: Iterable[Namespace]) -> QuotaTable:
-    """Settle which quota serves which namespace: of several that claim one, the oldest."""
+    """Settle which quota serves which pods: of several that claim the same, the oldest."""
     labels = {each.metadata.name: each.metadata.labels for each in namespaces}
-    serving: dict[str, Quota] = {}
+    serving: dict[Cohort, Quota] = {}
     quotas, contests = [], {}
     for each in sorted(given, key=_age):
         quota = read_quota(each)
         quotas.append(quota)
         claimed = _claims(each, quota, labels)
-        contests[quota.key] = tuple(Contest(name, serving[name].key) for name in claimed if name in serving)
-        for name in claimed:
-            serving.setdefault(name, quota)
+        contests[quota.key] = tuple(Contest(each, serving[each].key) for each in claimed if each in serving)
+        for cohort in claimed:
+            serving.setdefault(cohort, quota)
     return QuotaTable(serving, tuple(quotas), {key: lost for key, lost in contests.items() if lost})
 
 
@@ -168,7 +206,13 @@ def _age(given: ElasticQuota) -> tuple[str, str, str]:
     return metadata.creation_timestamp or NEVER_MADE, metadata.namespace, metadata.name
 
 
-def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[str]:
+def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[Cohort]:
+    """Return the pods of its namespaces, or of these those of the classes that it names."""
+    classes = ("",) if quota.priority_classes is None else quota.priority_classes
+    return [Cohort(namespace, name) for namespace in _namespaces(given, quota, labels) for name in classes]
+
+
+def _namespaces(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Return its own namespace, and all with the labels that it asks for."""
     if given.spec.namespace_selector is None:
         return [quota.namespace]
@@ -181,11 +225,11 @@ def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str,
 
 
 class QuotaLedger:
-    """What is used, by namespace, by quota and in all; pods come and go one by one, quotas all at once."""
+    """What is used, by cohort, by quota and in all; pods come and go one by one, quotas all at once."""
 
     def __init__(self) -> None:
         self.table = QuotaTable()
-        self._by_namespace: dict[str, Requests] = {}
+        self._by_cohort: dict[Cohort, Requests] = {}
         self._by_quota: dict[str, Requests] = {}
         self.used_in_all: Requests = {}
         self.guaranteed_in_all: Requests = {}  # of every resource that any quota guarantees
@@ -207,12 +251,12 @@ class QuotaLedger:
         for quota in in_force.values():
             for resource, amount in quota.min.items():
                 self.guaranteed_in_all[resource] = self.guaranteed_in_all.get(resource, 0) + amount
-        for namespace, used in self._by_namespace.items():
-            self._charge(namespace, used, 1)
+        for cohort, used in self._by_cohort.items():
+            self._charge(cohort, used, 1)
 
-    def quota_of(self, namespace: str) -> Quota | None:
-        """Return the quota that serves a namespace."""
-        return self.table.serving.get(namespace)
+    def quota_of(self, pod: Pod) -> Quota | None:
+        """Return the quota that serves a pod."""
+        return self.table.quota_of(Cohort.of(pod))
 
     def used(self, quota: Quota) -> Requests:
         """Return what the pods of a quota use of the resources that it names."""
@@ -221,15 +265,15 @@ class QuotaLedger:
     def _count(self, pod: Pod, sign: int) -> None:
         if not is_charged(pod):
             return
-        amounts = counts_as(pod)
-        used = self._by_namespace.setdefault(pod.namespace, {})
+        cohort, amounts = Cohort.of(pod), counts_as(pod)
+        used = self._by_cohort.setdefault(cohort, {})
         add(used, amounts, sign)
         if not used:
-            del self._by_namespace[pod.namespace]
-        self._charge(pod.namespace, amounts, sign)
+            del self._by_cohort[cohort]
+        self._charge(cohort, amounts, sign)
 
-    def _charge(self, namespace: str, amounts: Mapping[str, int], sign: int) -> None:
-        quota = self.quota_of(namespace)
+    def _charge(self, cohort: Cohort, amounts: Mapping[str, int], sign: int) -> None:
+        quota = self.table.quota_of(cohort)
         if quota is not None:
             counted_ones = quota.of(amounts)
             add(self._by_quota[quota.key], counted_ones, sign)

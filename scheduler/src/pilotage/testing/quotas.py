@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
 from pilotage.model.objects import Namespace
 from pilotage.testing.manifests import Manifest
 
@@ -19,9 +19,12 @@ def make_quota(
     name: str = "quota",
     selector: Manifest | None = None,
     made: str | None = None,
+    classes: str | None = None,
 ) -> ElasticQuota:
-    """Return a quota with these bounds, `min` and `max`; `made` is when, and `selector` is for namespaces."""
-    metadata = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "creationTimestamp": made}
+    """Return a quota with these bounds, `min` and `max`; `made` is when, `selector` and `classes` are for whom."""
+    metadata: Manifest = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "creationTimestamp": made}
+    if classes is not None:
+        metadata["annotations"] = {PRIORITY_CLASSES: classes}
     spec = {"min": least, "max": most, "namespaceSelector": selector}
     return msgspec.convert({"metadata": metadata, "spec": spec}, ElasticQuota)
 

@@ -119,6 +119,15 @@ def test_pods_of_all_namespaces_with_the_labels_count() -> None:
     assert used(quota, *pods, namespaces=namespaces) == {"cpu": "5"}
 
 
+def test_pods_of_its_classes_alone_count() -> None:
+    urgent = make_quota("ns1", most={"cpu": 9}, name="urgent", classes="high,urgent", made=YOUNG)
+    rest = make_quota("ns1", most={"cpu": 9}, name="rest", made=OLD)
+    pods = [pod(cpu=1, priority_class="high"), pod(cpu=2, priority_class="low"), pod(cpu=4)]
+    assert status_of(urgent, pods, quotas=[urgent, rest])["used"] == {"cpu": "1"}
+    assert status_of(rest, pods, quotas=[urgent, rest])["used"] == {"cpu": "6"}
+    assert status_of(rest, pods)["used"] == {"cpu": "7"}
+
+
 def conditions(quota: ElasticQuota, *others: ElasticQuota, namespaces: tuple[Namespace, ...] = ()) -> dict[str, str]:
     found = status_of(quota, [], namespaces, [quota, *others])["conditions"]
     return {each["type"]: f"{each['status']} {each['reason']}: {each['message']}" for each in found}
@@ -151,6 +160,27 @@ def test_a_selector_that_reaches_for_a_namespace_with_a_quota() -> None:
     assert found["Conflict"].startswith("True OlderQuota: namespace a is served by the older quota a/quota: ")
 
 
+@pytest.mark.parametrize(
+    ("classes", "expected"),
+    [
+        pytest.param("high,urgent", "False NoConflict: it serves pods of high, urgent in ns1", id="others than those"),
+        pytest.param(
+            "high,low",
+            "True OlderQuota: pods of low in namespace ns1 are served by the older quota ns1/old: "
+            "delete one of them, or let it select other namespaces or name other classes",
+            id="one of those",
+        ),
+        pytest.param("", "False NoConflict: it serves nobody", id="none"),
+    ],
+)
+def test_quotas_of_a_namespace_that_name_classes(classes: str, expected: str) -> None:
+    old = make_quota("ns1", name="old", made=OLD, classes="low")
+    rest = make_quota("ns1", name="rest", made=OLD)
+    assert conditions(make_quota("ns1", classes=classes, made=YOUNG), old, rest)["Conflict"] == expected
+    assert conditions(old, rest)["Conflict"] == "False NoConflict: it serves pods of low in ns1"
+    assert conditions(rest, old)["Conflict"] == "False NoConflict: it serves ns1"
+
+
 def test_of_equal_age_the_name_decides() -> None:
     one, other = make_quota("ns1", name="a", made=OLD), make_quota("ns1", name="b", made=OLD)
     assert conditions(one, other)["Conflict"].startswith("False")
@@ -181,6 +211,12 @@ def test_of_equal_age_the_name_decides() -> None:
             "False NotReadable: it is overlooked: spec.namespaceSelector: "
             '"Like" is not a valid label selector operator',
             id="a selector that is none",
+        ),
+        pytest.param(
+            make_quota("ns1", classes="high;urgent"),
+            "False NotReadable: it is overlooked: metadata.annotations.quota.pilotage.dev/priority-classes: "
+            "'high;urgent' is not the name of a priority class: write them like high,urgent",
+            id="classes that are none",
         ),
     ],
 )
@@ -224,6 +260,7 @@ def test_what_is_wrong_is_told_once_and_that_it_is_right_again() -> None:
         pytest.param(make_namespace("a"), make_namespace("a"), False, id="a namespace gets anything else"),
         pytest.param(BOTH, stored(BOTH, used={"cpu": "1"}), False, id="a quota gets a status"),
         pytest.param(BOTH, WITH_GPU, True, id="a quota gets other bounds"),
+        pytest.param(make_quota("ns1"), make_quota("ns1", classes="high"), True, id="a quota gets other classes"),
     ],
 )
 def test_news(one: Any, other: Any, is_news: bool) -> None:
@@ -242,5 +279,9 @@ def test_a_pod_concerns_the_quota_that_serves_it_alone() -> None:
     settled = Settled(table_of([shared, own, lost], namespaces))
     found = {name: concerned(pod(name), settled) for name in ("a", "b", "c", "team")}
     assert found == {"a": ("a/quota",), "b": ("team/shared",), "c": (), "team": ("team/shared",)}
+    urgent = make_quota("a", name="urgent", classes="high")
+    among_them = Settled(table_of([shared, own, urgent], namespaces))
+    assert concerned(pod("a", priority_class="high"), among_them) == ("a/urgent",)
+    assert concerned(pod("a", priority_class="low"), among_them) == ("a/quota",)
     assert concerned(namespaces[0], settled) is None
     assert concerned(own, settled) is None

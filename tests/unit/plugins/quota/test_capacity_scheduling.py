@@ -201,6 +201,35 @@ CPU_ONLY = [make_quota("ns1", {"cpu": 4}, {"cpu": 6}), make_quota("ns2", {"cpu":
             None,
             id="of two quotas the oldest counts",
         ),
+        pytest.param(
+            pod("ns1", cpu=9, priority_class="low"),
+            [make_quota("ns1", most={"cpu": 4}, classes="high")],
+            [],
+            None,
+            id="a quota for a priority class does not limit others",
+        ),
+        pytest.param(
+            pod("ns1", cpu=2, priority_class="high"),
+            [make_quota("ns1", most={"cpu": 2}, name="rest"), make_quota("ns1", most={"cpu": 4}, classes="top,high")],
+            [running("ns1", "a", cpu=3, priority_class="high"), running("ns1", "b", cpu=9, priority_class="low")],
+            "Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1/quota is more than Max "
+            "(cpu: 5 used with this pod, 4 allowed)",
+            id="it counts those of its classes, and comes before one for all",
+        ),
+        pytest.param(
+            pod("ns1", cpu=2, priority_class="low"),
+            [make_quota("ns1", most={"cpu": 3}, name="rest"), make_quota("ns1", most={"cpu": 4}, classes="high")],
+            [running("ns1", "a", cpu=1, priority_class="high"), running("ns1", "b", cpu=2)],
+            over_max("ns1", "cpu: 4 used with this pod, 3 allowed"),
+            id="all others count for the one that names no class",
+        ),
+        pytest.param(
+            pod("ns1", cpu=9),
+            [make_quota("ns1", most={"cpu": 4}, classes="High")],
+            [],
+            None,
+            id="a quota whose classes cannot be read limits nobody",
+        ),
     ],
 )
 def test_pre_filter(wanted: Pod, objects: list[Kind], used: list[Pod], reason: str | None) -> None:
@@ -394,6 +423,60 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
 def test_preemption(wanted: Pod, objects: list[Kind], used: list[Pod], expected: str | tuple[str, ...]) -> None:
     found = scheduler(used, objects, NODE_150).schedule(wanted)
     assert decision(found) == expected
+
+
+TWO_OF_ONE = [make_quota("ns1", {"memory": 100}, name="high", classes="high"), make_quota("ns1", {"memory": 50})]
+
+
+def of_class(name: str, priority_class: str, priority: int = MID, **fields: Any) -> Pod:
+    return running("ns1", name, priority, priority_class=priority_class, **{"memory": 50, **fields})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "used", "expected"),
+    [
+        pytest.param(
+            of_class("pod", "high", LOW, node=None),
+            [of_class("a", "high", LOW), of_class("b", "low", HIGH), of_class("c", "low", MID)],
+            ("ns1/c",),
+            id="a borrower gives back, whatever the priority",
+        ),
+        pytest.param(
+            of_class("pod", "high", HIGH, node=None),
+            [of_class("a", "high", MID), of_class("b", "high", HIGH), of_class("c", "low", LOW)],
+            ("ns1/a",),
+            id="within one quota the less important goes, and no other of the namespace",
+        ),
+        pytest.param(
+            of_class("pod", "low", HIGH, node=None, memory=100),
+            [of_class("a", "high", LOW), of_class("b", "high", LOW), of_class("c", "low", HIGH)],
+            (),
+            id="what a quota is sure of stays, though it matters less",
+        ),
+    ],
+)
+@pytest.mark.parametrize("also", [(), (DefaultPreemption(),)], ids=["alone", "beside DefaultPreemption"])
+def test_quotas_of_one_namespace_are_as_strange_to_each_other_as_those_of_two(
+    wanted: Pod, used: list[Pod], expected: tuple[str, ...], also: tuple[Plugin, ...]
+) -> None:
+    found = scheduler(used, TWO_OF_ONE, NODE_150, also).schedule(wanted)
+    assert isinstance(found, Unplaced)
+    assert found.victims == expected
+
+
+@pytest.mark.parametrize("also", [(), (DefaultPreemption(),)], ids=["alone", "beside DefaultPreemption"])
+def test_pods_without_a_quota_leave_those_of_a_class_alone(also: tuple[Plugin, ...]) -> None:
+    used = [of_class("a", "high", LOW, memory=100), of_class("b", "low", MID)]
+    found = scheduler(used, TWO_OF_ONE[:1], NODE_150, also).schedule(of_class("pod", "low", HIGH, node=None))
+    assert isinstance(found, Unplaced)
+    assert found.victims == ("ns1/b",)
+
+
+def test_pods_count_at_once_for_a_quota_that_gets_other_classes() -> None:
+    found = scheduler([running("ns1", "a", cpu=5, priority_class="low")], [make_quota("ns1", most={"cpu": 6})])
+    assert isinstance(found.schedule(pod("ns1", "b", cpu=2, priority_class="high")), Unplaced)
+    found.cluster.cache.objects.put(make_quota("ns1", most={"cpu": 6}, classes="high"))
+    assert isinstance(found.schedule(pod("ns1", "b", cpu=2, priority_class="high")), Placed)
 
 
 def test_gpus_come_back_to_their_owner_whatever_the_pods_ask_for_besides() -> None:
@@ -663,7 +746,7 @@ def test_a_pod_that_got_its_place_counts_before_it_is_bound() -> None:
 
 def test_what_cannot_be_read_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     wrong = {"matchExpressions": [{"key": "a", "operator": "Like"}]}
-    found = scheduler([], [make_quota("ns1", {"cpu": "much"}, {"memory": "-1x"}, selector=wrong)])
+    found = scheduler([], [make_quota("ns1", {"cpu": "much"}, {"memory": "-1x"}, selector=wrong, classes="")])
     for i in range(3):
         assert isinstance(found.schedule(pod("ns1", f"p{i}", cpu=1)), Placed)
         found.cluster.cache.objects.put(make_namespace("another"))
@@ -672,5 +755,6 @@ def test_what_cannot_be_read_is_told_once(caplog: pytest.LogCaptureFixture) -> N
         "spec.min.cpu",
         "spec.max.memory",
         "spec.namespaceSelector",
+        "metadata.annotations.quota.pilotage.dev/priority-classes",
     ]
     assert all(line.startswith("quota ns1/quota: ") and line.endswith(", it is overlooked") for line in told)

@@ -48,6 +48,7 @@ def test_a_pod_that_goes_helps(waiting: Pod, gone: Pod, helps: bool) -> None:
         pytest.param(make_quota("ns1", most={"cpu": 1}), make_quota("ns1"), True, id="another max of its quota"),
         pytest.param(make_quota("ns2", most={"cpu": 1}), make_quota("ns2"), False, id="another max of another quota"),
         pytest.param(make_quota("ns2"), make_quota("ns2", selector={}), True, id="another selector"),
+        pytest.param(make_quota("ns2"), make_quota("ns2", classes="high"), True, id="other priority classes"),
     ],
 )
 def test_a_quota_that_changes_helps(old: ElasticQuota | None, new: ElasticQuota | None, helps: bool) -> None:

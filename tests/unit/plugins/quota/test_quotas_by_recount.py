@@ -3,6 +3,7 @@
 from collections import Counter
 from datetime import UTC, datetime
 from itertools import count
+from typing import Any
 
 import msgspec
 from hypothesis import example, given, settings
@@ -25,10 +26,12 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
 NAMESPACES = ["a", "b", "c"]
 A_NAMESPACE = st.sampled_from(NAMESPACES)
 A_PRIORITY = st.sampled_from([0, 5, 10])
+A_CLASS = st.sampled_from([None, "low", "high"])
 # cpu in cores, so that a recount needs no units.
 BOUNDS = st.none() | st.dictionaries(st.sampled_from(["cpu", GPU, "pods", "memory"]), st.integers(0, 8), max_size=3)
 REQUESTS = st.dictionaries(st.sampled_from(["cpu", GPU, "memory"]), st.integers(0, 3), max_size=3)
 SELECTORS = st.sampled_from([None, None, {"matchLabels": {"team": "x"}}, {}])
+CLASSES = st.sampled_from([None, None, "high", "low, high", "No Name,low", ""])
 TEAMS = st.sampled_from([None, "x", "y"])
 
 
@@ -52,18 +55,18 @@ class QuotaMachine(RuleBasedStateMachine):
         self.teams[namespace] = team
         self.cluster.cache.objects.put(make_namespace(namespace, **({"team": team} if team else {})))
 
-    def new_pod(self, namespace: str, requests: dict[str, int], priority: int, node: str | None = None) -> Pod:
+    def new_pod(self, namespace: str, requests: dict[str, int], **fields: Any) -> Pod:
         name = f"p{next(self.numbers)}"
-        return make_pod(name, uid=name, namespace=namespace, requests=requests, priority=priority, node=node)
+        return make_pod(name, uid=name, namespace=namespace, requests=requests, **fields)
 
-    @rule(namespace=A_NAMESPACE, requests=REQUESTS, priority=A_PRIORITY)
-    def schedule(self, namespace: str, requests: dict[str, int], priority: int) -> None:
-        pod = self.new_pod(namespace, requests, priority)
+    @rule(namespace=A_NAMESPACE, requests=REQUESTS, priority=A_PRIORITY, priority_class=A_CLASS)
+    def schedule(self, namespace: str, requests: dict[str, int], priority: int, priority_class: str | None) -> None:
+        pod = self.new_pod(namespace, requests, priority=priority, priority_class=priority_class)
         before = self.recount()
         outcome = self.scheduler.schedule(pod)
         if isinstance(outcome, Placed):
             self.pods[pod.uid] = outcome.pod, requests
-            self.is_within_bounds(namespace, requests)
+            self.is_within_bounds(pod, requests)
             return
         for key in outcome.victims:
             (victim,) = [each for each, _ in self.pods.values() if each.key == key]
@@ -71,8 +74,8 @@ class QuotaMachine(RuleBasedStateMachine):
             del self.pods[victim.uid]
             self.cluster.remove_pod(victim)
 
-    def is_within_bounds(self, namespace: str, requests: dict[str, int]) -> None:
-        quota = self.serving(namespace)
+    def is_within_bounds(self, pod: Pod, requests: dict[str, int]) -> None:
+        quota = self.serving(pod)
         if quota is None:
             return
         used, asked = self.recount(), {**requests, "pods": 1}
@@ -87,7 +90,7 @@ class QuotaMachine(RuleBasedStateMachine):
                 assert sum(counts[name] for counts in used.values()) <= guaranteed[name]
 
     def was_borrowed_or_its_own(self, pod: Pod, victim: Pod, before: dict[str, Counter[str]]) -> None:
-        own, other = self.serving(pod.namespace), self.serving(victim.namespace)
+        own, other = self.serving(pod), self.serving(victim)
         if own is None or other is None or own is other:
             assert own is other
             assert victim.priority < pod.priority
@@ -95,9 +98,11 @@ class QuotaMachine(RuleBasedStateMachine):
         least = other.spec.min or {}
         assert any(amount > int(least.get(name, 0)) for name, amount in before[other.metadata.name].items())
 
-    @rule(namespace=A_NAMESPACE, requests=REQUESTS, priority=A_PRIORITY)
-    def another_scheduler_binds(self, namespace: str, requests: dict[str, int], priority: int) -> None:
-        pod = self.new_pod(namespace, requests, priority, "n0")
+    @rule(namespace=A_NAMESPACE, requests=REQUESTS, priority=A_PRIORITY, priority_class=A_CLASS)
+    def another_scheduler_binds(
+        self, namespace: str, requests: dict[str, int], priority: int, priority_class: str | None
+    ) -> None:
+        pod = self.new_pod(namespace, requests, priority=priority, priority_class=priority_class, node="n0")
         self.pods[pod.uid] = pod, requests
         self.cluster.add_pod(pod)
 
@@ -109,14 +114,19 @@ class QuotaMachine(RuleBasedStateMachine):
         if not finished:
             self.cluster.remove_pod(pod)
             return
-        node, phase = pod.node_name, {"phase": "Succeeded"}
-        ended = make_pod(pod.name, uid=uid, namespace=pod.namespace, requests=requests, node=node, status=phase)
+        same: dict[str, Any] = {"uid": uid, "namespace": pod.namespace, "priority_class": pod.spec.priority_class_name}
+        ended = make_pod(pod.name, requests=requests, node=pod.node_name, status={"phase": "Succeeded"}, **same)
         self.cluster.add_pod(ended)
         self.what_is_used_equals_a_recount()
         self.cluster.remove_pod(ended)  # the watch leaves it out from then on
 
     @rule(
-        namespace=A_NAMESPACE, least=BOUNDS, most=BOUNDS, selector=SELECTORS, name=st.sampled_from(["q1", "q2", "q3"])
+        namespace=A_NAMESPACE,
+        least=BOUNDS,
+        most=BOUNDS,
+        selector=SELECTORS,
+        classes=CLASSES,
+        name=st.sampled_from(["q1", "q2", "q3"]),
     )
     def put_quota(
         self,
@@ -124,13 +134,14 @@ class QuotaMachine(RuleBasedStateMachine):
         least: dict[str, int] | None,
         most: dict[str, int] | None,
         selector: dict[str, object] | None,
+        classes: str | None,
         name: str,
     ) -> None:
         known = self.quotas.get(name)  # names are of the cluster here, so that a recount can go by them
         if known is not None:
             namespace = known.metadata.namespace
-        made = f"2026-01-01T00:00:0{name[1]}Z"
-        quota = self.quotas[name] = make_quota(namespace, least, most, name=name, selector=selector, made=made)
+        whose: dict[str, Any] = {"selector": selector, "classes": classes, "made": f"2026-01-01T00:00:0{name[1]}Z"}
+        quota = self.quotas[name] = make_quota(namespace, least, most, name=name, **whose)
         self.cluster.cache.objects.put(quota)
 
     @precondition(lambda self: self.quotas)
@@ -143,23 +154,31 @@ class QuotaMachine(RuleBasedStateMachine):
     def relabel_namespace(self, namespace: str, team: str | None) -> None:
         self.relabel(namespace, team)
 
-    def serving(self, namespace: str) -> ElasticQuota | None:
+    def serving(self, pod: Pod) -> ElasticQuota | None:
+        named, others = self.claiming(pod.namespace, pod.spec.priority_class_name), self.claiming(pod.namespace, None)
+        return next(iter([*named, *others]), None)
+
+    def claiming(self, namespace: str, priority_class: str | None) -> list[ElasticQuota]:
+        """Return the quotas that name a class, or else none, the oldest first."""
+        found = []
         for _, quota in sorted(self.quotas.items()):  # the names tell the age
-            selector = quota.spec.namespace_selector
+            selector, classes = quota.spec.namespace_selector, quota.priority_classes
             chosen = selector is not None and selector.match_labels.items() <= {"team": self.teams[namespace]}.items()
-            if quota.metadata.namespace == namespace or chosen:
-                return quota
-        return None
+            names = None if classes is None else [name.strip() for name in classes.split(",") if name]
+            fitting = names is None if priority_class is None else priority_class in (names or ())
+            if fitting and (quota.metadata.namespace == namespace or chosen):
+                found.append(quota)
+        return found
 
     def in_force(self) -> list[ElasticQuota]:
-        found = {quota.metadata.name: quota for name in NAMESPACES if (quota := self.serving(name)) is not None}
-        return list(found.values())
+        first = [self.claiming(namespace, name)[:1] for namespace in NAMESPACES for name in (None, "low", "high")]
+        return list({quota.metadata.name: quota for found in first for quota in found}.values())
 
     def recount(self) -> dict[str, Counter[str]]:
         """Return what each quota in force uses, from scratch."""
         found = {quota.metadata.name: Counter[str]() for quota in self.in_force()}
         for pod, requests in self.pods.values():
-            quota = self.serving(pod.namespace)
+            quota = self.serving(pod)
             if quota is not None:
                 named = {*(quota.spec.min or {}), *(quota.spec.max or {})}
                 asked = {**requests, "pods": 1}

@@ -90,7 +90,7 @@ class QuotaStanding:
 
     def may_evict(self, victim: Pod) -> bool:
         """Tell whether a pod may go for this one, as things stand."""
-        quota = self._ledger.quota_of(victim.namespace)
+        quota = self._ledger.quota_of(victim)
         if quota is None:
             return False
         if self.reach is Reach.OWN:
@@ -112,7 +112,7 @@ class QuotaStanding:
 
     def change(self, other: Pod, sign: int) -> None:
         """Count another pod in or out; one to whom room was promised is counted already."""
-        quota = self._ledger.quota_of(other.namespace)
+        quota = self._ledger.quota_of(other)
         if quota is None or other.uid in self._settled:
             return
         amounts = quota.of(counts_as(other))
@@ -146,7 +146,7 @@ class QuotaStanding:
 
     def _leave_room(self, other: Pod) -> None:
         """Count a pod in to whom room was promised, as far as it comes before this one."""
-        quota = self._ledger.quota_of(other.namespace)
+        quota = self._ledger.quota_of(other)
         if quota is None or other.uid == self.pod.uid:
             return
         self._settled.add(other.uid)

@@ -22,6 +22,7 @@ from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.objects import Namespace, PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.model.quota_accounting import QuotaLedger, counts_as, table_of, told
+from pilotage.model.selectors import LabelSelector
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +66,13 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             text = f"ElasticQuota {pod.namespace}/{name} cannot be understood: {reason}; correct it, or delete it"
             return Rejection(f"{rejected} {text}", preemption_helps=False)
         ledger = self.ledger(cycle.objects)
-        quota = ledger.quota_of(pod.namespace)
+        quota = ledger.quota_of(pod)
         if quota is None:
             return SKIP_KIND
         standing = cycle.notes[self.name] = QuotaStanding.of(cycle, ledger, pod, quota)
         if excess := standing.over_max:
             return Rejection(
-                f"{rejected} ElasticQuota {quota.namespace} is more than Max ({told(excess, WITH_POD, 'allowed')})"
+                f"{rejected} ElasticQuota {quota.title} is more than Max ({told(excess, WITH_POD, 'allowed')})"
             )
         if excess := standing.over_total:
             bound = told(excess, WITH_POD, "guaranteed in all")
@@ -92,7 +93,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         if standing is not None:
             return standing.may_evict(victim)
         ledger = self.ledger(cycle.objects)
-        without = ledger.quota_of(pod.namespace) is None and ledger.quota_of(victim.namespace) is None
+        without = ledger.quota_of(pod) is None and ledger.quota_of(victim) is None
         return without and victim.priority < pod.priority
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
@@ -184,8 +185,8 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         """Return who can be a victim as things are now: nobody else can be one after others have gone."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None:
-            served = self.ledger(cycle.objects).table.serving
-            return lambda other: other.priority < pod.priority and other.namespace not in served
+            quota_of = self.ledger(cycle.objects).quota_of
+            return lambda other: other.priority < pod.priority and quota_of(other) is None
         near, may_evict = standing.within_reach(), standing.may_evict
         return lambda other: other.namespace in near and may_evict(other)
 
@@ -193,7 +194,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         """Return why the pod may not evict others now."""
         if pod.spec.preemption_policy == "Never":
             return NEVER
-        if standing is None and self.ledger(cycle.objects).quota_of(pod.namespace) is not None:
+        if standing is None and self.ledger(cycle.objects).quota_of(pod) is not None:
             return NO_NOTES  # a profile that leaves out this plugin's PreFilter
         # One of a quota was asked before: see `enough_leave`.
         return VICTIM_IS_LEAVING if standing is None and self._victims_leave(cycle, pod, verdicts) else None
@@ -211,15 +212,15 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
     def _made_room(self, cycle: Cycle, pod: Pod, other: Pod) -> bool:
         """Tell whether a pod that leaves may have been evicted for this one."""
         ledger = self.ledger(cycle.objects)
-        quota = ledger.quota_of(pod.namespace)
-        of_its_own = quota is not None and ledger.quota_of(other.namespace) is quota and other.priority < pod.priority
+        quota = ledger.quota_of(pod)
+        of_its_own = quota is not None and ledger.quota_of(other) is quota and other.priority < pod.priority
         return of_its_own or self.may_evict(cycle, pod, other)
 
     def gave_something_back(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
         """Tell whether something is free again that the pod asks for and its quota counts."""
         ledger = self.ledger(self._cluster_objects)
-        quota = ledger.quota_of(pod.namespace)
-        other = ledger.quota_of(old.namespace)
+        quota = ledger.quota_of(pod)
+        other = ledger.quota_of(old)
         if quota is None or other is None:
             return quota is None  # it needs no room in a quota any more
         freed = other.of(counts_as(old))
@@ -229,9 +230,9 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         """Tell whether a quota says something else now; its status, and the limit of another quota, are no matter."""
         if old is None or new is None or old.metadata.uid != new.metadata.uid:
             return True
-        if (old.spec.min, old.spec.namespace_selector) != (new.spec.min, new.spec.namespace_selector):
+        if _whose(old) != _whose(new) or old.spec.min != new.spec.min:
             return True
-        quota = self.ledger(self._cluster_objects).quota_of(pod.namespace)
+        quota = self.ledger(self._cluster_objects).quota_of(pod)
         concerned = quota is None or quota.key == f"{new.metadata.namespace}/{new.metadata.name}"
         return concerned and old.spec.max != new.spec.max
 
@@ -260,6 +261,11 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
                 self._warned.clear()
             self._warned.add(text)
             log.warning("%s", text)
+
+
+def _whose(quota: ElasticQuota) -> tuple[LabelSelector | None, str | None]:
+    """Return what says whose pods count for a quota."""
+    return quota.spec.namespace_selector, quota.priority_classes
 
 
 def _may_do(verdict: Rejection | None) -> bool:
