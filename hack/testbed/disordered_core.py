@@ -43,10 +43,10 @@ class DisorderedCore:
         outside = Outside(self._known.get, self, self, self)
         self.core: Core = core(profiles, outside, clock=lambda: self._now, seed=seed, max_backoff=1.0)
 
-    def create(self, namespace: str, *names: str, priority: int = 0) -> None:
-        """Create pods that ask for one core each."""
+    def create(self, namespace: str, *names: str, priority: int = 0, cpu: int = 1) -> None:
+        """Create pods that ask for so many cores each."""
         for name in names:
-            manifest = pod_manifest(name, namespace=namespace, cpu="1")
+            manifest = pod_manifest(name, namespace=namespace, cpu=cpu)
             manifest["metadata"]["uid"], manifest["spec"]["priority"], manifest["status"] = name, priority, {}
             self._put(f"{namespace}/{name}", manifest, "ADDED")
 

@@ -82,3 +82,22 @@ async def test_many_teams_at_once(seed: int, profile: str) -> None:
     await world.until_rest()
     assert {team: len(world.running(team)) for team in shares} == shares
     assert len(world.gone) == total - 2 - shares[first]
+
+
+@PROFILES
+@pytest.mark.parametrize("seed", range(12))
+async def test_large_pods_get_back_what_is_spread_over_nodes(seed: int, profile: str) -> None:
+    """Each of two lenders wants a whole node at the same time, and on no node there are enough that have borrowed."""
+    world = DisorderedCore(seed, profile)
+    for number in range(5):
+        world.core.nodes.added(make_node(f"n{number}", cpu=4))
+    for team, share in {"red": 2, "blue": 4, "green": 4}.items():
+        world.core.objects.added(make_quota(team, {"cpu": share}))
+    world.create("red", *names("red", 10))
+    await world.until_rest()
+    assert len(world.running("red")) == 10
+    world.create("blue", "blue", cpu=4)
+    world.create("green", "green", cpu=4)
+    await world.until_rest()
+    assert (world.running("blue"), world.running("green")) == (["blue"], ["green"])
+    assert [key.split("/")[0] for key in world.gone] == ["red"] * 8

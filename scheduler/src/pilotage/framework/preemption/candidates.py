@@ -28,6 +28,7 @@ class Candidates:
     violating: list[Victims] = field(default_factory=list)
     reasons: Counter[str] = field(default_factory=Counter)
     rejected: int = 0
+    rejected_by: dict[int, str] = field(default_factory=dict)  # by place: the plugin, or "" if nobody may be evicted
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -65,7 +66,10 @@ def try_nodes(
     candidates = Candidates(wanted)
     for place in places:
         try:
-            candidates.add(_outcome(cycle, cycle.nodes[place], pod, verdicts[place], budgets, now, may_go))
+            outcome = _outcome(cycle, cycle.nodes[place], pod, verdicts[place], budgets, now, may_go)
+            candidates.add(outcome)
+            if isinstance(outcome, Rejection):
+                candidates.rejected_by[place] = outcome.plugin
         except (CycleFailed, PluginFailed) as failure:
             candidates.failures.append(str(failure))  # of no interest as long as there is another node
         if candidates.enough:
@@ -106,6 +110,11 @@ def no_room(nodes: int, candidates: Candidates) -> NoRoom:
 def least_harmful(candidates: Sequence[Victims], now: float) -> Victims:
     """Return the best of at least one candidate; the first of several that are equally good."""
     return min(candidates, key=lambda victims: _harm(victims, now))
+
+
+def by_harm(candidates: Iterable[Victims], now: float) -> list[Victims]:
+    """Sort candidates, the best first."""
+    return sorted(candidates, key=lambda victims: _harm(victims, now))
 
 
 def _harm(victims: Victims, now: float) -> tuple[float, ...]:

@@ -52,6 +52,14 @@ def helped(verdicts: Verdicts) -> Bools:
     return np.array(by_code, np.bool_)[verdicts.codes]
 
 
+def with_room(nodes: Nodes, pod: Pod) -> Bools:
+    """Mark the nodes that have as much left as a pod asks for."""
+    found: Bools = nodes.pod_count < nodes.allowed_pods
+    for resource, amount in pod.requests.items():
+        found = found & (nodes.allocatable(resource) - nodes.requested(resource) >= amount)
+    return found
+
+
 def _shortages(verdicts: Verdicts) -> dict[str, Bools]:
     """Return for each reason that is a shortage the codes of the rejections with it."""
     found: dict[str, Bools] = {}

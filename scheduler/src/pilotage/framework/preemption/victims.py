@@ -76,7 +76,7 @@ def select_victims(
         rejection = _clear(trial, ranked)
         if rejection is not None:
             return rejection
-        leaving = _not_reprieved(trial, [*violating, *others], Room(pod, trial.info, short))
+        leaving = not_reprieved(trial, [*violating, *others], Room(pod, trial.info, short))
     if not leaving:
         raise PluginFailed(f'expected at least one victim pod on node "{trial.info.name}"')
     victims = tuple(other for other in ranked if other.uid in leaving)
@@ -113,7 +113,7 @@ def _clear(trial: Trial, victims: Iterable[Pod]) -> Rejection | None:
     return trial.verdict()
 
 
-def _not_reprieved(trial: Trial, victims: Sequence[Pod], room: Room) -> set[str]:
+def not_reprieved(trial: Trial, victims: Iterable[Pod], room: Room) -> set[str]:
     """Put back one after the other as long as the pod fits; return the rest by uid."""
     leaving: set[str] = set()
     for other in victims:

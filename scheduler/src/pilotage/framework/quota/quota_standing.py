@@ -100,6 +100,16 @@ class QuotaStanding:
         used, amounts = self.used(quota), counts_as(victim)
         return any(amounts.get(name, 0) > 0 and quota.borrows(used, name) for name in self._guaranteed)
 
+    def surplus(self, victim: Pod, scarce: Set[str]) -> Requests:
+        """Return what a pod of another quota gives back of scarce resources; nothing if that quota is sure of it."""
+        quota = self._ledger.quota_of(victim)
+        if quota is None or quota.key == self.quota.key or victim.uid in self._settled:
+            return {}
+        used = self.used(quota)
+        given = {name: n for name, n in quota.of(counts_as(victim)).items() if n > 0 and name in scarce}
+        is_sure = any(used.get(name, 0) - amount < quota.min.get(name, 0) for name, amount in given.items())
+        return {} if is_sure else given
+
     def within_reach(self) -> Set[str]:
         """Return the namespaces in which there may be pods that may go; in all others there is none."""
         table, quotas = self._ledger.table, self._ledger.table.quotas
@@ -123,6 +133,12 @@ class QuotaStanding:
         """Count a pod no more, whatever a what-if does with it."""
         self.change(other, -1)
         self._settled.add(other.uid)
+
+    def whatever_the_total(self) -> "QuotaStanding":
+        """Return a copy to which it does not matter how much all quotas use together."""
+        copy = self.clone()
+        copy.asked_in_all = {}
+        return copy
 
     def clone(self) -> "QuotaStanding":
         """Return a copy that can change."""

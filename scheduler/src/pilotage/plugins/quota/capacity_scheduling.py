@@ -1,7 +1,8 @@
 """CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 
 import numpy as np
 from pydantic import PrivateAttr
@@ -11,13 +12,15 @@ from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.objects import Objects
 from pilotage.framework.plugin import EvictionRule, FollowsPods, PreFilter
-from pilotage.framework.preemption.candidates import Candidates, no_room, try_nodes
+from pilotage.framework.preemption.candidates import Candidates, by_harm, no_room, try_nodes
 from pilotage.framework.preemption.departures import Departures
 from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting
-from pilotage.framework.preemption.preemption_outlook import helped
+from pilotage.framework.preemption.preemption_outlook import helped, with_room
 from pilotage.framework.preemption.victims import MayGo, Victims
 from pilotage.framework.quota.quota_standing import QuotaStanding, Reach
-from pilotage.framework.verdicts import SKIP_KIND, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
+from pilotage.framework.quota.wide_reclaim import WideReclaim
+from pilotage.framework.runner import CycleFailed
+from pilotage.framework.verdicts import SKIP_KIND, Nominated, NoRoom, PluginFailed, PreFiltered, Rejection, Verdicts
 from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.objects import Namespace, PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -30,6 +33,7 @@ WITH_POD = "used with this pod"
 NO_NOTES = "not eligible due to failed to read from cycleState"
 ROOM_COMES = "not eligible due to evicted pods that have not gone yet."
 CANDIDATES = 100  # after which the search ends; as many as DefaultPreemption wants at least
+MOST_PLACES = 10  # where victims on other nodes are looked for, of those with room and of those where it can be made
 MOST_WARNINGS = 10_000  # remembered; quotas come and go with names of their own
 
 
@@ -120,8 +124,11 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         tried = self._try(cycle, pod, verdicts, now)  # 2. or those that have more than is theirs
         if tried.found:
             return tried.found
+        wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejected_by, now)  # 3. those of several nodes
+        if wide is not None:
+            return [wide]
         standing.reach = Reach.OWN
-        own = self._try(cycle, pod, verdicts, now)  # 3. if that does not help, the less important of its own
+        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
         return own.found or no_room(len(cycle.nodes), tried)
 
     def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
@@ -154,31 +161,47 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             standing.leave_out(other)
         if not leaving or standing.over_max or standing.over_total:
             return ""
-        for place in np.flatnonzero(helped(verdicts)).tolist():
-            trial = cycle.try_on(cycle.nodes[place])
-            for other in leaving:
-                if other.uid in trial.info.pods:
-                    trial.remove(other)
-            if trial.verdict() is None:
-                return trial.info.name
-        return ""
+        return next((info.name for info in _fitting(cycle, np.flatnonzero(helped(verdicts)).tolist(), leaving)), "")
+
+    def _on_several_nodes(
+        self, cycle: Cycle, pod: Pod, verdicts: Verdicts, rejected_by: Mapping[int, str], now: float
+    ) -> Victims | None:
+        """Return whom to evict, wherever they are, if on some nodes all quotas together are all that is in the way."""
+        standing: QuotaStanding = cycle.notes[self.name]
+        crowded = [place for place, plugin in rejected_by.items() if plugin == self.name]
+        room = with_room(cycle.nodes, pod)
+        vacant = [place for place, plugin in rejected_by.items() if plugin in ("", self.name) and room[place]]
+        if not standing.over_total or not (crowded or vacant):
+            return None
+        budgets, aside = self.disruption_budgets(cycle.objects), cycle.what_if()
+        aside.notes[self.name] = standing.whatever_the_total()
+        reclaim = WideReclaim(cycle, standing, budgets, now)
+        for info in islice(_fitting(aside, vacant), MOST_PLACES):  # 1. where there is room
+            if found := reclaim.on(info):
+                return found
+        made = try_nodes(aside, pod, verdicts, budgets, crowded, MOST_PLACES, now, self._may_go(aside, pod))
+        for victims in by_harm(made.found, now):  # 2. or can be made
+            freed = cycle.nodes.find(victims.node)
+            if freed is not None and (found := reclaim.on(freed, victims.pods)):
+                return found
+        return None
 
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> Candidates:
         """Try nodes, those with the least important victims first: the same cluster gives the same decision."""
         may_go = self._may_go(cycle, pod)
         least: dict[int, int] = {}  # by place: a bound of the harm that evictions do there
-        bare: list[Rejection] = []
+        bare: list[int] = []
         for place in np.flatnonzero(helped(verdicts)).tolist():
-            info = cycle.nodes[place]
-            priorities = [other.priority for other in info.pods.values() if may_go(other)]
+            priorities = [other.priority for other in cycle.nodes[place].pods.values() if may_go(other)]
             if priorities:
                 least[place] = min(priorities)
             else:
-                bare.append(Rejection(f"No victims found on node {info.name} for preemptor pod {pod.name}"))
+                bare.append(place)
         budgets, places = self.disruption_budgets(cycle.objects), sorted(least, key=lambda place: least[place])
         tried = try_nodes(cycle, pod, verdicts, budgets, places, CANDIDATES, now, may_go)
-        for rejection in bare:
-            tried.add(rejection)
+        for place in bare:
+            tried.add(Rejection(f"No victims found on node {cycle.nodes[place].name} for preemptor pod {pod.name}"))
+            tried.rejected_by[place] = ""
         return tried
 
     def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:
@@ -261,6 +284,21 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
                 self._warned.clear()
             self._warned.add(text)
             log.warning("%s", text)
+
+
+def _fitting(cycle: Cycle, places: Iterable[int], leaving: Sequence[Pod] = ()) -> Iterator[NodeInfo]:
+    """Find those of some nodes where the pod fits without some pods."""
+    for place in places:
+        try:
+            trial = cycle.try_on(cycle.nodes[place])
+            for other in leaving:
+                if other.uid in trial.info.pods:
+                    trial.remove(other)
+            rejection = trial.verdict()
+        except (CycleFailed, PluginFailed):
+            continue  # of no interest as long as there is another node
+        if rejection is None:
+            yield cycle.nodes[place]
 
 
 def _whose(quota: ElasticQuota) -> tuple[LabelSelector | None, str | None]:
