@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from cluster.record import Cluster
+from pilotage.model.elastic_quota import PRIORITY_CLASSES
 from pilotage.testing import pod_manifest
 from testbed.admin import Admin
 from testbed.bulk import Bulk
@@ -29,11 +30,12 @@ HERALD = "herald"
 
 @dataclass(frozen=True)
 class Bounds:
-    """The bounds of a quota in cores, and the teams that share it."""
+    """The bounds of a quota in cores, the teams that share it, and the priority class that it is for, if for one."""
 
     least: int
     most: int
     teams: frozenset[str]
+    priority_class: str = ""
 
 
 class Seen(NamedTuple):
@@ -44,6 +46,7 @@ class Seen(NamedTuple):
     cores: int
     node: str | None
     is_leaving: bool
+    priority_class: str
 
 
 class QuotaPlay:
@@ -52,7 +55,7 @@ class QuotaPlay:
     def __init__(self, cluster: Cluster, scheduler: str) -> None:
         self.violations: list[str] = []
         self.gone: list[tuple[str, str]] = []  # team and name of pods that had a node, in the order in which they went
-        self.quotas: dict[str, Bounds] = {}  # by the team in whose namespace it is
+        self.quotas: dict[str, Bounds] = {}  # by the team in whose namespace it is, or team/class
         self._cluster, self._scheduler = cluster, scheduler
         self._admin = Admin(cluster)
         self._teams: list[str] = []
@@ -96,14 +99,17 @@ class QuotaPlay:
         """Change the labels of a team's namespace; None takes one away."""
         self._admin.patch(f"/api/v1/namespaces/{self.namespace(team)}", {"metadata": {"labels": labels}})
 
-    def quota(self, team: str, least: int, most: int, shared_with: Iterable[str] = (), **selector: str) -> None:
-        """Create or change the quota of a team, and wait until the scheduler has heard of it."""
+    def quota(
+        self, team: str, least: int, most: int, shared_with: Iterable[str] = (), of_class: str = "", **selector: str
+    ) -> None:
+        """Create or change the quota of a team, or that of one of its priority classes, until the scheduler knows."""
         spec: Manifest = {"min": {"cpu": least}, "max": {"cpu": most}}
         if selector:
             spec = {**spec, "namespaceSelector": {"matchLabels": selector}}
         with self._lock:
-            self.quotas[team] = Bounds(least, most, frozenset((team, *shared_with)))
-        self._put_quota(team, spec)
+            key = f"{team}/{of_class}" if of_class else team
+            self.quotas[key] = Bounds(least, most, frozenset((team, *shared_with)), of_class)
+        self._put_quota(team, spec, of_class)
         self.until_heard()
 
     def until_heard(self) -> None:
@@ -160,21 +166,23 @@ class QuotaPlay:
         """Return the cores that the pods of each quota have."""
         found: Counter[str] = Counter()
         for pod in pods:
-            if pod.node and (quota := self._quota_of(pod.team)):
+            if pod.node and (quota := self._quota_of(pod)):
                 found[quota] += pod.cores
         return found
 
     def _is_in_place(self, pod: Seen, used: Counter[str]) -> bool:
         """Tell whether a pod has a node, or waits rightly."""
-        quota = self._quota_of(pod.team)
+        quota = self._quota_of(pod)
         if pod.node or quota is None:
             return bool(pod.node)
         bounds, with_pod = self.quotas[quota], used[quota] + pod.cores
         borrows_in_vain = used.total() + pod.cores > sum(each.least for each in self.quotas.values())
         return with_pod > bounds.most or (with_pod > bounds.least and borrows_in_vain)
 
-    def _quota_of(self, team: str) -> str | None:
-        return next((name for name, bounds in self.quotas.items() if team in bounds.teams), None)
+    def _quota_of(self, pod: Seen) -> str | None:
+        claims = {name: bounds for name, bounds in self.quotas.items() if pod.team in bounds.teams}
+        own = [name for name, bounds in claims.items() if bounds.priority_class == pod.priority_class]
+        return next(iter(own + [name for name, bounds in claims.items() if not bounds.priority_class]), None)
 
     # ------------------------------------------------------------------------------------------------------- waiting
 
@@ -218,7 +226,7 @@ class QuotaPlay:
                     self._check(pod)
 
     def _check(self, pod: Seen) -> None:
-        quota = self._quota_of(pod.team)
+        quota = self._quota_of(pod)
         if quota is None:
             return
         used, most = self.used(self._running.values())[quota], self.quotas[quota].most
@@ -232,14 +240,16 @@ class QuotaPlay:
             return None
         requests = (each.get("resources", {}).get("requests", {}) for each in spec["containers"])
         cores = sum(int(each.get("cpu", 0)) for each in requests)
-        return Seen(team, metadata["name"], cores, spec.get("nodeName"), "deletionTimestamp" in metadata)
+        is_leaving, priority_class = "deletionTimestamp" in metadata, spec.get("priorityClassName", "")
+        return Seen(team, metadata["name"], cores, spec.get("nodeName"), is_leaving, priority_class)
 
-    def _put_quota(self, team: str, spec: Manifest) -> None:
-        collection = QUOTAS.format(self.namespace(team))
-        if self._admin.find(f"{collection}/quota"):
-            self._admin.patch(f"{collection}/quota", {"spec": spec})
+    def _put_quota(self, team: str, spec: Manifest, of_class: str = "") -> None:
+        collection, name = QUOTAS.format(self.namespace(team)), of_class or "quota"
+        if self._admin.find(f"{collection}/{name}"):
+            self._admin.patch(f"{collection}/{name}", {"spec": spec})
             return
-        head = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota", "metadata": {"name": "quota"}}
+        metadata = {"name": name, "annotations": {PRIORITY_CLASSES: of_class} if of_class else {}}
+        head = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota", "metadata": metadata}
         self._admin.post(collection, {**head, "spec": spec})
 
     def _pods(self, team: str) -> str:

@@ -5,6 +5,7 @@ PILOTAGE_QUOTA_ROUNDS=100 says for how long quotas, pods and edits are played at
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -194,6 +195,47 @@ def test_one_quota_holds_for_several_namespaces_together(
         play.quotas["red"] = Bounds(6, 6, frozenset({"red"}))
         play.label("green", colour=None)
         play.until(lambda: len(play.running("red", "green")) == 10, "there is room for all")
+
+
+def test_a_quota_for_a_priority_class_lends_and_gets_back_within_its_namespace(
+    control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
+) -> None:
+    fake_nodes(*(node_manifest(f"class-{n}", cpu=8) for n in "ab"))
+    with control_plane.pilotage(plain):
+        play.team("red")
+        play.quota("red", 4, 8)
+        play.quota("red", 4, 4, of_class="quota-high")
+        play.create("red", *names("plain", 6), priority_class="quota-low")
+        play.until(lambda: len(play.running("red")) == 6, "the plain ones have borrowed two cores")
+        urgent = set(names("urgent", 5))
+        play.create("red", *sorted(urgent), priority_class="quota-high")
+        play.until(lambda: len(play.running("red") & urgent) == 4, "the urgent ones have what they are sure of")
+        play.until_rest()
+        waiting = sorted(urgent - play.running("red"))
+        quota = f"{play.namespace('red')}/quota-high"
+        play.until(lambda: quota in play.message("red", waiting[0]), "it is told which quota is at its max")
+        assert "is more than Max (cpu: 5 used with this pod, 4 allowed)" in play.message("red", waiting[0])
+    assert (len(play.running("red")), len(waiting)) == (8, 1)
+    assert [name.split("-")[0] for _, name in play.gone] == ["plain", "plain"]
+
+
+def test_what_is_lent_comes_back_from_several_nodes_at_once(
+    control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, profile: str
+) -> None:
+    fake_nodes(*(node_manifest(f"wide-{n}", cpu=4) for n in "abc"))
+    with control_plane.pilotage(profile):
+        for team, least in {"red": 2, "blue": 4}.items():
+            play.team(team)
+            play.quota(team, least, 6)
+        play.create("red", *names("red", 6))
+        play.until(lambda: len(play.running("red")) == 6, "red has borrowed four cores")
+        most = max(Counter(pod.node for pod in play.pods()).values())
+        assert most < 4  # on no node are there as many as have to go
+        play.create("blue", "large", cpu=4)
+        play.until(lambda: play.running("blue"), "blue has all that it is sure of, at one place")
+        play.until_rest()
+    assert len(play.running("red")) == 2
+    assert [team for team, _ in play.gone] == ["red"] * 4
 
 
 def test_a_quota_counts_the_pods_that_were_there_before_it(
