@@ -42,12 +42,23 @@ def test_every_file_is_a_template_of_a_component() -> None:
     ("values", "expected"),
     [
         pytest.param(
-            [], ["kubectl get schedprof mine-pilotage", "kubectl run hello", "kubectl describe pod hello"], id="plain"
+            [],
+            [
+                "in namespace team",
+                "kubectl get schedprof mine-pilotage",
+                "kubectl run hello",
+                "kubectl describe pod hello",
+            ],
+            id="plain",
         ),
         pytest.param(["operator.replicaCount=0"], ["operator.replicaCount is 0"], id="without an operator"),
         pytest.param(["plugins.disabled={PrioritySort}"], ["names PrioritySort, which changes nothing"], id="a sort"),
         pytest.param(["pluginConfig[0].name=Gone"], ["arguments for Gone, which does not take part"], id="arguments"),
-        pytest.param(["scheduler.createProfile=false"], ["Apply a SchedulerProfile"], id="without a profile"),
+        pytest.param(
+            ["scheduler.createProfile=false"],
+            ["Apply a SchedulerProfile", "kubectl -n team logs"],
+            id="without a profile",
+        ),
     ],
 )
 def test_notes(helm: Callable[..., Any], values: list[str], expected: list[str]) -> None:
