@@ -312,15 +312,16 @@ def woken(on: Stage) -> None:
 
 @scene("a pod that is tried again and again in vain")
 def series(on: Stage) -> None:
-    for name, cpu, where in (("there", "1500m", ON_B), ("small", "100m", ON_B), ("far", "100m", ON_A)):
-        on.create(name, cpu=cpu, node_selector=where)
-        on.until_bound(name)
+    names = ("there", "small-1", "small-2")
+    for name, cpu in zip(names, ("1500m", "100m", "100m"), strict=True):
+        on.create(name, cpu=cpu, node_selector=ON_B)
+    on.until_bound(*names)
     on.create("pod", cpu="2", node_selector=ON_B)
     on.until_refused("pod")
-    # A bit of room wakes it, and is not enough; so does room where it does not want to be.
-    on.delete("small", gracePeriodSeconds=0)
+    # A bit of room wakes it, and is not enough.
+    on.delete("small-1", gracePeriodSeconds=0)
     on.until_told("pod", "FailedScheduling", 2)
-    on.delete("far", gracePeriodSeconds=0)
+    on.delete("small-2", gracePeriodSeconds=0)
     on.until_told("pod", "FailedScheduling", 3)
 
 
