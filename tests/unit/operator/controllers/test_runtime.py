@@ -1,6 +1,7 @@
 """The controllers against a small API server: what they write, when, and what they survive."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
 from typing import Any
@@ -74,15 +75,18 @@ async def test_what_is_so_already_is_not_written(api: CustomApi) -> None:
 
 
 async def test_many_changes_are_few_writes(api: CustomApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work_queue, "INTERVAL", 0.5)
+    interval = 0.5
+    monkeypatch.setattr(work_queue, "INTERVAL", interval)
     api.make("podgroups", "g", spec={"minMember": 100})
     async with running(api):
+        begun = time.monotonic()
         await until(lambda: phase(api, "podgroups", "g"))
         for number in range(100):
             add_member(api, f"p{number}", "Pending")
             await asyncio.sleep(0.002)
         await until(lambda: phase(api, "podgroups", "g") == "Scheduling")
-    assert writes(api, "podgroups") <= 5
+        intervals = (time.monotonic() - begun) / interval  # few, unless the machine is busy
+    assert writes(api, "podgroups") <= 3 + intervals < 100
 
 
 async def test_nothing_is_watched_that_nobody_needs(api: CustomApi) -> None:
