@@ -278,7 +278,10 @@ def test_the_pods_of_a_group_start_again_together(stage: OperatorStage, node: st
             "template": {"metadata": {"labels": labels}, **TEMPLATE},
         },
     }
-    wish = {"pod-group.pilotage.dev/when-a-member-fails": "RestartGroup"}
+    wish = {
+        "pod-group.pilotage.dev/when-a-member-fails": "RestartGroup",
+        "pod-group.pilotage.dev/match-policy": "OnceSatisfied",
+    }
 
     def uids() -> dict[str, str]:
         """The pods that have not ended, by name, with their uids; each gets its node."""
@@ -301,10 +304,13 @@ def test_the_pods_of_a_group_start_again_together(stage: OperatorStage, node: st
         stage.kubectl.create(group(minMember=3) | {"metadata": metadata}, owner)
         stage.until(lambda: len(uids()) == 3, "three pods")
         until_phase(stage, "pg", "Running")
+        stage.kubectl("wait", "-n", stage.namespace, "--for=condition=QuorumReached", "pg/g", "--timeout=10s")
         first = uids()
         fail(min(first))
+        stage.kubectl("wait", "-n", stage.namespace, "--for=condition=QuorumReached=False", "pg/g", "--timeout=60s")
         stage.until(lambda: len(now := uids()) == 3 and not now.keys() & first.keys(), "three others", 120)
         until_phase(stage, "pg", "Running")
+        stage.kubectl("wait", "-n", stage.namespace, "--for=condition=QuorumReached", "pg/g", "--timeout=10s")
         second = uids()
         time.sleep(35)  # by now they are old enough to be deleted, too
         assert uids() == second

@@ -86,7 +86,7 @@ async def test_many_changes_are_few_writes(api: CustomApi, monkeypatch: pytest.M
             await asyncio.sleep(0.002)
         await until(lambda: phase(api, "podgroups", "g") == "Scheduling")
         intervals = (time.monotonic() - begun) / interval  # few, unless the machine is busy
-    assert writes(api, "podgroups") <= 3 + intervals < 100
+    assert writes(api, "podgroups") <= 3 + intervals
 
 
 async def test_nothing_is_watched_that_nobody_needs(api: CustomApi) -> None:
