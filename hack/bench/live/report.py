@@ -88,18 +88,20 @@ class Report:
             "p50",
             "p99",
             "whole gang",
+            "until all are bound",
         ]
         rows = []
         for one in self.comparisons:
             ratios = [one.ratio(name, figure) for figure in (throughput, own_cpu, all_cpu, memory)]
             ratios += [one.ratio(name, figure, paced=True) for figure in (p50, p99)]
-            ratios.append(one.ratio(name, whole))
+            ratios += [one.ratio(name, figure) for figure in (whole, until_all)]
             rows.append([one.case, f"{one.nodes:,}", f"{one.pods:,}", *(_number(ratio, TIMES, 2) for ratio in ratios)])
         return f"{name} / {RIVAL}\n\n{table(header, rows)}"
 
     def _figures(self) -> str:
         header = ["workload", "nodes", "pods", "who", "pods/s", "first to last", "scheduler ms/pod"]
         header += ["API server ms/pod", "etcd ms/pod", "peak MiB", "at pods/s", "p50 ms", "p99 ms", "whole gang ms"]
+        header.append("until all are bound s")
         rows = [self._row(one, name) for one in self.comparisons for name in self.contestants]
         return table(header, rows)
 
@@ -115,6 +117,7 @@ class Report:
             (one.figure(name, p50, paced=True), 1),
             (one.figure(name, p99, paced=True), 1),
             (one.figure(name, whole), 0),
+            (one.figure(name, until_all), 1),
         ]
         head = [one.case, f"{one.nodes:,}", f"{one.pods:,}", name]
         return head + [_number(value, "", digits) for value, digits in figures]
@@ -169,6 +172,11 @@ def p99(found: Round) -> float | None:
 def whole(found: Round) -> float | None:
     """Milliseconds from the last pod of a gang that was created to the last that was bound."""
     return found.whole
+
+
+def until_all(found: Round) -> float | None:
+    """Seconds from the first pod that was created to the last that was bound."""
+    return found.until_all
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

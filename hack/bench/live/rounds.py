@@ -38,6 +38,7 @@ class Round:
     p50: float | None = None  # milliseconds from created to seen as bound
     p99: float | None = None
     whole: float | None = None  # milliseconds from the last pod of a gang that was created to the last that was bound
+    until_all: float | None = None  # seconds from the first pod that was created to the last that was bound
     problem: str = ""
 
     @property
@@ -119,6 +120,7 @@ def _round(name: str, phase: Phase, bound: BoundPods, spent: Spent, rate: float 
         p50=percentile(waits, 50) if rate else None,
         p99=percentile(waits, 99) if rate else None,
         whole=None if whole is None else whole * 1000,
+        until_all=max(seen) - phase.start if seen else None,
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 from bench.live import chart
 from bench.live.contestants import complete, named
 from bench.live.machine import Machine, processor
-from bench.live.report import Comparison, Report, throughput
+from bench.live.report import Comparison, Report, throughput, until_all
 from bench.live.rounds import Round
 from bench.live.run import open_loop_rate
 from cluster.errors import Problem
@@ -42,6 +42,13 @@ def test_ratios_are_of_medians_and_failed_rounds_do_not_count() -> None:
 def test_upstreams_average_comes_before_the_overall_figure() -> None:
     assert _round("a", 100, average=80.0).throughput == 80.0
     assert _round("a", 100).throughput == 100
+
+
+def test_evictions_are_compared_by_when_all_is_done() -> None:
+    """Whoever evicts everybody first and binds all at once then has a high rate, and may be the slower one."""
+    report = _report(_round("kube-scheduler", 500, until_all=50.0), _round("pilotage", 50, until_all=20.0))
+    assert report.comparisons[0].ratio("pilotage", until_all) == 0.4
+    assert f"0.40{chart.TIMES}" in report.text()
 
 
 def test_without_the_rival_there_are_figures_and_no_ratios() -> None:
