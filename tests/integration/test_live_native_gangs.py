@@ -50,7 +50,10 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
 
         policy = {"gang": {"minCount": 3}}
         admin.post(GROUPS, {"metadata": {"name": "gang"}, "spec": {"schedulingPolicy": policy}})
-        until(lambda: all("the 3 pods that are needed at once do not all fit" in why(admin, n) for n in range(3)), running.log)
+        until(
+            lambda: all("the 3 pods that are needed at once do not all fit" in why(admin, n) for n in range(3)),
+            running.log,
+        )
         assert placed() == []
         until(lambda: "2 of the 3 pods that are needed" in said_of_group(admin)["message"], running.log)
         assert (said_of_group(admin)["status"], said_of_group(admin)["reason"]) == ("False", "Unschedulable")
