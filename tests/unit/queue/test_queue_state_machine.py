@@ -109,9 +109,12 @@ class Expected:
 class QueueMachine(RuleBasedStateMachine):
     """The queue beside a model that says the same in a slower and simpler way."""
 
+    gate_tells = False  # whether the queue may rely on being told that the gate opens
+
     @initialize(names=st.lists(NAMES, min_size=2, unique=True))
     def start(self, names: list[str]) -> None:
         shut_out.clear()
+        Gate.tells_when_open = self.gate_tells
         self.now = 1000.25
         self.queue = SchedulingQueue(by_priority, lambda pod: [Gate()], {SCHEDULER: [*registered()]}, lambda: self.now)
         self.uids = 0
@@ -120,6 +123,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.binding: dict[str, Expected] = {}
         self.existing: dict[str, Pod] = {}  # what the API server has and nobody has bound
         self.promised: dict[str, str] = {}
+        self.last_promises: dict[str, list[Pod]] = {}
+        self.last_version = 0
         for name in names:
             self.create(name, 1, "")
 
@@ -214,6 +219,8 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(name=NAMES)
     def shut_or_open_the_gate(self, name: str) -> None:
         shut_out.symmetric_difference_update({name})
+        if name not in shut_out and (pod := self.waiting.get(f"default/{name}")):
+            self.queue.gate_opens(pod.pod)
 
     # -------------------------------------------------------------------------------------------- the scheduler
 
@@ -419,6 +426,16 @@ class QueueMachine(RuleBasedStateMachine):
                 assert pod is queued.pod if queued is not None and queued.pod.uid == pod.uid else pod.priority == 0
 
     @invariant()
+    def whoever_asks_hears_of_every_node_that_is_promised_to_others_now(self) -> None:
+        nominator = self.queue.nominator
+        now = {node: nominator.pods_for_node(node) for node in nominator.nodes}
+        differing = {node for node in self.last_promises.keys() | now if self.last_promises.get(node) != now.get(node)}
+        changed = nominator.changed_since(self.last_version)
+        assert changed is not None
+        assert differing <= changed
+        self.last_promises, self.last_version = now, nominator.version
+
+    @invariant()
     def nobody_is_forgotten_by_the_clock(self) -> None:
         wake_up = self.queue.next_wake_up()
         backoff = [pod.ends() + 1 for pod in self.waiting.values() if pod.place == "backoff"]
@@ -428,5 +445,13 @@ class QueueMachine(RuleBasedStateMachine):
             assert wake_up <= min(backoff + alarms)
 
 
+class TellingGateMachine(QueueMachine):
+    """The same, with a gate that nobody asks at every event."""
+
+    gate_tells = True
+
+
+TestQueueWithGateThatTells = TellingGateMachine.TestCase
+TestQueueWithGateThatTells.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
 TestQueue = QueueMachine.TestCase
 TestQueue.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)

@@ -41,6 +41,7 @@ profiles:
 LOADED = load(CONFIGURATION, CATALOGUE)
 PROFILES = ["default-scheduler", "with-others", "by-neighbours"]
 NAMES = [f"n{i}" for i in range(9)]
+PRIORITIES = [0, 5]
 PRIORITY = "priority.lixueduan.com"
 TAINTS = [
     {"key": "dedicated", "value": "db", "effect": "NoSchedule"},
@@ -83,10 +84,6 @@ SERVICE = Service(Metadata(name="c", namespace="default"), ExactSelectorSpec({"a
 Verdicts = tuple[dict[str, Rejection | None], set[str]]
 
 
-def nobody(_: str) -> Pod | None:
-    return None
-
-
 class RowsMachine(RuleBasedStateMachine):
     """One engine that remembers, beside one that is made anew for each question."""
 
@@ -95,7 +92,8 @@ class RowsMachine(RuleBasedStateMachine):
         self.cache = ClusterCache()
         self.profiles = build_profiles(LOADED, CATALOGUE)
         self.engines = engines(self.profiles, self.cache)
-        self.nominator = Nominator(nobody)
+        self.waiting: dict[str, Pod] = {}
+        self.nominator = Nominator(self.waiting.get)
         self.scheduler = Scheduler(self.cache, self.engines, self.nominator, Random(0))
         self.placed: list[Pod] = []
         self.numbers = iter(range(10_000))
@@ -146,18 +144,45 @@ class RowsMachine(RuleBasedStateMachine):
     def remove_node(self, name: str) -> None:
         self.cache.remove_node(name)
 
-    @rule(shape=st.sampled_from(SHAPES), profile=st.sampled_from(PROFILES), times=st.integers(1, 3))
-    def schedule(self, shape: Manifest, profile: str, times: int) -> None:
+    @rule(
+        name=st.sampled_from(["w0", "w1", "w2", "w3"]),
+        node=st.sampled_from([*NAMES[:5], ""]),
+        shape=st.sampled_from(SHAPES),
+        profile=st.sampled_from(PROFILES),
+        priority=st.sampled_from(PRIORITIES),
+    )
+    def promise_a_node(self, name: str, node: str, shape: Manifest, profile: str, priority: int) -> None:
+        pod = make_pod(name, uid=name, scheduler=profile, priority=priority, **shape)
+        self.waiting[pod.key] = pod
+        self.nominator.add(pod, node)
+
+    @rule(which=st.integers(0, 3))
+    def begin_a_flight(self, which: int) -> None:
+        if pod := self.waiting.pop(f"default/w{which}", None):
+            self.nominator.touch(pod)
+
+    @rule(which=st.integers(0, 3))
+    def ask_for_one_that_may_have_a_promise(self, which: int) -> None:
+        if pod := self.waiting.get(f"default/w{which}"):
+            self.compare(pod)
+
+    @rule(
+        shape=st.sampled_from(SHAPES),
+        profile=st.sampled_from(PROFILES),
+        priority=st.sampled_from(PRIORITIES),
+        times=st.integers(1, 3),
+    )
+    def schedule(self, shape: Manifest, profile: str, priority: int, times: int) -> None:
         for _ in range(times):
-            pod = make_pod(f"p{next(self.numbers)}", scheduler=profile, **shape)
+            pod = make_pod(f"p{next(self.numbers)}", scheduler=profile, priority=priority, **shape)
             self.compare(pod)
             outcome = self.scheduler.schedule(pod)
             if isinstance(outcome, Placed):
                 self.placed.append(outcome.pod)
 
-    @rule(shape=st.sampled_from(SHAPES), profile=st.sampled_from(PROFILES))
-    def ask(self, shape: Manifest, profile: str) -> None:
-        self.compare(make_pod("asked", scheduler=profile, **shape))
+    @rule(shape=st.sampled_from(SHAPES), profile=st.sampled_from(PROFILES), priority=st.sampled_from(PRIORITIES))
+    def ask(self, shape: Manifest, profile: str, priority: int) -> None:
+        self.compare(make_pod("asked", scheduler=profile, priority=priority, **shape))
 
     @rule(which=st.integers(0, 100))
     def delete_a_pod(self, which: int) -> None:
@@ -188,9 +213,8 @@ class RowsMachine(RuleBasedStateMachine):
     def best_one_by_one(self, engine: Engine, pod: Pod) -> Verdicts:
         """The same by the scalar form of all filters, and by scores that are asked anew."""
         attempt = Attempt(self.cache, engine, self.nominator, pod)
-        before = attempt.look_before_nodes()
-        runner = engine.runner
-        found = {node.name: runner.first_rejection(attempt.cycle, node, before.skipped) for node in attempt.cycle.nodes}
+        attempt.look_before_nodes()
+        found = {node.name: attempt.cycle.try_on(node).verdict() for node in attempt.cycle.nodes}
         totals = {node.node: node.total for node in explain(self.cache, engine, self.nominator, pod).feasible}
         highest = max(totals.values(), default=0)
         return found, {name for name, total in totals.items() if total == highest}

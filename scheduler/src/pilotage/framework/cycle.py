@@ -3,7 +3,8 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
-from pilotage.framework.nodes import NodeInfo, Nodes
+from pilotage.framework.node_memory import NodeMemory
+from pilotage.framework.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.objects import Objects
 from pilotage.framework.pods import PlacedPods
 from pilotage.framework.verdicts import PluginFailed, Rejection
@@ -40,10 +41,12 @@ class Cycle:
         "_promised",
         "_trial",
         "again_at",
+        "crowded",
         "memory",
         "nodes",
         "notes",
         "objects",
+        "own_promise",
         "placed",
         "pod",
     )
@@ -63,9 +66,11 @@ class Cycle:
         self.nodes = nodes  # all of them
         self.placed = placed
         self.objects = objects
-        # By slot: what was found out about a node for pods like this one, until the node changes; None if answers
-        # depend on more than the node, the pods on it, and those to which it was promised.
-        self.memory: dict[int, dict[str, Any]] | None = None
+        # What was found out about nodes for pods like this one; None if answers depend on more than the node, the pods
+        # on it, and those to which it was promised.
+        self.memory: NodeMemory | None = None
+        self.own_promise = -1  # the slot of the node that was promised to this very pod: others find it crowded
+        self.crowded: Bools | None = None  # by slot: the nodes that are promised to others, if somebody has marked them
         self.notes: dict[str, Any] = {}  # by plugin name: whatever pre_filter and pre_score want to keep
         self.again_at: float | None = None  # when the pod gets another try, should this one fail
         self._nominated = nominated
@@ -85,18 +90,16 @@ class Cycle:
         pod = self.pod
         return [other for other in self._nominated(node) if other.priority >= pod.priority and other.uid != pod.uid]
 
-    def recall(self, what: str, info: NodeInfo, promised: Sequence[Pod]) -> Any:
-        """Return what was remembered about a node while it was promised to the same pods; None if nothing was."""
-        known = self.memory.get(info.slot) if self.memory else None
-        entry = known.get(what) if known else None
-        if entry is None or entry[0] != self.pod.priority or len(entry[1]) != len(promised):
+    def recall(self, what: str, slot: int) -> Any:
+        """Return what was found out about a node for a pod like this one; None if nothing was."""
+        if self.memory is None or slot == self.own_promise:
             return None
-        return entry[2] if all(one is other for one, other in zip(entry[1], promised, strict=True)) else None
+        return self.memory.recall(what, slot, self.pod.priority)
 
-    def remember(self, what: str, info: NodeInfo, promised: Sequence[Pod], found: Any) -> None:
-        """Remember something about a node until it changes, if that is possible."""
-        if self.memory is not None:
-            self.memory.setdefault(info.slot, {})[what] = self.pod.priority, tuple(promised), found
+    def remember(self, what: str, slot: int, found: Any) -> None:
+        """Remember something about a node for pods like this one, if that is possible."""
+        if self.memory is not None and slot != self.own_promise:
+            self.memory.remember(what, slot, self.pod.priority, found)
 
     def promised_nodes(self) -> Collection[str]:
         """Return the names of the nodes that were promised to any waiting pod."""

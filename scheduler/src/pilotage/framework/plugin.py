@@ -125,6 +125,9 @@ class QueuedPod(Protocol):
 class PreEnqueue(Plugin):
     """Keeps pods out of the queue until they are ready."""
 
+    # Whoever lets the pod in tells the queue (`gate_opens`), so that events need not ask about the pod before that.
+    tells_when_open: ClassVar[bool] = False
+
     def pre_enqueue(self, pod: Pod) -> Filtered:
         """Return why the pod must wait, or None."""
         raise NotImplementedError

@@ -29,7 +29,7 @@ class Gates:
                 self._complain(plugin.name, queued.key)
                 answer = Rejection(str(error) or repr(error))
             if answer is not None:
-                _shut(queued, plugin.name, answer)
+                _shut(queued, plugin, answer)
                 return True
         queued.gating_plugin, queued.gating_reason = None, ""
         return False
@@ -57,7 +57,7 @@ class Gates:
         return sorted(gates, key=lambda plugin: plugin.name != last)
 
 
-def _shut(queued: QueuedPod, plugin: str, answer: object) -> None:
-    queued.unschedulable_plugins.add(plugin)
-    queued.gating_plugin = plugin
+def _shut(queued: QueuedPod, plugin: PreEnqueue, answer: object) -> None:
+    queued.unschedulable_plugins.add(plugin.name)
+    queued.gating_plugin, queued.gate_will_tell = plugin.name, plugin.tells_when_open
     queued.gating_reason = answer.message if isinstance(answer, Rejection) else f"unexpected answer {answer!r}"

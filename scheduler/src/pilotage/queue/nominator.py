@@ -1,11 +1,15 @@
 """Nodes that are promised to pods that wait for their victims to leave."""
 
+from collections import deque
 from collections.abc import Callable, KeysView
+from itertools import islice
 
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod, PodObject
 
 Lookup = Callable[[str], Pod | None]  # by namespace/name
+
+MOST_CHANGES = 4096  # that are kept: whoever missed more looks at all promises
 
 
 class Nominee:
@@ -33,11 +37,18 @@ class Nominator:
         self._known = known
         self._nominees: dict[str, dict[str, Nominee]] = {}  # by node and uid
         self._node_of: dict[str, str] = {}  # by uid
+        self._changed: deque[str] = deque(maxlen=MOST_CHANGES)  # nodes, in the order of the changes
+        self.version = 0  # the number of changes so far
 
     @property
     def nodes(self) -> KeysView[str]:
         """Return the names of the nodes that are promised to anybody."""
         return self._nominees.keys()
+
+    def changed_since(self, version: int) -> set[str] | None:
+        """Return the nodes that are promised to others than at a version; None if that is too long ago to tell."""
+        count = self.version - version
+        return None if count > len(self._changed) else set(islice(reversed(self._changed), count))
 
     def node_of(self, pod: Pod) -> str | None:
         """Return the node that is promised to a pod."""
@@ -52,6 +63,7 @@ class Nominator:
             return
         self._node_of[pod.uid] = node
         self._nominees.setdefault(node, {})[pod.uid] = Nominee(pod)
+        self._note(node)
 
     def update(self, old: Pod, new: Pod) -> None:
         """Follow the pod's status, unless it has never heard of the promise."""
@@ -68,11 +80,22 @@ class Nominator:
         del nominees[pod.uid]
         if not nominees:
             del self._nominees[node]
+        self._note(node)
+
+    def touch(self, pod: Pod) -> None:
+        """Take note that a pod begins or ends its flight, during which it has no needs here."""
+        node = self._node_of.get(pod.uid)
+        if node is not None:
+            self._note(node)
 
     def pods_for_node(self, node: str) -> list[Pod]:
         """Return the pods to which the node is promised; one that is in flight has no needs here, as upstream."""
         nominees = self._nominees.get(node)
         return [] if nominees is None else [self._seen(nominee) for nominee in nominees.values()]
+
+    def _note(self, node: str) -> None:
+        self._changed.append(node)
+        self.version += 1
 
     def _seen(self, nominee: Nominee) -> Pod:
         pod = self._queued(nominee.key)

@@ -33,6 +33,7 @@ class QueuedPod:
         "consecutive_errors",
         "flush_timestamp",
         "gang",
+        "gate_will_tell",
         "gating_plugin",
         "gating_reason",
         "initial_attempt_timestamp",
@@ -61,6 +62,7 @@ class QueuedPod:
         self.pending_plugins: set[str] = set()
         self.gating_plugin: str | None = None
         self.gating_reason = ""
+        self.gate_will_tell = False  # nobody needs to ask at every event whether the gate is still shut
         self.again_at: float | None = None  # when it gets another try even if nothing happens
         self.was_flushed = False  # it had waited for too long, and nothing else moved it
         self.flush_timestamp = 0.0

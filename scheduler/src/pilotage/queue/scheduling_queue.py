@@ -204,6 +204,7 @@ class SchedulingQueue:
 
     def _fly(self, queued: QueuedPod) -> None:
         self._take(queued)
+        self.nominator.touch(queued.pod)
         queued.attempts += 1
         self.cycles += 1
         self._in_flight.start(queued.pod.uid)
@@ -233,6 +234,7 @@ class SchedulingQueue:
             queued.pod, queued.again_at = pod or queued.pod, again_at
             self._note_failure(queued, unschedulable_plugins, pending_plugins)
             self._requeue(queued, self._strategy_after_flight(queued, uid), "ScheduleAttemptFailure")
+            self.nominator.touch(queued.pod)
         self._in_flight.done(uid)
 
     def activate(self, pods: Iterable[Pod]) -> None:
@@ -243,6 +245,14 @@ class SchedulingQueue:
                 self._in_flight.note_for(pod.uid, [FORCE_ACTIVATE], None, pod)
             elif queued.place is not self._active:
                 self._to_active(queued, FORCE_ACTIVATE.name)
+
+    def gate_opens(self, pod: Pod) -> None:
+        """Let events help a pod again, now that a plugin that said it would tell no longer keeps it out."""
+        queued = self._waiting.get(pod.key)
+        if queued is not None and queued.pod.uid == pod.uid and queued.place is self._gated:
+            self._gated.remove(queued)
+            queued.gate_will_tell = False
+            self._gated.add(queued)
 
     def reconfigure(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
         """Go on with other profiles: all pods stay, pass the new gates, and get another try after their back-off."""

@@ -76,5 +76,5 @@ def unschedulable_pool() -> Pool:
 
 
 def gated_pool() -> Pool:
-    """Return an empty pool of pods that were not let in; only the plugin at the gate counts."""
-    return Pool("gated", lambda queued: [queued.gating_plugin or ""])
+    """Return an empty pool of pods that were not let in; only the plugin at the gate counts, unless it will tell."""
+    return Pool("gated", lambda queued: [] if queued.gate_will_tell else [queued.gating_plugin or ""])

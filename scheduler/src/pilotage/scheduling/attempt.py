@@ -1,7 +1,7 @@
 """The steps of one attempt to place one pod, and what they share."""
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import Protocol
 
@@ -17,6 +17,7 @@ from pilotage.framework.runner import BeforeNodes, CycleFailed
 from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.framework.verdicts import Codes, PluginFailed, Rejection, Verdicts
 from pilotage.model.pod import Pod
+from pilotage.scheduling.crowd import NOT_CROWDED, Crowd
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import Unplaced
@@ -35,8 +36,18 @@ class Nominations(Protocol):
     """To which waiting pods nodes were promised."""
 
     @property
-    def nodes(self) -> Iterable[str]:
+    def version(self) -> int:
+        """Return a number that grows with every change."""
+
+    @property
+    def nodes(self) -> Collection[str]:
         """Return the nodes with a promise."""
+
+    def changed_since(self, version: int) -> Collection[str] | None:
+        """Return the nodes that are promised to others than at a version; None if that cannot be told."""
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Return the node that is promised to a pod."""
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
         """Return the pods that wait for a node."""
@@ -114,14 +125,50 @@ class Attempt:
         rows, cycle, skipped = self.engine.rows, self.cycle, self.before.skipped
         row = self.row = rows.filtered(cycle, skipped)
         asking = [(rank, plugin) for rank, plugin in rows.cluster_filters if plugin.name not in skipped]
-        promises = tuple(self._nominations.nodes)
+        is_open, promises = self.before.only is None, self._nominations.nodes
         self.codes = row.codes[: len(cycle.nodes)]
-        self._only_by_row = not asking and not promises and self.before.only is None
-        cycle.memory = None if asking or self.engine.runner.eviction_rules else row.memory
+        self._only_by_row = is_open and not asking and not promises
+        if not asking and not self.engine.runner.eviction_rules:
+            self._follow_promises(row)
+            cycle.memory = row.memory
         if self._only_by_row:
             return row.nodes_left(cycle.nodes)
         self.codes = self.codes.copy()
-        return self._ask(row, asking, promises)
+        if is_open and cycle.memory is not None:
+            return self._look_at_crowd(row, row.crowd)
+        return self._ask(row, asking, tuple(promises))
+
+    def _follow_promises(self, row: Row) -> None:
+        """Forget what was found out about nodes that are promised to others by now."""
+        nodes, promises = self.cycle.nodes, self._nominations
+        changed = promises.changed_since(row.crowd.version)
+        row.forget(changed if changed is None else _slots(nodes, changed))
+        row.crowd.version = promises.version
+        own = promises.node_of(self.cycle.pod)
+        for slot in _slots(nodes, [own] if own else ()):
+            self.cycle.own_promise = slot
+
+    def _look_at_crowd(self, row: Row, crowd: Crowd) -> Nodes:
+        """Give the nodes that are promised to others their verdicts; of equal pods only the first has to try there."""
+        cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_promise
+        if not crowd.is_for(cycle.pod.priority, len(nodes)):
+            crowd.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))
+        only_now = [own] if own >= 0 else []  # where this pod crowds the others, and not itself
+        crowd.forget(only_now)
+        for slot in crowd.outdated(len(nodes)):
+            crowd.set(slot, self._crowded_code(row, slot))
+        cycle.crowded = crowd.write_over(self.codes)
+        crowd.forget(only_now)
+        slots = np.flatnonzero(self.codes == 0).astype(np.int32)
+        return nodes if len(slots) == len(nodes) else nodes.take(slots)
+
+    def _crowded_code(self, row: Row, slot: int) -> int:
+        info = self.cycle.nodes[slot]
+        promised = self.cycle.promised_to_others(info.name)
+        if not promised:
+            return NOT_CROWDED
+        rejection = self._trial(self.cycle, info).beside(promised)
+        return int(row.codes[slot]) if rejection is None else row.code(rejection, BEFORE_ALL)
 
     def _feasible_in_order(self) -> Nodes:
         """Find the same without anything that is remembered; no plugin sees a node that an earlier one rejects."""
@@ -137,11 +184,11 @@ class Attempt:
         self._leave_only(row)
         crowded = [found for name in promises if (found := self._crowded(name)) is not None]
         if crowded:
-            codes[[info.slot for info, _ in crowded]] = row.code(CROWDED, BEFORE_ALL)
+            codes[[info.slot for info in crowded]] = row.code(CROWDED, BEFORE_ALL)
         for rank, plugin in asking:
             self.engine.rows.reject(row, self.cycle, nodes, codes, rank, plugin)
-        for info, promised in crowded:
-            rejection = self._tried(info, promised)
+        for info in crowded:
+            rejection = self._trial(self.cycle, info).verdict()
             codes[info.slot] = 0 if rejection is None else row.code(rejection, BEFORE_ALL)
         slots = np.flatnonzero(codes == 0).astype(np.int32)
         return nodes if len(slots) == len(nodes) else nodes.take(slots)
@@ -270,27 +317,22 @@ class Attempt:
             self.codes[info.slot] = row.code(rejection, BEFORE_ALL)  # somebody did look at this one
         self.codes[left] = kept
 
-    def _crowded(self, name: str) -> tuple[NodeInfo, list[Pod]] | None:
-        """Return a node that is promised to pods of at least the same priority, and them, if it is open to this one."""
+    def _crowded(self, name: str) -> NodeInfo | None:
+        """Return a node that is promised to pods of at least the same priority, if it is open to this one."""
         if self.before.only is not None and name not in self.before.only:
             return None
-        promised = self.cycle.promised_to_others(name)
-        info = self.cycle.nodes.find(name) if promised else None
-        return None if info is None else (info, promised)
-
-    def _tried(self, info: NodeInfo, promised: Sequence[Pod]) -> Rejection | None:
-        """Return the verdict on a crowded node; a burst of equal pods would ask for the same one again and again."""
-        known: tuple[Rejection | None] | None = self.cycle.recall("crowded", info, promised)
-        if known is None:
-            known = (self._trial(self.cycle, info).verdict(),)
-            self.cycle.remember("crowded", info, promised, known)
-        return known[0]
+        return self.cycle.nodes.find(name) if self.cycle.promised_to_others(name) else None
 
 
 def sent_back(rejection: Rejection) -> Unplaced:
     """Return the outcome for a pod that a plugin sent back after it had its place."""
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), BeforeNodes())
     return Unplaced(diagnosis.message(""), rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
+
+
+def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:
+    """Return the slots of those nodes that there are."""
+    return [info.slot for name in names if (info := nodes.find(name)) is not None]
 
 
 def _maxima(totals: Ints) -> NDArray[np.intp]:

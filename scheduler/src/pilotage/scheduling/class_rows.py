@@ -67,8 +67,7 @@ class ClassRows:
         if epochs == row.filter_epochs:
             static, changed = table.changes_since(*row.filtered_at)
         row.filtered_at = NEVER  # until all went well
-        if row.memory:
-            _forget(row, None if static is None else changed)
+        row.forget(None if static is None else changed)
         if static is None or changed is None:
             row.scored_at = NEVER  # nodes that did not change may be left now, without a score
             self._filter(row, cycle, cycle.nodes, skipped, static=True)
@@ -268,15 +267,6 @@ class ClassRows:
                     check_range(plugin, np.array([score]))
                 total += score * self._runner.lineup.weights[plugin.name]
         row.absolute[slot] = row.ranked[slot] = total
-
-
-def _forget(row: Row, changed: Ids | None) -> None:
-    """Forget what was tried on nodes that have changed since, or on all of them."""
-    if changed is None:
-        row.memory.clear()
-        return
-    for slot in changed.tolist():
-        row.memory.pop(slot, None)
 
 
 def _class_key(pod: Pod) -> Hashable:

@@ -4,8 +4,8 @@ decided ── begin: the preemptor is held at the queue's gate
    │
    ├── lower pods lose the promise of the node
    ├── all victims but the last, side by side
-   ├── the last victim ── seen to leave: the gate opens, and its deletion wakes the preemptor
-   └── end; after an error, or if no deletion will follow, the preemptor is woken at once
+   ├── the last victim ── seen to leave, which may take longer than the answer: the gate opens, its deletion wakes
+   └── after an error, or if no deletion will follow: the gate opens, and the preemptor is woken at once
 """
 
 import asyncio
@@ -56,7 +56,7 @@ class Evictions:
         self._recorder = recorder
         self._holders = holders
         self._rules = rules
-        self._awaited: dict[str, dict[str, Sequence[Evicting]]] = {}  # by last victim and preemptor
+        self._awaited: dict[str, dict[str, tuple[Pod, Sequence[Evicting]]]] = {}  # by last victim and preemptor
         self._tasks: set[asyncio.Task[None]] = set()
         self.cancel_binding: Cancel = lambda _uid, _cause: False
         self.may_act: Callable[[], bool] = lambda: True
@@ -76,15 +76,15 @@ class Evictions:
         holders = self._holders(preemptor.scheduler_name)
         for plugin in holders:
             plugin.begin(preemptor.uid)
-        self._awaited.setdefault(victims[-1].uid, {})[preemptor.uid] = holders
+        self._awaited.setdefault(victims[-1].uid, {})[preemptor.uid] = preemptor, holders
         task = asyncio.get_running_loop().create_task(self._carry_out(preemptor, node, victims, holders))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def noticed(self, pod: Pod) -> None:
         """Take note that a pod is on its way out, or gone; call it before the queue hears of it."""
-        for preemptor, holders in self._awaited.pop(pod.uid, {}).items():
-            _release(preemptor, holders)
+        for preemptor, holders in self._awaited.pop(pod.uid, {}).values():
+            self._release(preemptor, holders)
 
     def _victims(self, nodes: Sequence[str], keys: Sequence[str]) -> list[Pod]:
         infos = (self._cache.find_node(node) for node in nodes)
@@ -109,9 +109,11 @@ class Evictions:
             called_off(self._rules(), victims)
             log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
         finally:
-            self._await_no_longer(preemptor, last)
-            _release(preemptor.uid, holders)
+            # Until the last victim is seen to leave, another pod's leaving would wake the preemptor for nothing, and it
+            # would evict somebody else.
             if wake:
+                self._await_no_longer(preemptor, last)
+                self._release(preemptor, holders)
                 self._queue.activate([preemptor])
 
     def _await_no_longer(self, preemptor: Pod, last: Pod) -> None:
@@ -151,7 +153,7 @@ class Evictions:
         names = ", ".join(plugin.name for plugin in self._holders(scheduler))
         return self.cancel_binding(uid, f"preempted by {names}")
 
-
-def _release(preemptor: str, holders: Sequence[Evicting]) -> None:
-    for plugin in holders:
-        plugin.end(preemptor)
+    def _release(self, preemptor: Pod, holders: Sequence[Evicting]) -> None:
+        for plugin in holders:
+            plugin.end(preemptor.uid)
+        self._queue.gate_opens(preemptor)

@@ -27,6 +27,15 @@ class NoPromises:
     """Nobody was promised a node, as far as an extender can know."""
 
     nodes: tuple[str, ...] = ()
+    version = 0
+
+    def changed_since(self, version: int) -> Sequence[str]:
+        """Return the nodes that are promised to others since."""
+        return ()
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Return the node that is promised to a pod."""
+        return None
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
         """Return the pods that wait for a node."""

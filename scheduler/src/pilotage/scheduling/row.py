@@ -1,18 +1,20 @@
 """What is remembered for one class of pods: verdicts and scores by slot."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pilotage.framework.nodes import Bools, Ints, Nodes
+from pilotage.framework.node_memory import NodeMemory
+from pilotage.framework.nodes import Bools, Ids, Ints, Nodes
 from pilotage.framework.runner import CycleFailed
 from pilotage.framework.verdicts import Codes, Rejection
+from pilotage.scheduling.crowd import NOT_CROWDED, Crowd
 
 NEVER = (-1, -1)
 LAST_RANK = np.iinfo(np.int16).max
-MOST_CODES = np.iinfo(np.uint16).max
+MOST_CODES = NOT_CROWDED - 1
 
 
 class Row:
@@ -31,7 +33,8 @@ class Row:
         self.uniform: dict[str, int | None] = {}  # those of them that are the same for all nodes that are left
         self.rejected = 0  # nodes
         self.left: Nodes | None = None  # the nodes that are left, if somebody asked since that changed
-        self.memory: dict[int, dict[str, Any]] = {}  # by slot: what was tried there, until the node changes
+        self.memory = NodeMemory()  # what was tried on nodes
+        self.crowd = Crowd()
         self.rejections: list[Rejection] = []
         self.ranks: NDArray[np.int16] = np.array([LAST_RANK], np.int16)  # by code: the place of the plugin that rejects
         self._codes_of: dict[tuple[int, Rejection], int] = {}
@@ -40,6 +43,14 @@ class Row:
         self.filter_epochs: tuple[int, ...] | None = None
         self.score_epochs: tuple[int, ...] | None = None
         self.score_skipped: frozenset[str] = frozenset()
+
+    def forget(self, changed: Collection[int] | Ids | None) -> None:
+        """Forget what was tried on nodes about which something has changed, or on all of them."""
+        if not self.memory and not self.crowd:
+            return
+        slots = changed.tolist() if isinstance(changed, np.ndarray) else changed
+        self.memory.forget(slots)
+        self.crowd.forget(slots)
 
     def code(self, rejection: Rejection, rank: int) -> int:
         """Return the code of a rejection by the plugin at a place of the filter order."""

@@ -1,5 +1,7 @@
 """A what-if on one node: other pods there, the same questions."""
 
+from collections.abc import Iterable
+
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.preemption.eviction_rules import may_evict, objection
@@ -46,12 +48,15 @@ class NodeTrial:
         """Return why the pod would not fit, with the pods to which the node was promised and without them."""
         promised = self._cycle.promised_to_others(self.info.name)
         if promised:
-            crowded = NodeTrial(self._runner, self._cycle, self.info, self._skipped)
-            for pod in promised:
-                crowded.add(pod)
-            rejection = crowded._first_rejection()
+            rejection = NodeTrial(self._runner, self._cycle, self.info, self._skipped).beside(promised)
             if rejection is not None:
                 return rejection
+        return self._first_rejection()
+
+    def beside(self, others: Iterable[Pod]) -> Rejection | None:
+        """Return why the pod would not fit if others were on the node, too."""
+        for pod in others:
+            self.add(pod)
         return self._first_rejection()
 
     def _other(self, name: str) -> NodeInfo:

@@ -73,6 +73,16 @@ class Promises:
         """Return the nodes with a promise."""
         return [node for node, pods in self._cluster.nominations.items() if pods]
 
+    version = 0
+
+    def changed_since(self, version: int) -> None:
+        """Return the nodes that are promised to others since; tests change them in any way."""
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Return the node that is promised to a pod."""
+        promises = self._cluster.nominations.items()
+        return next((node for node, pods in promises if any(each.uid == pod.uid for each in pods)), None)
+
     def pods_for_node(self, node: str) -> Sequence[Pod]:
         """Return the pods that wait for a node."""
         return self._cluster.nominated(node)

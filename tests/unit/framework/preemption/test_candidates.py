@@ -57,16 +57,14 @@ def test_least_harmful(candidates: list[Victims], best: str) -> None:
 
 def test_the_search_goes_on_until_one_violates_no_budget() -> None:
     candidates = Candidates(wanted=2)
-    for node in ("a", "b", "c"):
-        candidates.add(victims(node, 1, violations=1))
-        assert not candidates.enough
-    candidates.add(victims("d", 1))
-    assert candidates.enough
+    for place, node in enumerate(("a", "b", "c")):
+        assert not candidates.add(place, victims(node, 1, violations=1))
+    assert candidates.add(3, victims("d", 1))
     assert [each.node for each in candidates.found] == ["d", "a", "b"]  # c was one too many
 
 
 def test_reasons_are_counted() -> None:
     candidates = Candidates(wanted=1)
-    for rejection in (Rejection("x", "y"), Rejection("y"), Rejection()):
-        candidates.add(rejection)
-    assert (candidates.reasons, candidates.rejected, candidates.found) == ({"x": 1, "y": 2}, 3, [])
+    for place, rejection in enumerate((Rejection("x", "y"), Rejection("y"), Rejection("y"), Rejection())):
+        assert not candidates.add(place, rejection)
+    assert (candidates.reasons, len(candidates.rejections), candidates.found) == ({"x": 1, "y": 3}, 4, [])

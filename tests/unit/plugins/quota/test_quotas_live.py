@@ -14,6 +14,8 @@ from testbed.live_core import DELETED, LiveCore
 
 pytestmark = pytest.mark.looptime
 
+EVICTED = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
+
 
 def pod(name: str, namespace: str, cpu: str = "500m", **fields: Any) -> Pod:
     return make_pod(name, uid=name, namespace=namespace, cpu=cpu, **fields)
@@ -96,10 +98,9 @@ async def test_many_pods_of_a_lender_evict_one_borrower_each(is_heard_of: bool) 
     world = LiveCore(CapacityScheduling())
     evicted = await evicted_for_many(world, [2, 6], 2)
     if is_heard_of:
-        status = {"conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}]}
         for name in evicted:
             old = world.api.pods[f"borrower/{name}"]
-            world.change(old, pod(name, "borrower", cpu="1", node=old.node_name, metadata=DELETED, status=status))
+            world.change(old, pod(name, "borrower", cpu="1", node=old.node_name, metadata=DELETED, status=EVICTED))
     world.create(pod("l2", "lender", cpu="1"), pod("l3", "lender", cpu="1"))
     await world.settle()
     assert len(set(evicted)) == 4  # one of whose leaving nothing was heard may be told so twice
@@ -149,13 +150,15 @@ async def test_what_one_plugin_evicts_is_known_to_the_other() -> None:
 async def test_one_that_leaves_makes_room_for_the_next_if_the_first_found_another_place() -> None:
     world, late = LiveCore(CapacityScheduling()), pod("l1", "lender", cpu="1")
     (evicted,) = await evicted_for_many(world, [2, 2], 1)
-    node = world.api.pods[f"borrower/{evicted}"].node_name
+    victim = world.api.pods[f"borrower/{evicted}"]
+    node = victim.node_name
     other = "n0" if node == "n1" else "n1"
+    world.change(victim, pod(evicted, "borrower", cpu="1", node=node, metadata=DELETED, status=EVICTED))
     world.delete(next(each for each in world.api.pods.values() if each.node_name == other))  # ended by itself
     await asyncio.sleep(20)
     await world.settle()
     assert world.api.binds == [("l0", other)]
-    world.create(late)  # before it is heard that the victim leaves
+    world.create(late)  # before the victim has left
     await world.settle()
     assert world.api.evictions == [evicted]
     assert world.core.queue.nominator.node_of(late) == node

@@ -35,6 +35,7 @@ class Evicting(PreEnqueue, PostFilter):
     retry_on: ClassVar[tuple[Retry, ...]] = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "never"),)
     reads: ClassVar[tuple[type[Kind], ...]] = (PodDisruptionBudget,)
     permissions = (Permission("", "pods", ("delete",)),)
+    tells_when_open = True  # `end` is called by whoever follows the evictions, and tells the queue, too
 
     _under_way: set[str] = PrivateAttr(default_factory=set)
     _budgets: tuple[Objects, int, DisruptionBudgets] | None = PrivateAttr(default=None)

@@ -58,11 +58,7 @@ class EvictingLower(Evicting):
         lower = self._lower.below(pod.priority, cycle.nodes)
         view = outlook(cycle, pod, verdicts, lower)  # 2. where could that help
         candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where does it help
-        candidates.reasons, candidates.rejected = (
-            candidates.reasons + view.reasons,
-            candidates.rejected + view.ruled_out,
-        )
-        return candidates.found or no_room(len(cycle.nodes), candidates)
+        return candidates.found or no_room(len(cycle.nodes), candidates, view.reasons, view.ruled_out)
 
     def candidates_wanted(self, nodes: int) -> int:
         """Return after how many candidates to stop, of so many nodes where preemption could help."""

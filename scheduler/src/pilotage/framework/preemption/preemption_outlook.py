@@ -78,7 +78,9 @@ def _lacks(nodes: Nodes, pod: Pod, resource: str, lower: Tally) -> Bools:
 
 
 def _promised(cycle: Cycle) -> Bools:
-    """Mark the nodes that were promised to someone, who is counted in and can add to the reasons."""
+    """Mark the nodes that were promised to someone, who may be counted in and add to the reasons."""
+    if cycle.crowded is not None:
+        return cycle.crowded
     promised = np.zeros(len(cycle.nodes), np.bool_)
     for name in cycle.promised_nodes():
         info = cycle.nodes.find(name)

@@ -1,7 +1,8 @@
 """Which pods have to leave one node so that another pod fits: the fewest and least important."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import inf
 
 from pilotage.framework.cycle import Trial
 from pilotage.framework.preemption.shortage import Room
@@ -15,6 +16,10 @@ MayGo = Callable[[Pod], bool]  # tells who can be a victim, whatever rules there
 NO_VICTIMS = Rejection("No preemption victims found for incoming pod", preemption_helps=False)
 
 
+# Makes every priority positive, so that two victims never count less than one.
+OFFSET = 1 << 31
+
+
 @dataclass(frozen=True, slots=True)
 class Victims:
     """The pods to evict to free a node, most important first, and how many of them violate a disruption budget."""
@@ -22,11 +27,26 @@ class Victims:
     node: str
     pods: tuple[Pod, ...]
     violations: int = 0
+    _harm: tuple[int, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _starts: tuple[float, float] = field(default=(inf, inf), init=False, repr=False, compare=False)
 
     @property
     def other_nodes(self) -> tuple[str, ...]:
         """Return the nodes besides where some of them are."""
         return tuple(dict.fromkeys(pod.node_name for pod in self.pods if pod.node_name != self.node))
+
+    def harm(self, now: float) -> tuple[float, ...]:
+        """Return how much harm is done, the worst first; it is asked for whenever nodes are compared."""
+        if self._harm is None:
+            highest = self.pods[0].priority
+            total = sum(pod.priority + OFFSET for pod in self.pods)
+            most_important = [seconds_of(pod.status.start_time) for pod in self.pods if pod.priority == highest]
+            known = min((start for start in most_important if start is not None), default=inf)
+            object.__setattr__(self, "_harm", (self.violations, highest, total, len(self.pods)))
+            object.__setattr__(self, "_starts", (known, 0.0 if None in most_important else inf))
+        assert self._harm is not None
+        first, unknown = self._starts
+        return *self._harm, -min(first, now + unknown)  # a pod that has just begun loses little
 
 
 def started(pod: Pod, now: float) -> float:

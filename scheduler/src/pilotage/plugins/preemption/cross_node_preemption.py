@@ -89,7 +89,7 @@ class CrossNodePreemption(Evicting):
             info = cycle.nodes[place]
             in_the_way = self._in_the_way(pod, info, far, now)
             try:
-                found.add(self._free(cycle.try_on(info), in_the_way, budgets, end))
+                found.add(place, self._free(cycle.try_on(info), in_the_way, budgets, end))
             except (CycleFailed, PluginFailed) as failure:
                 found.failures.append(str(failure))  # of no interest as long as there is another node
             except OutOfTime:
@@ -141,6 +141,6 @@ class CrossNodePreemption(Evicting):
 def _no_room(nodes: int, promising: int, found: Candidates) -> NoRoom:
     if found.failures:
         raise PluginFailed(f"{PREFIX}: {found.failures[0]}")
-    no_time = promising - found.rejected
+    no_time = promising - len(found.rejections)
     reasons = found.reasons + Counter({NO_TIME: no_time, NOT_HELPFUL: nodes - promising})
     return NoRoom(f"{PREFIX}: {fit_error(nodes, +reasons)}")

@@ -1,6 +1,7 @@
 """CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
 
 import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
@@ -119,17 +120,17 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         if standing is None or standing.first_reach is Reach.OWN:
             tried = self._try(cycle, pod, verdicts, now)  # 2. pods with as much right, and a lower priority
-            return tried.found or no_room(len(cycle.nodes), tried)
+            return tried.found or no_room(len(cycle.nodes), tried, Counter())
         standing.reach = Reach.BORROWERS
         tried = self._try(cycle, pod, verdicts, now)  # 2. or those that have more than is theirs
         if tried.found:
             return tried.found
-        wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejected_by, now)  # 3. those of several nodes
+        wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejections, now)  # 3. those of several nodes
         if wide is not None:
             return [wide]
         standing.reach = Reach.OWN
         own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
-        return own.found or no_room(len(cycle.nodes), tried)
+        return own.found or no_room(len(cycle.nodes), tried, Counter())
 
     def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         """Take note of pods that are told to go for another one."""
@@ -164,13 +165,14 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         return next((info.name for info in _fitting(cycle, np.flatnonzero(helped(verdicts)).tolist(), leaving)), "")
 
     def _on_several_nodes(
-        self, cycle: Cycle, pod: Pod, verdicts: Verdicts, rejected_by: Mapping[int, str], now: float
+        self, cycle: Cycle, pod: Pod, verdicts: Verdicts, rejections: Mapping[int, Rejection], now: float
     ) -> Victims | None:
         """Return whom to evict, wherever they are, if on some nodes all quotas together are all that is in the way."""
         standing: QuotaStanding = cycle.notes[self.name]
-        crowded = [place for place, plugin in rejected_by.items() if plugin == self.name]
+        crowded = [place for place, rejection in rejections.items() if rejection.plugin == self.name]
         room = with_room(cycle.nodes, pod)
-        vacant = [place for place, plugin in rejected_by.items() if plugin in ("", self.name) and room[place]]
+        open_to_it = (place for place, rejection in rejections.items() if rejection.plugin in ("", self.name))
+        vacant = [place for place in open_to_it if room[place]]
         if not standing.over_total or not (crowded or vacant):
             return None
         budgets, aside = self.disruption_budgets(cycle.objects), cycle.what_if()
@@ -200,8 +202,8 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         budgets, places = self.disruption_budgets(cycle.objects), sorted(least, key=lambda place: least[place])
         tried = try_nodes(cycle, pod, verdicts, budgets, places, CANDIDATES, now, may_go)
         for place in bare:
-            tried.add(Rejection(f"No victims found on node {cycle.nodes[place].name} for preemptor pod {pod.name}"))
-            tried.rejected_by[place] = ""
+            text = f"No victims found on node {cycle.nodes[place].name} for preemptor pod {pod.name}"
+            tried.add(place, Rejection(text))
         return tried
 
     def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:
