@@ -41,11 +41,12 @@ _decode = msgspec.json.Decoder(_Event).decode
 
 
 class BoundPods:
-    """When each pod was seen with a node for the first time, by namespace."""
+    """When each pod was seen with a node for the first time, by namespace, and when others left theirs."""
 
     def __init__(self, door: Door, *, as_protobuf: bool) -> None:
         """Look in the encoding that the scheduler uses: the API server then encodes each event once."""
         self.times: defaultdict[str, dict[str, float]] = defaultdict(dict)  # namespace -> name -> seconds
+        self.left: list[float] = []  # when pods with a node were seen to be gone
         self._news = asyncio.Event()
         read = read_frames if as_protobuf else read_lines
         watch = Watch(door, PATH, read_list, read, self._saw, as_protobuf=as_protobuf)
@@ -74,6 +75,8 @@ class BoundPods:
         for sight in seen:
             if sight.kind == "ADDED":
                 self.times[sight.object.namespace].setdefault(sight.object.name, now)
+            elif sight.kind == "DELETED":
+                self.left.append(now)
         self._news.set()
 
 

@@ -12,6 +12,7 @@ from bench.live.rounds import Round
 from bench.live.scheduler import SCHEDULER
 
 RIVAL = "kube-scheduler"
+UNKNOWN = "-"
 Figure = Callable[[Round], float | None]
 
 
@@ -96,14 +97,14 @@ class Report:
             ratios += [one.ratio(name, figure, paced=True) for figure in (p50, p99)]
             ratios += [one.ratio(name, figure) for figure in (whole, until_all)]
             rows.append([one.case, f"{one.nodes:,}", f"{one.pods:,}", *(_number(ratio, TIMES, 2) for ratio in ratios)])
-        return f"{name} / {RIVAL}\n\n{table(header, rows)}"
+        return f"{name} / {RIVAL}\n\n{_only_filled(header, rows)}"
 
     def _figures(self) -> str:
         header = ["workload", "nodes", "pods", "who", "pods/s", "first to last", "scheduler ms/pod"]
         header += ["API server ms/pod", "etcd ms/pod", "peak MiB", "at pods/s", "p50 ms", "p99 ms", "whole gang ms"]
-        header.append("until all are bound s")
+        header += ["until all are bound s", "pods that left"]
         rows = [self._row(one, name) for one in self.comparisons for name in self.contestants]
-        return table(header, rows)
+        return _only_filled(header, rows)
 
     def _row(self, one: Comparison, name: str) -> list[str]:
         figures = [
@@ -118,6 +119,7 @@ class Report:
             (one.figure(name, p99, paced=True), 1),
             (one.figure(name, whole), 0),
             (one.figure(name, until_all), 1),
+            (one.figure(name, lambda found: found.left or None), 0),
         ]
         head = [one.case, f"{one.nodes:,}", f"{one.pods:,}", name]
         return head + [_number(value, "", digits) for value, digits in figures]
@@ -189,5 +191,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     )
 
 
+def _only_filled(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table without the columns in which nothing was measured."""
+    filled = [place for place in range(len(header)) if any(row[place] != UNKNOWN for row in rows)]
+    return table([header[place] for place in filled], [[row[place] for place in filled] for row in rows])
+
+
 def _number(value: float | None, unit: str, digits: int) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}{unit}"
+    return UNKNOWN if value is None else f"{value:,.{digits}f}{unit}"

@@ -39,6 +39,7 @@ class Round:
     p99: float | None = None
     whole: float | None = None  # milliseconds from the last pod of a gang that was created to the last that was bound
     until_all: float | None = None  # seconds from the first pod that was created to the last that was bound
+    left: int = 0  # pods with a node that went meanwhile: in a workload with preemptors, those that were evicted
     problem: str = ""
 
     @property
@@ -121,6 +122,7 @@ def _round(name: str, phase: Phase, bound: BoundPods, spent: Spent, rate: float 
         p99=percentile(waits, 99) if rate else None,
         whole=None if whole is None else whole * 1000,
         until_all=max(seen) - phase.start if seen else None,
+        left=sum(at >= phase.start for at in bound.left),
     )
 
 
