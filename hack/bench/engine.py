@@ -1,5 +1,6 @@
 """Measures the engine alone: no API server, one process, the default profile, the cluster half full."""
 
+import asyncio
 import gc
 import time
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from random import Random
 
 import click
 
+from bench.preemptors import burst
 from bench.workloads import WORKLOADS, Workload, cluster, identical
 from pilotage.app import calm_garbage_collection
 from pilotage.app.profile_engines import engines, retries
@@ -61,6 +63,10 @@ def measure(workload: Workload, nodes: int) -> Measurement:
     disabled = "nothing" if workload.preemption else "*"
     enabled = "{name: Coscheduling}" if workload.is_gang else ""
     profiles = build_profiles(load(CONFIGURATION % (disabled, enabled), catalogue), catalogue)
+    if workload.is_burst:
+        found = asyncio.run(burst(profiles, nodes, workload.count, calm_garbage_collection))
+        gc.unfreeze()
+        return Measurement(workload, nodes, workload.count, found.placed, found.seconds, Timings())
     ready = engines(profiles, cache)
     queue = _queue(next(iter(profiles.values())))
     scheduler = Scheduler(cache, ready, queue.nominator, Random(0))  # noqa: S311 - no secret

@@ -24,6 +24,7 @@ class Workload:
     before: Callable[[int], Iterator[Pod]] | None = None  # as many as nodes, placed first and not measured
     preemption: bool = True
     is_gang: bool = False  # all of them are placed in one decision, or none
+    is_burst: bool = False  # of preemptors, on a cluster of its own: see bench.preemptors
 
 
 def cluster(nodes: int) -> tuple[list[Node], list[Pod]]:
@@ -100,4 +101,5 @@ WORKLOADS = [
     Workload("unschedulable, 100 shapes", too_large, 10_000, 5_000, preemption=False),
     Workload("unschedulable, with preemption", too_large, 2_000),
     Workload("a gang, in one decision", gang, 1_000, is_gang=True),
+    Workload("preemptors, until all are bound", identical, 1_000, is_burst=True),
 ]

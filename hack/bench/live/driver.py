@@ -79,6 +79,8 @@ class Driver:
                 if not self._scheduler.is_running and not isinstance(step, BEFORE_SCHEDULER):
                     await self._scheduler.start()
                     await self._scheduler.try_out(self._api, self._bound)
+                if begins_to_count(step) and not self._background:
+                    await self._scheduler.rest()
                 await self._play_step(step, position)
         finally:
             for task in self._background:
@@ -231,6 +233,11 @@ class Driver:
     async def _stop(self) -> None:
         assert self.phase is not None
         self.phase.stop = time.monotonic()
+
+
+def begins_to_count(step: Operation) -> bool:
+    """Whether what comes before a step, events included, must be over: it is not what is measured."""
+    return isinstance(step, Churn | StartMeasuring) or (isinstance(step, CreatePods) and step.measured)
 
 
 def gangs(step: CreatePods, items: list[list[Write]]) -> list[list[str]]:

@@ -51,6 +51,13 @@ def test_evictions_are_compared_by_when_all_is_done() -> None:
     assert f"0.40{chart.TIMES}" in report.text()
 
 
+def test_only_what_was_measured_has_a_column() -> None:
+    text = _report(_round("kube-scheduler", 500, left=70), _round("pilotage", 50, left=40)).text()
+    assert "pods that left" in text
+    assert "until all are bound" not in text
+    assert "pods that left" not in _report(_round("pilotage", 50)).text()
+
+
 def test_without_the_rival_there_are_figures_and_no_ratios() -> None:
     text = _report(_round("ceiling", 250)).text()
     assert "| ceiling | 250 " in text
