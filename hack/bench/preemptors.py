@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
 from pilotage.cluster.evictor import Evicted
 from pilotage.model.pod import Pod
+from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import Profile
 from pilotage.testing import make_node, make_pod
 
@@ -92,7 +93,8 @@ async def burst(profiles: Mapping[str, Profile], nodes: int, preemptors: int, ca
     api = LateApi()
     for profile in profiles.values():
         for binder in profile.lineup.bind:
-            binder.connect(api.bind)
+            if isinstance(binder, DefaultBinder):
+                binder.connect(api.bind)
     outside = Outside(api.pods.get, api, api, api)
     scheduler = api.core = core(profiles, outside, clock=steady_wall_clock(), seed=0)
     for i in range(nodes):

@@ -1,6 +1,6 @@
 """A waiting pod, with all that the queue knows about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from pilotage.model.gangs import GangName
@@ -79,3 +79,15 @@ class QueuedPod:
     def was_rejected(self) -> bool:
         """Tell whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
         return bool(self.unschedulable_plugins or self.pending_plugins)
+
+    def note_failure(self, now: float, unschedulable: Iterable[str], pending: Iterable[str]) -> None:
+        """Take note that an attempt failed now, and of the plugins that rejected the pod; none is an error."""
+        self.unschedulable_plugins, self.pending_plugins = set(unschedulable), set(pending)
+        self.gating_plugin, self.gating_reason = None, ""
+        if self.was_rejected:
+            self.unschedulable_count += 1
+            self.consecutive_errors = 0
+        else:
+            self.consecutive_errors += 1
+        self.timestamp, self.backoff_expiration = now, None
+        self.was_flushed, self.flush_timestamp = False, 0.0

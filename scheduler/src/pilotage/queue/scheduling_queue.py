@@ -232,7 +232,7 @@ class SchedulingQueue:
             log.error("pod %s waits already, it is not taken back a second time", queued.key)
         else:
             queued.pod, queued.again_at = pod or queued.pod, again_at
-            self._note_failure(queued, unschedulable_plugins, pending_plugins)
+            queued.note_failure(self._clock(), unschedulable_plugins, pending_plugins)
             self._requeue(queued, self._strategy_after_flight(queued, uid), "ScheduleAttemptFailure")
             self.nominator.touch(queued.pod)
         self._in_flight.done(uid)
@@ -325,17 +325,6 @@ class SchedulingQueue:
             strategy = self._hints.occasion(event, old, new).strategy(queued)
             if strategy is not SKIP and self._requeue(queued, strategy, event.name):
                 return
-
-    def _note_failure(self, queued: QueuedPod, unschedulable: Iterable[str], pending: Iterable[str]) -> None:
-        queued.unschedulable_plugins, queued.pending_plugins = set(unschedulable), set(pending)
-        queued.gating_plugin, queued.gating_reason = None, ""
-        if queued.was_rejected:
-            queued.unschedulable_count += 1
-            queued.consecutive_errors = 0
-        else:
-            queued.consecutive_errors += 1
-        queued.timestamp, queued.backoff_expiration = self._clock(), None
-        queued.was_flushed, queued.flush_timestamp = False, 0.0
 
     def _strategy_after_flight(self, queued: QueuedPod, uid: str) -> Strategy:
         """Return what the events since the pod was taken mean for it."""
