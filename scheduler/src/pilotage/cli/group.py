@@ -15,6 +15,7 @@ class Listed(NamedTuple):
 
 COMMANDS = {
     "check-config": Listed("pilotage.cli.check_config", "Check a KubeSchedulerConfiguration and print all of it."),
+    "explain": Listed("pilotage.cli.explain", "Tell why a pod of a cluster waits, or is where it is."),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to a stock kube-scheduler."),
     "plugins": Listed("pilotage.cli.plugins", "Show all plugins, or everything about one."),
     "run": Listed("pilotage.cli.run", "Schedule the pods of a cluster."),

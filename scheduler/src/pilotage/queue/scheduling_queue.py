@@ -191,6 +191,10 @@ class SchedulingQueue:
         self._fly(queued)
         return queued
 
+    def take(self, queued: QueuedPod) -> None:
+        """Take a waiting pod out of turn."""
+        self._fly(queued)
+
     def pop_gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
         """Take all pods of a gang that wait anywhere and may be tried, with one that was taken already."""
         found = [queued for queued in self.gang(gang, scheduler) if not queued.is_gated]

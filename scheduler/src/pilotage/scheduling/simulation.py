@@ -88,6 +88,10 @@ class Simulation:
             self._clock.now += 1e-6  # so that pods of one priority keep their order
             self._queue.add(found)
 
+    def note_trouble(self, kind: type[OtherObject], name: str, namespace: str, reason: str) -> None:
+        """Take note of an object that is there and cannot be understood."""
+        self._cache.objects.note_trouble(kind, name, namespace, reason)
+
     def run(self, progress: Progress | None = None) -> list[Result]:
         """Schedule until nothing that is left can change, and tell what became of every pending pod."""
         total = len(self._queue)
@@ -99,6 +103,17 @@ class Simulation:
             if queued.is_gated:
                 self._tell(queued.pod, message=queued.gating_reason)
         return list(self._results.values())
+
+    def decide_only(self, key: str) -> Result:
+        """Tell what would become of one pending pod now, out of turn; the others keep what is promised to them."""
+        queued = self._queue.find(key)
+        assert queued is not None, f"{key} is not pending"
+        if queued.is_gated:
+            self._tell(queued.pod, message=queued.gating_reason)
+        else:
+            self._queue.take(queued)
+            self._decide(queued)
+        return self._results[key]
 
     def _next(self) -> QueuedPod | None:
         """Take the next pod; if all are in back-off, time passes."""

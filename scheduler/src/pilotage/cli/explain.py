@@ -1,0 +1,97 @@
+"""`pilotage explain`: why a pod of a live cluster waits, or is where it is."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from pilotage.app.explaining import Answer, CannotExplain, Question, explain_live
+from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cli.explain_pod import explained_data, explained_text
+from pilotage.cli.formats import FORMATS
+from pilotage.cluster.access import find
+from pilotage.model.pod import Pod
+
+EPILOG = """\b
+Examples:
+  pilotage explain web-1
+  pilotage explain shop/web-1 -o json
+  pilotage explain web-1 -n shop --config-map pilotage/pilotage-config
+
+\b
+Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it cannot be told.
+"""
+
+
+@click.command("explain", cls=PlainCommand, epilog=EPILOG)
+@click.argument("pod", metavar="[NAMESPACE/]POD")
+@click.option("-n", "--namespace", default="default", show_default=True, help="The pod's namespace.")
+@click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does.")
+@click.option("--context", default="", metavar="NAME", help="Another context of the kubeconfig than the current one.")
+@click.option("--config", metavar="FILE", help="The KubeSchedulerConfiguration of the pod's scheduler.")
+@click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
+@plugin_dir_option
+@click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
+@verbose_option
+def command(
+    pod: str,
+    namespace: str,
+    kubeconfig: str,
+    context: str,
+    config: str | None,
+    config_map: str | None,
+    plugin_dirs: tuple[str, ...],
+    output: str,
+) -> None:
+    """Tell node by node and plugin by plugin why a pod waits, or what speaks for the node that it has.
+
+    Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
+    kube-scheduler for default-scheduler, else the one that an operator of Pilotage wrote. Nothing is written.
+    """
+    if config is not None and config_map is not None:
+        raise BadInput("--config and --config-map name two configurations; leave one out")
+    place, _, name = pod.rpartition("/")
+    file = None if config is None else Path(config)
+    question = Question(place or namespace, name, file, _named(config_map), plugin_dirs)
+    try:
+        answer = asyncio.run(explain_live(find(kubeconfig, context=context), question))
+    except CannotExplain as error:
+        raise BadInput(str(error)) from None
+    for text in answer.notes:
+        note(text)
+    if answer.pod.is_terminating:
+        note("the pod is being deleted: no scheduler gives it a node any more")
+    click.echo(_told(answer) if output == "table" else FORMATS[output](_data(answer)))
+    if answer.result.node is None and not answer.pod.node_name:
+        raise SystemExit(NOT_ALL_PLACED)
+
+
+def _named(config_map: str | None) -> tuple[str, str] | None:
+    if config_map is None:
+        return None
+    namespace, slash, name = config_map.partition("/")
+    if not (namespace and slash and name) or "/" in name:
+        raise BadInput(f"--config-map {config_map}: write NAMESPACE/NAME")
+    return namespace, name
+
+
+def _told(answer: Answer) -> str:
+    first, *others = explained_text(answer.result, answer.explanation).splitlines()
+    if answer.pod.node_name:
+        fate = first.removeprefix(f"{answer.pod.name}  ")
+        first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
+    said = _said(answer.pod)
+    if said and said != answer.result.message:
+        others.insert(0, f"  Its status says: {said}")
+    return "\n".join([first, *others])
+
+
+def _said(pod: Pod) -> str:
+    """Return why the pod waits, as its scheduler last told."""
+    condition = pod.status.condition("PodScheduled")
+    return condition.message if condition is not None and condition.status == "False" else ""
+
+
+def _data(answer: Answer) -> dict[str, object]:
+    told = {"currentNode": answer.pod.node_name, "statusMessage": _said(answer.pod)}
+    return {**explained_data(answer.result, answer.explanation), **told}

@@ -1,0 +1,100 @@
+"""`pilotage explain` on a real cluster says what the real kube-scheduler says, and more."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pilotage.testing import node_manifest, pod_manifest
+from testbed.control_plane import PILOTAGE, ControlPlane
+
+SECONDS = 60.0
+LABEL = "explained"
+TAINT = {"key": "explained.example.com/dedicated", "value": "db", "effect": "NoSchedule"}
+HERE: dict[str, Any] = {"node_selector": {LABEL: "yes"}}
+NOWHERE: dict[str, Any] = {"node_selector": {LABEL: "nowhere"}}
+APART = {
+    "podAntiAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": [
+            {"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "runs"}}}
+        ]
+    }
+}
+CLAIM = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "none"}}]}
+GATED = {"schedulingGates": [{"name": "example.com/later"}]}
+
+# What is in the way of each pod, and what is said about it in more detail than kube-scheduler says it.
+WAITING: dict[str, tuple[dict[str, Any], str]] = {
+    "too-large": ({"cpu": "100", **HERE}, "Insufficient cpu (wants 100, "),
+    "without-a-node": (NOWHERE, "NodeAffinity: node(s) didn't match Pod's node affinity/selector"),
+    "shunned": ({"node_selector": {LABEL: "tainted"}}, "(explained.example.com/dedicated=db:NoSchedule"),
+    "apart": ({**HERE, "affinity": APART}, "InterPodAffinity: node(s)"),
+    "without-its-claim": ({"spec": CLAIM}, "Before any node was looked at, VolumeBinding said: "),
+    "gated": ({"spec": GATED}, "It did not get as far as any node."),
+}
+
+
+class Cluster:
+    """Two nodes of the test's own, a pod on one of them, and pods that wait."""
+
+    def __init__(self, control_plane: ControlPlane, namespace: str) -> None:
+        self.control_plane, self.namespace = control_plane, namespace
+
+    def status_says(self, name: str) -> str:
+        """Return why a pod waits, as kube-scheduler has told; "" before that."""
+        conditions = self.control_plane.kubectl.get("pod", name, "-n", self.namespace)["status"].get("conditions", [])
+        return next(
+            (each["message"] for each in conditions if each["type"] == "PodScheduled" and "message" in each), ""
+        )
+
+    def explain(self, name: str) -> tuple[int, str]:
+        """Return how the program ends, and what it prints."""
+        words = [PILOTAGE, "explain", f"{self.namespace}/{name}", f"--kubeconfig={self.control_plane.kubeconfig}"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+        assert done.stderr == ""
+        return done.returncode, done.stdout
+
+
+@pytest.fixture(scope="module")
+def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
+    name = f"explained-{time.monotonic_ns()}"
+    nodes = [
+        node_manifest(f"{name}-0", cpu="4", labels={LABEL: "yes"}),
+        node_manifest(f"{name}-1", cpu="4", labels={LABEL: "tainted"}, taints=[TAINT]),
+    ]
+    control_plane.kubectl("create", "namespace", name)
+    control_plane.fake_nodes(nodes)
+    runs = pod_manifest("runs", namespace=name, labels={"app": "runs"}, cpu="1", **HERE)
+    waits = [pod_manifest(pod, namespace=name, **fields) for pod, (fields, _) in WAITING.items()]
+    try:
+        with control_plane.kube_scheduler():
+            control_plane.create([runs])
+            words = ("wait", "pod/runs", "--for=condition=Ready", f"--timeout={SECONDS:.0f}s")
+            control_plane.kubectl("-n", name, *words)
+            control_plane.create(waits)
+            yield Cluster(control_plane, name)
+    finally:
+        control_plane.kubectl("delete", "namespace", name, "--wait=false")
+        control_plane.kubectl("delete", "node", *(node["metadata"]["name"] for node in nodes))
+
+
+@pytest.mark.parametrize("name", WAITING)
+def test_it_says_what_kube_scheduler_says(cluster: Cluster, name: str) -> None:
+    deadline = time.monotonic() + SECONDS
+    while True:  # nodes of other tests may come and go in between
+        said, (code, text) = cluster.status_says(name), cluster.explain(name)
+        if text.splitlines()[0] == f"{name}  waits: {said}":
+            break
+        assert time.monotonic() < deadline, f"{said}\n{text}"
+        time.sleep(0.5)
+    assert code == 3
+    assert WAITING[name][1] in text
+
+
+def test_a_pod_that_runs_is_explained_too(cluster: Cluster) -> None:
+    code, text = cluster.explain("runs")
+    node = f"{cluster.namespace}-0"
+    assert code == 0
+    assert text.startswith(f"runs  is on {node}; decided again now, it goes to {node}\n")
