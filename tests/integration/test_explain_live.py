@@ -31,8 +31,7 @@ WAITING: dict[str, tuple[dict[str, Any], str]] = {
     "without-a-node": (NOWHERE, "NodeAffinity: node(s) didn't match Pod's node affinity/selector"),
     "shunned": ({"node_selector": {LABEL: "tainted"}}, "(explained.example.com/dedicated=db:NoSchedule"),
     "apart": ({**HERE, "affinity": APART}, "InterPodAffinity: node(s)"),
-    "without-its-claim": ({"spec": CLAIM}, "Before any node was looked at, VolumeBinding said: "),
-    "gated": ({"spec": GATED}, "It did not get as far as any node."),
+    "without-its-claim": ({"spec": CLAIM}, "Before any node was looked at, VolumeRestrictions said: "),
 }
 
 
@@ -68,6 +67,7 @@ def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
     control_plane.fake_nodes(nodes)
     runs = pod_manifest("runs", namespace=name, labels={"app": "runs"}, cpu="1", **HERE)
     waits = [pod_manifest(pod, namespace=name, **fields) for pod, (fields, _) in WAITING.items()]
+    waits.append(pod_manifest("gated", namespace=name, spec=GATED))
     try:
         with control_plane.kube_scheduler():
             control_plane.create([runs])
@@ -91,6 +91,16 @@ def test_it_says_what_kube_scheduler_says(cluster: Cluster, name: str) -> None:
         time.sleep(0.5)
     assert code == 3
     assert WAITING[name][1] in text
+
+
+def test_a_pod_at_the_gate(cluster: Cluster) -> None:
+    """The API server writes its status, and no scheduler ever sees it in its queue."""
+    assert cluster.explain("gated") == (
+        3,
+        "gated  waits: waiting for scheduling gates: [example.com/later]\n"
+        f"  Its status says: {cluster.status_says('gated')}\n"
+        "  It did not get as far as any node.\n",
+    )
 
 
 def test_a_pod_that_runs_is_explained_too(cluster: Cluster) -> None:
