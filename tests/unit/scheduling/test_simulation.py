@@ -12,6 +12,7 @@ from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.plugin import Filter, Permit, Plugin, PostFilter, QueuedPod, QueueSort, Reserve
 from pilotage.framework.verdicts import Nominated, PluginFailed, Rejection, Verdicts
+from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in
 from pilotage.profiles import Profile, build_profiles
@@ -299,3 +300,36 @@ def test_every_plugin_can_look_things_up() -> None:
     engines(profiles, cache)
     plugins = profiles["default-scheduler"].lineup.plugins().values()
     assert all(plugin._cluster_objects is cache.objects for plugin in plugins)
+
+
+class TestOnePodOutOfTurn:
+    """What would become of one pod now."""
+
+    def decide(self, simulated: Simulation, name: str, *objects: Any) -> Result:
+        for found in objects:
+            simulated.add(found)
+        return simulated.decide_only(f"default/{name}")
+
+    def test_others_that_wait_take_no_place_before_it(self) -> None:
+        more_important = make_pod("high", cpu="1", priority=9)
+        found = self.decide(default(), "low", make_node("n1", cpu="1"), more_important, make_pod("low", cpu="1"))
+        assert found.node == "n1"
+
+    def test_what_is_promised_to_them_counts(self) -> None:
+        promised = make_pod("high", cpu="1", priority=9, status={"nominatedNodeName": "n1"})
+        simulated = default(explain_pod="default/low")
+        found = self.decide(simulated, "low", make_node("n1", cpu="1"), promised, make_pod("low", cpu="1"))
+        assert found.message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
+        assert simulated.explanation is not None
+        assert simulated.explanation.nodes[0].rejection is not None
+
+    def test_a_gang_is_decided_as_a_whole(self) -> None:
+        text = (
+            "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+            "profiles: [{schedulerName: default-scheduler, plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]\n"
+        )
+        simulated = simulation(build_profiles(load(text, CATALOGUE), CATALOGUE))
+        members = [make_pod(f"g{i}", cpu="1", labels={NAME_LABEL: "gang", MIN_LABEL: "3"}) for i in range(3)]
+        found = self.decide(simulated, "g0", make_node("n1", cpu="2"), *members)
+        assert found.node is None
+        assert "the 3 pods that are needed at once do not all fit" in found.message
