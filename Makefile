@@ -74,8 +74,11 @@ test-e2e: binaries images ## Run the tests on real nodes with real containers (n
 oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated scenarios (SEEDS=100 for fewer)
 	$(BIN)/python -m oracle --seeds $(or $(SEEDS),5000)
 
+# With it, what else takes long where replicas and sizes are real: 20 takeovers of each kind, 5,000 pods on 1,000 nodes.
 faults: binaries ## Inject every fault at full length: the API server, etcd, answers, leaders, nodes, pods, the clock
-	PILOTAGE_FAULTS=full $(BIN)/pytest tests/integration/test_live_faults_*.py $(PYTEST_ARGS)
+	PILOTAGE_TESTS=all PILOTAGE_FAULTS=full PILOTAGE_TAKEOVERS=20 PILOTAGE_SIZE_PODS=5000 $(BIN)/pytest -s \
+		tests/integration/test_live_faults_*.py tests/integration/test_live_takeover.py \
+		tests/integration/test_live_at_size.py $(PYTEST_ARGS)
 
 # The first of these loads is part of `make test`.
 gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third of them (ROUNDS=3 for fewer)
