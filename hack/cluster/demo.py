@@ -7,7 +7,7 @@ import time
 import click
 
 from cluster import demo_install, demo_processes, record
-from cluster.demo_shell import CONTEXT, NAME, kubectl, show, tool, until
+from cluster.demo_shell import CONTEXT, NAME, explain, kubectl, show, tool, until
 
 LABEL = "priority.lixueduan.com"
 PROFILE = ("schedulerprofile", "i-scheduler")
@@ -71,6 +71,7 @@ def _wait_for_a_label() -> None:
     show("get", "pods", *WEB)
     why = next(line.strip() for line in kubectl(*DESCRIBE).splitlines() if "FailedScheduling" in line)
     click.echo(f"\n$ kubectl {' '.join(DESCRIBE)} | grep FailedScheduling\n{why}")
+    explain(kubectl("get", "pods", *WEB, "-o", "jsonpath={.items[0].metadata.name}"))
 
 
 def _label(first: str, second: str) -> None:

@@ -5,6 +5,7 @@ import shlex
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import click
 
@@ -16,6 +17,7 @@ from cluster.paths import HACK, REPOSITORY
 NAME = "pilotage-demo"
 CONTEXT = f"kind-{NAME}"
 OVER = "start over with: make demo-down demo"
+WAITS = 3  # how `pilotage explain` ends for a pod that waits
 
 
 def tool(package: str, *words: str, hidden: bool = False) -> str:
@@ -44,6 +46,17 @@ def show(*words: str) -> None:
     """Run kubectl, and show what was typed and said."""
     click.echo(f"\n$ kubectl {shlex.join(words)}")
     click.echo(kubectl(*words), nl=False)
+
+
+def explain(pod: str) -> None:
+    """Ask Pilotage why a pod waits, and show what was typed and said."""
+    program = Path(sys.executable).with_name("pilotage")
+    done = subprocess.run(
+        [program, "explain", pod, f"--context={CONTEXT}"], capture_output=True, text=True, check=False
+    )
+    if done.returncode not in (0, WAITS):
+        raise Problem(f"pilotage explain {pod} failed: {done.stderr.strip()}; {OVER}")
+    click.echo(f"\n$ pilotage explain {pod}\n{done.stdout}", nl=False)
 
 
 def until(wanted: str, *words: str, seconds: float = 90) -> float:

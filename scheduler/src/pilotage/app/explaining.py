@@ -1,6 +1,6 @@
 """One pod of a live cluster, explained: everything is read once, and nothing is written."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -68,14 +68,17 @@ async def explain_live(access: Access, question: Question) -> Answer:
         pods = await _listed(api, PODS)  # 1. which pod
         pod = _asked(question, pods)
         ready = await _configured(api, question, pod)  # 2. who decides about it
-        played = simulation(ready.profiles(), explain_pod=pod.key)
-        notes = await _fill(api, played, ready)  # 3. what they look at
+        profiles = ready.profiles()
+        played = simulation(profiles, explain_pod=pod.key)
+        notes = await _fill(api, played, kinds_read(profiles))  # 3. what they look at
     except ApiError as error:
         raise CannotExplain(f"the API server refuses: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
         raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
     finally:
         await api.close()
+    if ready.loaded.config.extenders:
+        notes.append("the configuration's extenders are not asked")
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
     return Answer(pod, played.decide_only(pod.key), played.explanation, notes)  # 4. what they say
@@ -141,10 +144,9 @@ class _ConfigMaps(msgspec.Struct):
     items: list[ConfigMap]
 
 
-async def _fill(api: ApiClient, played: Simulation, ready: Configured) -> list[str]:
-    """Bring in all nodes, and the objects that the plugins read; returns what is to be said about them."""
+async def _fill(api: ApiClient, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
+    """Bring in all nodes, and the objects of these kinds; returns what is to be said about them."""
     notes = []
-    kinds = kinds_read(ready.profiles())
     resources: list[ApiResource[Any]] = [NODES, *(resource for resource in RESOURCES if resource.shape in kinds)]
     for resource in resources:
         try:
@@ -159,8 +161,6 @@ async def _fill(api: ApiClient, played: Simulation, ready: Configured) -> list[s
             identity = broken.metadata
             notes.append(f"{resource} {identity.name} cannot be understood: {broken.reason}")
             played.note_trouble(resource.shape, identity.name, identity.namespace, broken.reason)
-    if ready.loaded.config.extenders:
-        notes.append("the configuration's extenders are not asked")
     return notes
 
 
