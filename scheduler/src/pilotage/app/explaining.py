@@ -28,7 +28,7 @@ AGENT = f"pilotage/{version('pilotage')} explain"
 FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
 NOT_SERVED = 404
-EVERYTHING_LIKE_IT = "name the configuration of that scheduler with --config FILE or --config-map NAMESPACE/NAME"
+NAME_IT = "name the configuration of that scheduler with --config FILE or --config-map NAMESPACE/NAME"
 
 
 class CannotExplain(Exception):
@@ -107,9 +107,7 @@ async def _configured(api: ApiClient, question: Question, pod: Pod) -> Configure
             return ready
         found += names
     served = f" (there are {', '.join(sorted(set(found)))})" if found else ""
-    raise CannotExplain(
-        f"pod {pod.key} waits for the scheduler {wanted}, which nothing here serves{served}; {EVERYTHING_LIKE_IT}"
-    )
+    raise CannotExplain(f"pod {pod.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}")
 
 
 async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path | str | None]:
@@ -129,7 +127,7 @@ async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path |
     except ApiError as error:
         if not is_default:
             text = f"you may not look for the configuration of the scheduler {wanted} ({error.message})"
-            raise CannotExplain(f"{text}; {EVERYTHING_LIKE_IT}") from error
+            raise CannotExplain(f"{text}; {NAME_IT}") from error
         written = []
     # Somebody else's, which may not even be right for this release, is none of our business.
     return [*(text for text in written if wanted in text), *([None] if is_default else [])]
