@@ -1,7 +1,7 @@
 """`pilotage explain` looks for configurations by the labels with which the operator writes them."""
 
 from pilotage.app.explaining import WRITTEN_BY_US
-from pilotage.app.following import KEY
+from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage_operator.profiles.actions import CreateConfigMap
 from pilotage_operator.profiles.config_map import change
 from pilotage_operator.profiles.world import CONFIGURATION
