@@ -71,6 +71,12 @@ class PluginCatalogue:
         self._own: dict[str, PluginCatalogue] = {}  # of profiles that have plugin files, by scheduler name
         self._files: dict[PluginFile, list[type[Plugin]]] = {}
 
+    def copy(self) -> "PluginCatalogue":
+        """Return the same plugins, to which more can be added."""
+        found = PluginCatalogue()
+        found._entries = dict(self._entries)
+        return found
+
     def of(self, scheduler_name: str) -> "PluginCatalogue":
         """Return the plugins that the profile of this name can have."""
         return self._own.get(scheduler_name, self)
@@ -83,8 +89,7 @@ class PluginCatalogue:
         found = PluginCatalogue()
         found._entries = self._entries
         for name, used in files.items():
-            own = found._own[name] = PluginCatalogue()
-            own._entries = dict(self._entries)
+            own = found._own[name] = self.copy()
             for file in used:
                 plugins = found._files[file] = self._files.get(file) or plugins_in_text(file.path, file.text)
                 for plugin in plugins:
