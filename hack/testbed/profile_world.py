@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pilotage.scheduler_profiles.resource import Status
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -38,7 +39,6 @@ from pilotage_operator.profiles.world import (
     replicas_among,
     written,
 )
-from pilotage_operator.resource import Status
 from pilotage_operator.settings import Settings, settings_for
 
 SETTINGS = settings_for("sys", "pilot")

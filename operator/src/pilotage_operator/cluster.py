@@ -19,6 +19,7 @@ from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
 from pilotage.cluster.event_objects import shortened
 from pilotage.cluster.microtime import format_microtime
+from pilotage.scheduler_profiles.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -44,7 +45,6 @@ from pilotage_operator.profiles.world import (
     StoredProfile,
     replicas_among,
 )
-from pilotage_operator.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
 from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 log = logging.getLogger(__name__)

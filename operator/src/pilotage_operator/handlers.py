@@ -5,9 +5,9 @@ from typing import Any
 
 import kopf
 
+from pilotage.scheduler_profiles.resource import GROUP, PLURAL, VERSION
 from pilotage_operator.cluster import Cluster
 from pilotage_operator.reconciler import Reconciler
-from pilotage_operator.resource import GROUP, PLURAL, VERSION
 from pilotage_operator.settings import Settings
 
 _REQUEST_SECONDS = 10.0

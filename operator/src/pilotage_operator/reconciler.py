@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Protocol
 
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
 from pilotage_operator.hearing import Hearing, Key
 from pilotage_operator.profiles.actions import (
@@ -19,7 +20,6 @@ from pilotage_operator.profiles.actions import (
     WakeUp,
 )
 from pilotage_operator.profiles.config_map import is_intact
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
 from pilotage_operator.profiles.world import SERVED, Answer, Right, World
 from pilotage_operator.settings import Settings

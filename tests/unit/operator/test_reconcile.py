@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.actions import Action, PatchStatus, TellEvent, WakeUp
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.world import HASH, STRATEGY, Answer, KeptProfile, Right
 from testbed.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld

@@ -10,10 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.actions import CreateProfile, DeleteProfile, PatchProfile, WakeUp
 from pilotage_operator.profiles.config_map import is_intact
-from pilotage_operator.profiles.hashes import spec_hash
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.world import HASH, SERVED, KeptProfile
 from testbed.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
 from pilotage_operator.profiles.actions import Action, CreateProfile, PatchStatus
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.world import Answer, Right
 from pilotage_operator.reconciler import Reconciler
 from pilotage_operator.values import ValuesFile

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
+from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.resource import Condition
+from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
-from pilotage_operator.profiles.wording import shortened
 from pilotage_operator.profiles.world import Replica, moment, written
-from pilotage_operator.resource import Condition
 
 # Where a spec has several faults, its reason is the first of these.
 _REASONS = (

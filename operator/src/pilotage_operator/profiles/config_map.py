@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pilotage.scheduler_profiles.hashes import text_hash
 from pilotage_operator.profiles.actions import CreateConfigMap, PatchConfigMap, difference
-from pilotage_operator.profiles.hashes import text_hash
 from pilotage_operator.profiles.world import (
     CONFIGURATION,
     HASH,

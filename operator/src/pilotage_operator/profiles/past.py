@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pilotage_operator.profiles.hashes import canonical, spec_hash
+from pilotage.scheduler_profiles.hashes import canonical, spec_hash
+from pilotage.scheduler_profiles.resource import Condition, FailedSpec, GoodSpec, Status
 from pilotage_operator.profiles.world import moment
-from pilotage_operator.resource import Condition, FailedSpec, GoodSpec, Status
 
 
 @dataclass(frozen=True)

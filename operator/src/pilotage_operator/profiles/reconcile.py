@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from pilotage.scheduler_profiles.choosing import Applicant, Candidate, Choice, choose
+from pilotage.scheduler_profiles.hashes import spec_hash, text_hash
+from pilotage.scheduler_profiles.judge import Complaint, Judge, Verdict
+from pilotage.scheduler_profiles.render import configuration, joined_extenders
 from pilotage_operator.profiles import config_map
 from pilotage_operator.profiles.actions import Action, PatchStatus, StampDeployment, WakeUp, difference
-from pilotage_operator.profiles.choosing import Applicant, Candidate, Choice, choose
 from pilotage_operator.profiles.conditions import Facts, conditions
-from pilotage_operator.profiles.hashes import spec_hash, text_hash
-from pilotage_operator.profiles.judge import Complaint, Judge, Verdict
 from pilotage_operator.profiles.kept import keep
 from pilotage_operator.profiles.ownership import age, gives_up, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
-from pilotage_operator.profiles.render import configuration, joined_extenders
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION, missing, needed
 from pilotage_operator.profiles.rollout import (
     HOT_RELOAD,

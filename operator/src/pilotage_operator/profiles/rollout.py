@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from pilotage.scheduler_profiles.resource import FailedSpec, GoodSpec
+from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past, ServedSpec
-from pilotage_operator.profiles.wording import shortened
 from pilotage_operator.profiles.world import Deployment, Replica, Trouble, moment
-from pilotage_operator.resource import FailedSpec, GoodSpec
 
 REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING = "Refused", "NotAcknowledged", "PluginFailing"
 HOT_RELOAD, RESTART = "HotReload", "Restart"

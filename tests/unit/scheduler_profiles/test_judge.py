@@ -7,8 +7,8 @@ import pytest
 
 from pilotage.framework.plugin import Permission, Score
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.plugin_catalogue import judge_with
-from pilotage_operator.profiles.judge import Judge
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """SchedulerProfile (`pilotage.dev/v1alpha1`): every field in one place; the CRD and its documentation come from here.
 
 What a field's description says is what `kubectl explain` shows. Bounds and rules are here so that the API server
-refuses what breaks them; what only the scheduler's own code can judge is judged by `profiles.judge`.
+refuses what breaks them; what only the scheduler's own code can judge is judged by `judge`.
 `make generate` writes both.
 """
 

@@ -18,10 +18,10 @@ from pilotage.framework.plugin import Permission
 from pilotage.framework.reading import rights_to_read
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.profiles import build_profiles
-from pilotage_operator.profiles.hashes import canonical, spec_hash
-from pilotage_operator.profiles.render import extenders_of, profile_of, with_one_queue_sort
-from pilotage_operator.profiles.wording import shortened, told, told_by_model, without_faults
-from pilotage_operator.resource import PluginEntry, Spec
+from pilotage.scheduler_profiles.hashes import canonical, spec_hash
+from pilotage.scheduler_profiles.render import extenders_of, profile_of, with_one_queue_sort
+from pilotage.scheduler_profiles.resource import PluginEntry, Spec
+from pilotage.scheduler_profiles.wording import shortened, told, told_by_model, without_faults
 
 LARGEST = 256 << 10  # bytes of one profile
 _REMEMBERED = 1024

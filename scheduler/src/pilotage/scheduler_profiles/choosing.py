@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pilotage_operator.profiles.hashes import canonical
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
-from pilotage_operator.profiles.render import joined_extenders
+from pilotage.scheduler_profiles.hashes import canonical
+from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
+from pilotage.scheduler_profiles.render import joined_extenders
 
 LARGEST_TOTAL = 384 << 10  # bytes, of which a ConfigMap has to hold more than one form
 DUPLICATE, DIFFERENT_QUEUE_SORT = "DuplicateSchedulerName", "DifferentQueueSort"
