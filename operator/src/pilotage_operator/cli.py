@@ -92,7 +92,6 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     text="The profiles of the values: a list of {name, spec}; without it none are made or deleted.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
-@_PLUGIN_FOLDERS
 @_option(
     "--liveness-port",
     variable="PILOTAGE_LIVENESS_PORT",

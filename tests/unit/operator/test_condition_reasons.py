@@ -7,7 +7,7 @@ import pytest
 
 from pilotage import scheduler_profiles
 from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE
-from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN
+from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN
 from pilotage_operator import profiles
 from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
@@ -51,7 +51,7 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
         for reason in condition.reasons
     }
     assert words["Accepted", "False"] == {
-        *(INVALID, UNKNOWN_PLUGIN, TOO_LARGE),
+        *(INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE),
         *(MISSING_CRD, MISSING_PERMISSION),
         *(DUPLICATE, DIFFERENT_QUEUE_SORT),
     }

@@ -9,6 +9,7 @@ from random import Random
 from pilotage.app.profile_engines import engines, retries
 from pilotage.app.profile_files import configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import API_VERSION, KIND
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
@@ -49,6 +50,12 @@ def profiles_configured(profiles: Sequence[WrittenProfile], plugin_folders: Iter
     """Load the configuration that an operator makes of SchedulerProfiles; UnusableProfiles if they cannot run."""
     catalogue, _ = plugins(plugin_folders)
     return Configured(load(configuration_of(profiles, catalogue), catalogue), catalogue)
+
+
+def unit_configured(unit: Unit, catalogue: PluginCatalogue) -> Configured:
+    """Load the configuration of a unit, with the plugin files of its profiles."""
+    found = catalogue.with_files(unit.files)
+    return Configured(load(unit.configuration, found), found)
 
 
 def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:

@@ -1,10 +1,10 @@
 """What tells two specs or two texts apart, in sixteen digits."""
 
 import json
-from hashlib import sha256
+from collections.abc import Sequence
 from typing import Any
 
-_DIGITS = 16
+from pilotage.config.handshake import PluginFile, text_hash
 
 
 def canonical(value: Any) -> str:
@@ -12,11 +12,8 @@ def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def spec_hash(spec: Any) -> str:
-    """Return the hash of a spec as the API server has it."""
-    return text_hash(canonical(spec))
-
-
-def text_hash(text: str) -> str:
-    """Return the hash of a text."""
-    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
+def spec_hash(spec: Any, files: Sequence[PluginFile] = ()) -> str:
+    """Return the hash of a spec as the API server has it, and of the plugin files that it needs."""
+    if not files:
+        return text_hash(canonical(spec))
+    return text_hash(canonical({"spec": spec, "files": {file.path: file.hash for file in files}}))
