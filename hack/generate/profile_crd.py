@@ -67,8 +67,23 @@ def _version() -> dict[str, Any]:
         "storage": True,
         "subresources": {"status": {}},
         "additionalPrinterColumns": [{"name": name, "type": kind, "jsonPath": path} for name, kind, path in COLUMNS],
-        "schema": {"openAPIV3Schema": schema()},
+        "schema": {"openAPIV3Schema": without_defaults_in_lists(schema())},
     }
+
+
+def without_defaults_in_lists(found: Schema, *, inside: bool = False) -> Schema:
+    """The same schema, where the API server adds nothing to the entries of a list.
+
+    `kubectl apply` compares a list of a custom resource as a whole: an entry with a field that nobody wrote differs from
+    what was applied for ever, and each apply of an unchanged manifest would be a write. The operator knows the defaults.
+    """
+    kept = {key: value for key, value in found.items() if not (inside and key == "default")}
+    if "properties" in kept:
+        parts = kept["properties"].items()
+        kept["properties"] = {name: without_defaults_in_lists(part, inside=inside) for name, part in parts}
+    if "items" in kept:
+        kept["items"] = without_defaults_in_lists(kept["items"], inside=True)
+    return kept
 
 
 class _Plain(yaml.SafeDumper):

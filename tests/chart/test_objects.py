@@ -80,8 +80,25 @@ def test_what_has_a_namespace_says_which(rendered: Rendered) -> None:
 
 
 def test_labels(rendered: Rendered) -> None:
-    ours = [each for each in rendered if not each["metadata"]["name"].endswith(("-more", "power"))]
+    ours = [
+        each
+        for each in rendered
+        if not each["metadata"]["name"].endswith(("-more", "power")) and each["kind"] != "CustomResourceDefinition"
+    ]
     assert [each["metadata"]["name"] for each in ours if not set(labels_of(each)) >= LABELS] == []
+
+
+def test_definitions_are_the_same_whichever_release_brings_them(render_values: Render) -> None:
+    """Tools that render the chart without a cluster would let two releases overwrite each other for ever."""
+    one, two = (
+        [each for each in render_values(values, **place) if each["kind"] == "CustomResourceDefinition"]
+        for values, place in (
+            ({}, {"release": "one", "namespace": "team"}),
+            ({"commonLabels": {"team": "b"}, "nameOverride": "x"}, {"release": "two", "namespace": "other"}),
+        )
+    )
+    assert one == two
+    assert {tuple(labels_of(each).items()) for each in one} == {(("app.kubernetes.io/part-of", "pilotage"),)}
 
 
 def test_selectors_select_their_own_pods(rendered: Rendered) -> None:

@@ -36,6 +36,7 @@ def parts(found: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str
 
 
 ALL = dict(parts(schema()))
+SHIPPED = dict(parts(definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
 
 
 def test_names_and_scope() -> None:
@@ -95,6 +96,18 @@ def test_keys_of_list_maps_are_required() -> None:
 
 def test_only_real_defaults() -> None:
     assert {path: part["default"] for path, part in ALL.items() if "default" in part} == DEFAULTS
+
+
+def test_the_api_server_adds_nothing_to_entries_of_lists() -> None:
+    """kubectl compares lists as a whole: a default in an entry would make every apply a write."""
+    outside = {path: default for path, default in DEFAULTS.items() if "[]" not in path}
+    assert {path: part["default"] for path, part in SHIPPED.items() if "default" in part} == outside
+    assert SHIPPED.keys() == ALL.keys()
+
+
+@pytest.mark.parametrize("path", [path for path in DEFAULTS if "[]" in path])
+def test_a_default_that_only_the_operator_knows_is_in_the_description(path: str) -> None:
+    assert f"Without it: {str(DEFAULTS[path]).lower()}." in ALL[path]["description"]
 
 
 def test_everything_is_explained() -> None:
