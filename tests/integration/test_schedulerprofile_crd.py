@@ -305,6 +305,9 @@ def test_kubectl_lists_waits_and_prints(control_plane: ControlPlane, name: str, 
     head, line = kubectl("get", "schedprof", name).splitlines()
     assert head.split() == ["NAME", "SCHEDULER", "PLUGINS", "READY", "REASON", "REPLICAS", "AGE"]
     assert line.split()[:6] == [name, "rank", "21", "True", "Acknowledged", "2/2"]
+    head, line = kubectl("get", "schedprof", name, "-o", "wide").splitlines()
+    assert head.split()[-1] == "MESSAGE"
+    assert line.endswith("both replicas run it")
     # What kubectl remembers of the API may have kinds in it that other tests have taken away since.
     found = kubectl("get", "pilotage", "-o", "name", f"--cache-dir={tmp_path}")
     assert f"schedulerprofile.pilotage.dev/{name}" in found

@@ -268,7 +268,8 @@ class Spec(Part):
         json_schema_extra=list_by("name")
         | rules(
             (
-                "self.filter(p, (!has(p.enabled) || p.enabled) && has(p.points) && 'queueSort' in p.points).size() <= 1",
+                "self.filter(p, (!has(p.enabled) || p.enabled) && has(p.points) && 'queueSort' in p.points)"
+                ".size() <= 1",
                 "only one plugin can sort the queue; leave queueSort in the points of one",
             ),
         ),

@@ -61,8 +61,16 @@ def test_one_version_with_a_status_of_its_own() -> None:
 
 def test_printed_columns() -> None:
     (version,) = definition()["spec"]["versions"]
-    columns = [column["name"] for column in version["additionalPrinterColumns"]]
-    assert columns == ["Scheduler", "Plugins", "Ready", "Reason", "Replicas", "Age"]
+    columns = {column["name"]: column.get("priority", 0) for column in version["additionalPrinterColumns"]}
+    assert [name for name, priority in columns.items() if not priority] == [
+        "Scheduler",
+        "Plugins",
+        "Ready",
+        "Reason",
+        "Replicas",
+        "Age",
+    ]
+    assert [name for name, priority in columns.items() if priority] == ["Message"]
 
 
 def test_nothing_is_unbounded() -> None:

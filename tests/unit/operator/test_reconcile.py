@@ -121,7 +121,8 @@ def test_an_invalid_edit_stops_nothing(world: ProfileWorld) -> None:
     assert (status, reason) == ("False", "UnknownPlugin")
     assert message == "spec.plugins[name=Nobody]: unknown plugin (the spec of generation 1 keeps running)"
     assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
-    assert world.condition("p", "Ready")[:2] == ("False", "NotAccepted")
+    # The one condition that lists show says why, too.
+    assert world.condition("p", "Ready") == ("False", "NotAccepted", f"UnknownPlugin: {message}")
     assert world.status("p")["replicas"] == "2/2"
 
 
@@ -179,7 +180,11 @@ def test_a_bad_spec_is_taken_back_and_not_tried_again(
     assert "the spec of generation 1 runs again" in message
     assert world.condition("p", "Accepted")[0] == "True"
     assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
-    assert world.condition("p", "Ready")[:2] == ("False", "RolledBack")
+    status, why, message = world.condition("p", "Ready")
+    assert (status, why) == ("False", "RolledBack")
+    assert message.startswith(f"{reason}: ")
+    assert cause in message
+    assert message.endswith(" (the spec of generation 1 keeps running)")
     assert world.status("p")["failed"]["reason"] == reason
     assert world.status("p")["replicas"] == "2/2"
     settle(world, 10 * D)

@@ -118,10 +118,15 @@ def _applied(facts: Facts) -> Said:
 
 
 def _ready(facts: Facts) -> Said:
-    if facts.past.has_failed(facts.hash) and not facts.is_applied:
-        return False, "RolledBack", f"it was taken back; {_what_runs(facts)}"
-    if facts.complaints or facts.chosen is None or not facts.is_applied:
-        return False, "NotAccepted", f"the spec cannot run; {_what_runs(facts)}"
+    failed = facts.past.failed
+    # Lists show this condition alone: it says why, and not only that another one does.
+    if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
+        return False, "RolledBack", f"{failed.reason}: {shortened(failed.message)} ({_what_runs(facts)})"
+    if facts.complaints:
+        _, reason, message = _accepted(facts)
+        return False, "NotAccepted", f"{reason}: {message}"
+    if facts.chosen is None or not facts.is_applied:
+        return False, "NotAccepted", f"the spec cannot run ({_what_runs(facts)})"
     if not facts.at.replicas:
         return False, "NoReplicas", "the scheduler has no replica"
     name = facts.chosen.verdict.scheduler_name
