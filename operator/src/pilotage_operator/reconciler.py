@@ -15,11 +15,11 @@ from pilotage_operator.profiles.actions import (
     CreateConfigMap,
     PatchConfigMap,
     StampDeployment,
-    TellEvent,
     WakeUp,
 )
 from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.judge import Judge
+from pilotage_operator.profiles.log_lines import sentence
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
 from pilotage_operator.profiles.world import SERVED, Answer, Right, World
 from pilotage_operator.settings import Settings
@@ -142,15 +142,15 @@ class Reconciler:
         return replace(world, rights=rights)
 
     async def _do(self, action: Action) -> None:
-        if not isinstance(action, WakeUp | TellEvent):
-            log.info("%s %s", type(action).__name__, getattr(action, "name", ""))
+        if told := sentence(action):
+            log.info("%s", told)
         try:
             await self._api.do(action)
         except Refused as error:
             # One profile that cannot be written stops no other; without the configuration nobody is served.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
-            log.error("%s was refused: %s", type(action).__name__, error)
+            log.error("the API server refused this (%s): %s", told or type(action).__name__, error)
 
 
 def _versions(seen: Seen) -> dict[Key, str]:
