@@ -15,6 +15,7 @@ from pilotage_operator.profiles.conditions import Facts, conditions
 from pilotage_operator.profiles.hashes import spec_hash, text_hash
 from pilotage_operator.profiles.judge import Complaint, Judge, Verdict
 from pilotage_operator.profiles.kept import keep
+from pilotage_operator.profiles.other_releases import served_elsewhere, taken_from
 from pilotage_operator.profiles.ownership import age, gives_up, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
 from pilotage_operator.profiles.render import configuration, joined_extenders
@@ -56,6 +57,7 @@ class _Case:
     verdict: Verdict
     ran: ServedSpec | None  # what the configuration has for it
     complaints: list[Complaint] = field(default_factory=list)
+    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases have
     chosen: Candidate | None = None
 
     @property
@@ -97,7 +99,7 @@ def reconcile(world: World, settings: Settings, judge: Judge) -> list[Action]:
 
 
 def _judged(world: World, settings: Settings, judge: Judge) -> list[_Case]:
-    running = served_in(_served_text(world))
+    running, elsewhere = served_in(_served_text(world)), served_elsewhere(world.profiles, settings)
     cases = []
     for stored in sorted(world.profiles, key=age):
         past = past_of(stored.status)
@@ -107,6 +109,8 @@ def _judged(world: World, settings: Settings, judge: Judge) -> list[_Case]:
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
         case = _Case(stored, past, _hash(stored.spec), verdict, mine, list(verdict.complaints))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user)
+        case.taken = taken_from(stored, elsewhere)
+        case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
         cases.append(case)
     return cases
 
@@ -176,6 +180,8 @@ def _candidates(case: _Case, judge: Judge) -> Iterator[Candidate]:
         earlier.append(ServedSpec(case.stored.metadata.uid, good.generation, good.spec_hash, good.spec))
     for spec in earlier:
         verdict = judge.judge(case.name, spec.spec)
+        if verdict.scheduler_name in case.taken:
+            continue
         if spec.hash not in seen and verdict.can_run and not case.past.has_failed(spec.hash):
             yield Candidate(spec.hash, spec.generation, spec.spec, verdict, False, spec.hash == running)
             seen.add(spec.hash)
