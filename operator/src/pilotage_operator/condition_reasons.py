@@ -62,8 +62,9 @@ CONDITIONS = (
             Reason(
                 "False",
                 "DuplicateSchedulerName",
-                "An older profile of the same release has this schedulerName, and keeps it.",
-                "Choose another `spec.schedulerName`, or delete the profile that the message names.",
+                "An older profile has this schedulerName, and keeps it; it may be of another release.",
+                "Choose another `spec.schedulerName` (`scheduler.name` of the chart), or delete the profile that the "
+                "message names.",
             ),
             Reason(
                 "False",
