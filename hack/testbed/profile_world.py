@@ -68,6 +68,7 @@ class ProfileWorld:
         self.kept: tuple[KeptProfile, ...] | None = None
         self.owner: OwnerReference | None = OwnerReference("rbac.authorization.k8s.io/v1", "ClusterRole", "o", "uid-o")
         self.remembered = ""
+        self.kube_scheduler = ""
         self._version = 0
         for _ in range(replicas):
             self.add_pod()
@@ -187,6 +188,7 @@ class ProfileWorld:
             owner=self.owner,
             rights=self.rights,
             remembered=self.remembered,
+            kube_scheduler=self.kube_scheduler,
         )
 
     def do(self, action: Action) -> None:

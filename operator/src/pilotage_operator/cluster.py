@@ -31,11 +31,13 @@ from pilotage_operator.profiles.actions import (
     TellEvent,
     WakeUp,
 )
+from pilotage_operator.profiles.unwise import DEFAULT_SCHEDULER
 from pilotage_operator.profiles.world import (
     HASH,
     Answer,
     ConfigMap,
     Deployment,
+    Lease,
     Metadata,
     OwnerReference,
     Replica,
@@ -59,6 +61,7 @@ _SAME_LOGIN_FOR = timedelta(minutes=10)
 # Events about what is in no namespace are in this one.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
+_KUBE_SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 # Groups that every API server has: whether they are served is no question of a CRD.
 _BUILT_IN = frozenset(
     {"", "apps", "autoscaling", "batch", "policy"}
@@ -92,6 +95,7 @@ class Seen:
     deployment: Deployment | None
     replicas: tuple[Replica, ...]
     owner: OwnerReference | None
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
 
 
 class _Items(msgspec.Struct):
@@ -162,7 +166,8 @@ class Cluster:
             self._list(self._path("/api/v1", "pods"), SchedulerPod, labelSelector=self._settings.scheduler_selector),
             self._owner() if with_owner else _nothing(),
         )
-        return Seen(tuple(profiles), config_map, deployment, replicas_among(pods, deployment), owner)
+        leader = await self._kube_scheduler() if any(map(_is_of_the_cluster, profiles)) else ""
+        return Seen(tuple(profiles), config_map, deployment, replicas_among(pods, deployment), owner, leader)
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
         """Return for each right whether the scheduler has it; an answer is good for a while."""
@@ -217,6 +222,17 @@ class Cluster:
         if found is None or found.metadata.deletion_timestamp:
             return None
         return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
+
+    async def _kube_scheduler(self) -> str:
+        """Return who leads kube-scheduler; nobody where its Lease cannot be seen: a warning is worth no failure."""
+        try:
+            found = await self._get(_KUBE_SCHEDULER, Lease)
+        except Refused as error:
+            if _KUBE_SCHEDULER not in self._told:
+                log.warning("whether kube-scheduler serves default-scheduler, too, cannot be seen: %s", error)
+            self._told.add(_KUBE_SCHEDULER)
+            return ""
+        return found.spec.leader(datetime.now(UTC)) if found is not None else ""
 
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
         # Of a list that cannot be decoded as a whole, one object may be the reason: the others still count.
@@ -306,6 +322,12 @@ class Cluster:
     def _deployment_path(self) -> str:
         name = self._settings.scheduler_deployment
         return f"{self._path('/apis/apps/v1', 'deployments')}/{name}" if name else ""
+
+
+def _is_of_the_cluster(profile: StoredProfile) -> bool:
+    """Tell whether a profile has the name of the cluster's own scheduler."""
+    named = profile.spec.get("schedulerName") if isinstance(profile.spec, dict) else None
+    return (named or profile.name) == DEFAULT_SCHEDULER
 
 
 async def _nothing() -> None:

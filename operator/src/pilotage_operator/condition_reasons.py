@@ -147,4 +147,26 @@ CONDITIONS = (
             Reason("False", "NotRolledBack", "It was not.", _NOTHING),
         ),
     ),
+    ConditionType(
+        "Warning",
+        "Is there something about what runs that is hardly meant? It runs all the same.",
+        (
+            Reason(
+                "True",
+                "NoFilters",
+                "No plugin and no extender filters nodes, as with `base: None` alone: pods also go to nodes that are "
+                "full, cordoned or tainted.",
+                "Add NodeResourcesFit, TaintToleration and NodeUnschedulable to the plugins, or write "
+                "`base: Kubernetes`.",
+            ),
+            Reason(
+                "True",
+                "SharedName",
+                "The profile serves default-scheduler, and kube-scheduler does, too: its Lease in kube-system is "
+                "renewed.",
+                "Stop kube-scheduler, or choose another `spec.schedulerName`.",
+            ),
+            Reason("False", "NoWarning", "There is not.", _NOTHING),
+        ),
+    ),
 )

@@ -136,6 +136,7 @@ class Reconciler:
             config_map=seen.config_map,
             kept=kept,
             owner=seen.owner,
+            kube_scheduler=seen.kube_scheduler,
             remembered=self._remembered,
         )
         rights = await self._api.rights(rights_needed(world, self._settings, self._judge))

@@ -339,7 +339,7 @@ class Status(Part):
     conditions: list[Condition] = Field(
         default_factory=list,
         max_length=16,
-        description="Accepted, Applied, Ready, RolledBack.",
+        description="Accepted, Applied, Ready, RolledBack, Warning.",
         json_schema_extra=list_by("type"),
     )
     config_hash: Hash | None = Field(default=None, description="The hash of the configuration that should run.")

@@ -11,13 +11,14 @@ from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE
 from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import NOT_ACKNOWLEDGED, PLUGIN_FAILING, REFUSED
+from pilotage_operator.profiles.unwise import NO_FILTERS, SHARED_NAME
 
 SOURCES = {path.name: path.read_text() for path in Path(str(profiles.__file__)).parent.glob("*.py")}
 EACH = pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
 
 
 def test_there_is_one_of_each_condition() -> None:
-    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack"]
+    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack", "Warning"]
 
 
 @EACH
@@ -54,6 +55,7 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
         *(DUPLICATE, DIFFERENT_QUEUE_SORT),
     }
     assert words["RolledBack", "True"] == {REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING}
+    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME}
 
 
 @EACH

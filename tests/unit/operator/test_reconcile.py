@@ -642,6 +642,63 @@ def test_the_older_profile_keeps_its_name_whatever_another_release_does(world: P
     assert world.condition("ours", "Accepted")[0] == "True"
 
 
+@pytest.mark.parametrize(
+    ("spec", "leader", "reason", "words"),
+    [
+        pytest.param({}, "node-1_abc", "NoWarning", "nothing to warn of", id="a plain profile"),
+        pytest.param({"base": "None"}, "", "NoFilters", "add NodeResourcesFit", id="no plugins"),
+        pytest.param(
+            {"base": "None", "plugins": [{"name": "ImageLocality"}]}, "", "NoFilters", "no plugin filters", id="scores"
+        ),
+        pytest.param(
+            {"base": "None", "plugins": [{"name": "NodeResourcesFit"}]}, "", "NoWarning", "nothing", id="a filter"
+        ),
+        pytest.param(
+            {"base": "None", "extenders": [{"urlPrefix": "http://e", "filterVerb": "f"}]},
+            "",
+            "NoWarning",
+            "nothing",
+            id="an extender that filters",
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler"},
+            "node-1_abc",
+            "SharedName",
+            "kube-scheduler (node-1_abc) serves default-scheduler, too",
+            id="beside kube-scheduler",
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler"}, "", "NoWarning", "nothing", id="in the place of kube-scheduler"
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler", "base": "None"},
+            "node-1_abc",
+            "NoFilters",
+            "too: both race for its pods",
+            id="two at once",
+        ),
+    ],
+)
+def test_what_runs_and_is_hardly_meant_is_warned_of(
+    world: ProfileWorld, spec: dict[str, Any], leader: str, reason: str, words: str
+) -> None:
+    world.kube_scheduler = leader
+    world.put("p", spec)
+    settle(world)
+    status, why, message = world.condition("p", "Warning")
+    assert (status, why) == ("False" if reason == "NoWarning" else "True", reason)
+    assert words in message
+    assert world.condition("p", "Ready")[0] == "True", "it runs all the same"
+    warned = [event.reason for event in world.events if event.severity == "Warning"]
+    assert warned == ([] if reason == "NoWarning" else [reason])
+
+
+def test_a_spec_that_does_not_run_is_not_warned_of(world: ProfileWorld) -> None:
+    world.put("p", UNKNOWN | {"base": "None"})
+    settle(world)
+    assert world.condition("p", "Warning")[:2] == ("False", "NoWarning")
+
+
 def test_the_queue_keeps_its_order_while_others_need_it(world: ProfileWorld) -> None:
     judge = Judge(_with_other_sort())
     for name in ("oldest", "next", "last"):

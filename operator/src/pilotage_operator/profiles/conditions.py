@@ -1,4 +1,4 @@
-"""The conditions of a profile: four questions, each answered with a reason and a sentence."""
+"""The conditions of a profile: five questions, each answered with a reason and a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN,
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
+from pilotage_operator.profiles.unwise import unwise
 from pilotage_operator.profiles.wording import shortened
 from pilotage_operator.profiles.world import Replica, moment, written
 from pilotage_operator.resource import Condition
@@ -37,6 +38,7 @@ class Facts:
     chosen: Candidate | None  # what is served
     is_new: bool  # the configuration did not have it before
     at: Situation
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler; empty: nobody, as far as is known
 
     @property
     def is_applied(self) -> bool:
@@ -76,6 +78,7 @@ def conditions(facts: Facts) -> list[Condition]:
         "Applied": _applied(facts),
         "Ready": _ready(facts),
         "RolledBack": _rolled_back(facts),
+        "Warning": _warning(facts),
     }
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
@@ -151,3 +154,10 @@ def _rolled_back(facts: Facts) -> Said:
         return False, "NotRolledBack", "it was not taken back"
     tail = f"the spec of generation {facts.chosen.generation} runs again" if facts.chosen else "nothing runs instead"
     return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"
+
+
+def _warning(facts: Facts) -> Said:
+    found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
+    if not found:
+        return False, "NoWarning", "there is nothing to warn of"
+    return True, found[0][0], "; ".join(sentence for _, sentence in found)

@@ -281,7 +281,8 @@ def _patch(stored: StoredProfile, status: Mapping[str, Any]) -> PatchStatus:
 
 def _status(case: _Case, after: Situation, world: World, settings: Settings) -> dict[str, Any]:
     metadata, chosen = case.stored.metadata, case.chosen
-    facts = Facts(metadata.generation, case.hash, case.past, case.complaints, chosen, case.is_new, after)
+    seen = (case.complaints, chosen, case.is_new, after, world.kube_scheduler)
+    facts = Facts(metadata.generation, case.hash, case.past, *seen)
     verdict = chosen.verdict if chosen else None
     starts = case.is_new and _may_write(world, settings)
     status = {

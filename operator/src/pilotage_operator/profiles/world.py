@@ -18,6 +18,7 @@ SERVED = "served.json"
 _LONGEST_TROUBLE = 16 << 10
 _LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
+_LONG_SILENCE = 60.0  # seconds
 
 
 class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen=True):
@@ -112,6 +113,26 @@ class Deployment(msgspec.Struct):
         return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas
 
 
+class LeaseSpec(msgspec.Struct, rename="camel"):
+    """Who holds a Lease, and since when for how long."""
+
+    holder_identity: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: int | None = None
+
+    def leader(self, now: datetime) -> str:
+        """Return who holds it; nobody if it was not renewed for long, by clocks that may differ."""
+        silence = (now - moment(self.renew_time)).total_seconds()
+        return self.holder_identity or "" if silence < _LONG_SILENCE + (self.lease_duration_seconds or 0) else ""
+
+
+class Lease(msgspec.Struct):
+    """A Lease."""
+
+    metadata: Metadata
+    spec: LeaseSpec = msgspec.field(default_factory=LeaseSpec)
+
+
 class PodStatus(msgspec.Struct):
     """What a pod is doing."""
 
@@ -179,6 +200,7 @@ class World:
     kept: tuple[KeptProfile, ...] | None = None  # None: nobody said anything about profiles of values
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
     remembered: str = ""  # what was served when it was last seen, should the ConfigMap be gone
 
 
