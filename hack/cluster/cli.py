@@ -61,6 +61,7 @@ def create() -> None:
 @click.option("--nodes", type=int, help="How many real nodes; 2 if not said.")
 @click.option("--api-port", type=click.IntRange(1, 65535), help="The API server's port; a free one if not said.")
 @click.option("--scheduler/--no-scheduler", default=None, help="Run the stock kube-scheduler (default: in full only).")
+@click.option("--fake-nodes", is_flag=True, help="Run kwok, which plays fake nodes, beside real ones, too.")
 def create_cluster(
     name: str,
     kubeconfig_path: Path | None,
@@ -72,6 +73,7 @@ def create_cluster(
     nodes: int | None,
     api_port: int | None,
     scheduler: bool | None,
+    fake_nodes: bool,
 ) -> None:
     """Create a cluster and add it to the kubeconfig."""
     config = kind_config.read(config_file) if config_file else kind_config.KindConfig()
@@ -84,6 +86,7 @@ def create_cluster(
         workers=nodes if nodes is not None else config.workers or 2,
         api_port=api_port or config.api_port,
         with_scheduler=shape == "full" if scheduler is None else scheduler,
+        with_fake_nodes=fake_nodes or shape == "control-plane",
         kubeconfig=(kubeconfig_path or kubeconfig.default_path()).resolve(),
         retain=retain,
         feature_gates=config.feature_gates,

@@ -12,9 +12,9 @@ import pytest
 from auditor.running import RunningAuditor
 from cluster import lifecycle, real_kind, record
 from pilotage.testing import pod_manifest
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import KIND, ControlPlane, name_for_this_run, sweep
 
-NAME = "default-scheduler"
+NAME = f"{name_for_this_run()}-alone"
 USER = "system:kube-scheduler"
 DNS_IMAGE = "localhost/coredns:1"  # on every node already; with -version it says so and ends
 Manifest = dict[str, Any]
@@ -28,6 +28,7 @@ pytestmark = pytest.mark.skipif(
 def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
     """Two real nodes, and nobody who schedules."""
     kubeconfig = f"--kubeconfig={tmp_path / 'kubeconfig'}"
+    sweep()
     try:
         subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig, "--no-scheduler"], check=True)
         yield ControlPlane(record.load_existing(NAME))

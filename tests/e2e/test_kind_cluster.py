@@ -1,6 +1,7 @@
 """pytest-kind's own fixture on real nodes: our image runs, speaks with the API, and the kubelet has the last word."""
 
 import json
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from cluster import real_kind, record
 from images.build import build
 from images.order import Wishes
 from pilotage.testing import pod_manifest
+from testbed.control_plane import KIND
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "ask-the-api.yaml"
@@ -28,8 +30,8 @@ def eventually(what: str, condition: Callable[[], object], seconds: float = 90) 
 
 @pytest.fixture(scope="module")
 def image_on_nodes(kind_cluster: KindCluster) -> KindCluster:
-    build(["scheduler"], Wishes(tag="dev"))
-    kind_cluster.load_docker_image(IMAGE)
+    [built] = build(["scheduler"], Wishes(tag="dev"))
+    subprocess.run([KIND, "load", "image-archive", built.archive, f"--name={kind_cluster.name}"], check=True)
     return kind_cluster
 
 

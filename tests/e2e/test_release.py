@@ -19,9 +19,10 @@ from images.build import build
 from images.order import Wishes
 from pilotage.testing import pod_manifest
 from testbed.commands import Command
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import KIND, ControlPlane, name_for_this_run, sweep
 
-NAME, NAMESPACE, RELEASE = "release", "pilotage", "demo"
+NAME = f"{name_for_this_run()}-release"
+NAMESPACE, RELEASE = "pilotage", "demo"
 CHART = str(REPOSITORY / "charts" / "pilotage")
 LABEL = "priority.lixueduan.com"
 SCHEDULER = "i-scheduler"
@@ -52,11 +53,12 @@ pytestmark = pytest.mark.skipif(
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two real nodes, the stock scheduler, and our images on the nodes."""
     kubeconfig = f"--kubeconfig={tmp_path_factory.mktemp('cluster') / 'kubeconfig'}"
+    sweep()
     try:
         subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig], check=True)
-        build(["scheduler", "operator"], Wishes(tag="dev"))
-        for image in IMAGES:
-            subprocess.run([KIND, "load", "docker-image", image, f"--name={NAME}"], check=True)
+        # The archive, not the image by its name: another checkout may build one of that name at any moment.
+        for built in build(["scheduler", "operator"], Wishes(tag="dev")):
+            subprocess.run([KIND, "load", "image-archive", built.archive, f"--name={NAME}"], check=True)
         made = ControlPlane(record.load_existing(NAME))
         made.kubectl("create", "namespace", NAMESPACE)
         made.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
