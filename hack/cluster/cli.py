@@ -61,6 +61,7 @@ def create() -> None:
 @click.option("--nodes", type=int, help="How many real nodes; 2 if not said.")
 @click.option("--api-port", type=click.IntRange(1, 65535), help="The API server's port; a free one if not said.")
 @click.option("--scheduler/--no-scheduler", default=None, help="Run the stock kube-scheduler (default: in full only).")
+@click.option("--registry", "registries", multiple=True, help="Nodes pull from this registry here: localhost:PORT.")
 @click.option("--fake-nodes", is_flag=True, help="Run kwok, which plays fake nodes, beside real ones, too.")
 def create_cluster(
     name: str,
@@ -73,6 +74,7 @@ def create_cluster(
     nodes: int | None,
     api_port: int | None,
     scheduler: bool | None,
+    registries: tuple[str, ...],
     fake_nodes: bool,
 ) -> None:
     """Create a cluster and add it to the kubeconfig."""
@@ -91,6 +93,7 @@ def create_cluster(
         retain=retain,
         feature_gates=config.feature_gates,
         runtime_config=config.runtime_config,
+        registries=registries,
     )
     cluster = lifecycle.create(wish)
     click.echo(f"cluster {cluster.name} is ready; try: kubectl --context {cluster.context} get nodes", err=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from cluster import component, control_plane, keeper, kubeconfig, network, record
+from cluster import component, control_plane, keeper, kubeconfig, network, record, registries
 from cluster.address_plan import UNROUTED, Network
 from cluster.api import Api
 from cluster.binaries import TOOLS, Tool, kubernetes
@@ -49,6 +49,7 @@ class Wish:
     retain: bool = False
     feature_gates: str = ""
     runtime_config: str = ""
+    registries: tuple[str, ...] = ()
 
 
 def create(wish: Wish) -> Cluster:
@@ -101,6 +102,7 @@ def _inside(cluster: Cluster) -> dict[int, str]:
 def _check(wish: Wish) -> None:
     """Refuse, before anything is started, what cannot work."""
     record.check_name(wish.name)
+    registries.check(wish.registries)
     kubernetes(wish.kubernetes)
     if wish.shape == "full":
         _check_full(wish)
@@ -196,6 +198,8 @@ def _start(cluster: Cluster) -> None:
 
 def _write_files(cluster: Cluster) -> None:
     nodes = nodes_of(cluster)
+    if nodes:
+        registries.write_files(cluster)
     control_plane.write_files(cluster, [node.identity() for node in nodes])
     programs = control_plane.components(cluster)
     archives = node_archives(cluster) if nodes else []
@@ -234,6 +238,7 @@ def _recorded(wish: Wish, binaries: dict[str, str], own: Network) -> Cluster:
         network=own,
         feature_gates=wish.feature_gates,
         runtime_config=wish.runtime_config,
+        registries=list(wish.registries),
     )
     # Keys and tokens are inside: nobody else looks in.
     cluster.folder.mkdir(parents=True, mode=0o700)

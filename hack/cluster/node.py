@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cluster import network
+from cluster import network, registries
 from cluster.component import Component, flags
 from cluster.packages import SEARCH_PATH, find_program
 from cluster.pki import Identity
@@ -112,6 +112,8 @@ state = "/run/containerd/{self.number}"
   disable = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "{PAUSE_IMAGE}"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "{registries.folder_of(self.cluster)}"
 [plugins."io.containerd.cri.v1.runtime"]
   # Without CAP_SYS_RESOURCE the kernel refuses the negative scores that the kubelet asks for.
   restrict_oom_score_adj = true

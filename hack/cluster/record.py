@@ -5,7 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -53,6 +53,7 @@ class Cluster:
     network: Network = UNROUTED
     feature_gates: str = ""
     runtime_config: str = ""
+    registries: list[str] = field(default_factory=list)  # on this machine, beside the usual one
 
     @property
     def folder(self) -> Path:
