@@ -12,27 +12,24 @@ from pathlib import Path
 
 import pytest
 
-from cluster import real_kind
 from cluster.address_plan import Network
 from cluster.paths import state_dir
 from cluster.processes import processes_of
-from testbed.control_plane import name_for_this_run, sweep
+from testbed.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
 from testbed.machine import belongings_of, shared_state
 
 KIND = Path(__file__).parents[2] / "hack" / "kind"
 NAME = f"{name_for_this_run()}-leaks"
 SECOND = f"{name_for_this_run()}-second"
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="a Docker engine answers, so the real kind makes and removes clusters here"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture
 def create(tmp_path: Path) -> Iterator[list[str]]:
     """The command that creates a full cluster, which is gone after the test."""
     sweep()
-    yield [str(KIND), "create", "cluster", f"--name={NAME}", f"--kubeconfig={tmp_path / 'kubeconfig'}"]
+    yield [str(KIND), "create", "cluster", "--shape=full", f"--name={NAME}", f"--kubeconfig={tmp_path / 'kubeconfig'}"]
     delete()
 
 
@@ -69,7 +66,15 @@ def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> No
 
 
 def test_two_full_clusters_live_side_by_side_and_one_is_deleted_alone(create: list[str], tmp_path: Path) -> None:
-    other = [str(KIND), "create", "cluster", f"--name={SECOND}", f"--kubeconfig={tmp_path / 'other'}", "--nodes=1"]
+    other = [
+        str(KIND),
+        "create",
+        "cluster",
+        "--shape=full",
+        f"--name={SECOND}",
+        f"--kubeconfig={tmp_path / 'other'}",
+        "--nodes=1",
+    ]
     subprocess.run([*create, "--nodes=1"], check=True)
     try:
         subprocess.run(other, check=True)

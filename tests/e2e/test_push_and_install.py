@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from cluster import lifecycle, real_kind, record
+from cluster import lifecycle, record
 from cluster.paths import HACK, REPOSITORY
 from images.small_registry import SmallRegistry, serving
-from testbed.control_plane import KIND, ControlPlane, name_for_this_run, sweep
+from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
 
 NAME = f"{name_for_this_run()}-push"
 
-pytestmark = pytest.mark.skipif(real_kind.engine_answers(), reason="the real kind has its own way to local registries")
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def cluster(registry: SmallRegistry, tmp_path: Path) -> Iterator[ControlPlane]:
     sweep()
     words = [f"--name={NAME}", f"--kubeconfig={tmp_path / 'kubeconfig'}", "--nodes=1", f"--registry={registry.name}"]
     try:
-        subprocess.run([KIND, "create", "cluster", *words], check=True)
+        subprocess.run([KIND, "create", "cluster", "--shape=full", *words], check=True)
         yield ControlPlane(record.load_existing(NAME))
     finally:
         lifecycle.delete(NAME)
