@@ -207,7 +207,7 @@ async def test_where_there_is_nothing_to_change_nothing_is_sent(
     ],
 )
 async def test_who_edits_at_the_same_time_loses_nothing(world: World, edit: Callable[[Manifest], None]) -> None:
-    wanted = {"plugins": [dict(FIT), dict(PRIORITY)]}
+    wanted: Manifest = {"plugins": [dict(FIT), dict(PRIORITY)]}
     edit(wanted)
     next(entry for entry in wanted["plugins"] if entry["name"] == "Priority")["enabled"] = False
     world.api.somebody_else = [edit]
