@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +22,8 @@ from testbed.control_plane import ControlPlane
 
 PROGRAMS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
 QUIET = {"scheduler": "--secure-port=0", "operator": "--liveness-port=0"}
+CONFIG_HASH = "pilotage.dev/config-hash"
+PATIENCE = 60.0  # seconds
 COMPONENT = "app.kubernetes.io/component"
 PODS = f"/api/v1/pods?labelSelector=app.kubernetes.io%2Fname%3Dpilotage%2C{COMPONENT.replace('/', '%2F')}"
 Manifest = dict[str, Any]
@@ -38,6 +41,14 @@ class PlayedPods:
         """What the programs said last."""
         return "\n".join(f"{log.stem}:\n{log.read_text(errors='replace')[-2000:]}" for log in self._logs)
 
+    def until_ready(self) -> None:
+        """Wait until all replicas of schedulers have a configuration, as their probes say on real nodes."""
+        deadline = time.monotonic() + PATIENCE
+        with closing(Admin(self._control_plane.cluster)) as admin:
+            while waiting := [pod["metadata"]["name"] for pod in _alive(admin) if not _is_ready(pod)]:
+                assert time.monotonic() < deadline, f"{waiting} have no configuration yet\n{self.story()}"
+                time.sleep(0.1)
+
     def follow(self, over: threading.Event) -> None:
         """Do what there is to do until it is over, then stop all of them."""
         with closing(Admin(self._control_plane.cluster)) as admin:
@@ -47,11 +58,7 @@ class PlayedPods:
             self._stop(uid)
 
     def _look(self, admin: Admin) -> None:
-        pods = {
-            pod["metadata"]["uid"]: pod
-            for pod in admin.get(PODS)["items"]
-            if pod["spec"].get("nodeName") and "deletionTimestamp" not in pod["metadata"]
-        }
+        pods = {pod["metadata"]["uid"]: pod for pod in _alive(admin) if pod["spec"].get("nodeName")}
         for uid in self._processes.keys() - pods.keys():
             self._stop(uid)
         for uid in pods.keys() - self._processes.keys():
@@ -103,6 +110,15 @@ class PlayedPods:
         for name, text in found.get("data", {}).items():
             (folder / name).write_text(text)
         return folder
+
+
+def _alive(admin: Admin) -> list[Manifest]:
+    return [pod for pod in admin.get(PODS)["items"] if "deletionTimestamp" not in pod["metadata"]]
+
+
+def _is_ready(pod: Manifest) -> bool:
+    is_scheduler = pod["metadata"]["labels"][COMPONENT] == "scheduler"
+    return not is_scheduler or CONFIG_HASH in pod["metadata"].get("annotations", {})
 
 
 def _mounts(pod: Manifest) -> Iterator[tuple[str, str]]:

@@ -52,7 +52,7 @@ UNRUN: Sequence[Unrun] = (
 ENDLESS: Mapping[str, str] = {
     ".venv/bin/pilotage run ": "scheduling pods of",
     ".venv/bin/pilotage extender ": "127.0.0.1:8888",
-    "kubectl get schedprof pilotage --watch": "NAME",
+    "kubectl get schedprof --watch": "NAME",
     "kubectl -n pilotage port-forward": "Forwarding from",
 }
 # Pages whose commands are run elsewhere, because they need more around them than a cluster.
