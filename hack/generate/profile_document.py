@@ -60,9 +60,9 @@ pilotage profile enable priority Priority --dry-run       # shows the change, an
 pilotage profile enable priority Priority
 ```
 
-Only the plugin's entry is touched; its weight and arguments stay where they are, and whoever edits the profile at the
-same time loses nothing. The command shows the change, waits until every replica runs it, or until it is refused or taken
-back, and says so. A plugin without an entry gets one. It needs the rights to `get` and `patch` the profile.
+Only the plugin's entry is touched; its weight and arguments stay, and whoever edits the profile at the same time loses
+nothing. The command shows the change, waits until every replica runs it, or until it is refused or taken back, and says
+so. A plugin without an entry gets one. It needs the rights to `get` and `patch` the profile.
 
 | exit code | meaning |
 | --- | --- |
@@ -81,9 +81,9 @@ kubectl patch schedprof priority --type=json -p '[
 ```
 
 `kubectl patch --type=merge` is not for this: it replaces the whole list. Where all who write a profile use
-`kubectl apply --server-side`, each with a `--field-manager` of their own, everybody can apply a file with just their own
-entries: plugins are told apart by name. Where it was made by a plain `kubectl apply` they cannot: kubectl takes the other
-entries out.
+`kubectl apply --server-side`, each with a `--field-manager` of their own, everybody can apply a file with just their
+own entries: plugins are told apart by name. Where it was made by a plain `kubectl apply` they cannot: kubectl takes the
+other entries out.
 
 Deleting a profile takes its scheduler out of service; its pods wait, and none is lost.
 """
