@@ -18,6 +18,7 @@ Manifest = dict[str, Any]
 KNOWN_OF_NODES = ("NodeMetrics", "NodeResourceTopology", "SeccompProfile")
 NEEDED_BY_PODS = ("Namespace", "PriorityClass")
 HELD = "example.com/held"  # a finalizer: who has it stays a pod that is leaving
+BY_HAND = "by-hand"  # a scheduler that nobody is: a bind, unlike a node from the first, leaves its time in the status
 FAKE = {"kwok.x-k8s.io/node": "fake"}
 
 
@@ -39,6 +40,8 @@ class ExampleCluster:
         if running := self._running():
             self._kubectl.create(*(_creatable(pod) for pod in running))
             for pod in running:
+                namespace = pod["metadata"].get("namespace", "default")
+                self._kubectl.bind(namespace, pod["metadata"]["name"], pod["spec"]["nodeName"])
                 self._kubectl("wait", "--for=condition=Ready", *_named(pod), "--timeout=60s")
         for pod in self._leaving():
             self._kubectl("delete", *_named(pod), "--wait=false")
@@ -83,18 +86,20 @@ def _fake(node: Manifest) -> Manifest:
 
 
 def _fresh(known: Manifest) -> Manifest:
-    """Return figures as of now, with the time that whoever measures them writes down."""
+    """Return figures as of now, with what the API has and without what only a simulation knows."""
     if known["kind"] != "NodeMetrics":
         return known
-    return {**known, "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "window": "30s"}
+    told = {key: value for key, value in known.items() if key != "deviation"}
+    return {**told, "timestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "window": "30s"}
 
 
 def _creatable(pod: Manifest) -> Manifest:
-    """Return a pod without what only the API server writes; one that is leaving is held."""
+    """Return a pod that no scheduler looks at; one that is to leave is held."""
     metadata = dict(pod["metadata"])
     if metadata.pop("deletionTimestamp", None):
         metadata["finalizers"] = [HELD]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod["spec"]}
+    spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {**spec, "schedulerName": BY_HAND}}
 
 
 def _named(pod: Manifest) -> tuple[str, ...]:
