@@ -1,5 +1,6 @@
 """One pod of a live cluster, explained: everything is read once, and nothing is written."""
 
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -9,25 +10,26 @@ from typing import Any
 import msgspec
 
 from pilotage.app import Configured, configured, simulation
+from pilotage.app.cluster_reading import ClusterReading
 from pilotage.app.following import KEY
+from pilotage.app.past_stays import past_stays
+from pilotage.app.unasked import unasked
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import Access
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource, T
-from pilotage.cluster.watch_events import EventReader
+from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.config.suggestions import did_you_mean
+from pilotage.framework.stays import RemembersStays
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
+from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
 from pilotage.scheduling.simulation import Result, Simulation
 
 AGENT = f"pilotage/{version('pilotage')} explain"
-FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
-NOT_SERVED = 404
 NAME_IT = "name the configuration of that scheduler with --config FILE or --config-map NAMESPACE/NAME"
 
 
@@ -65,23 +67,38 @@ async def explain_live(access: Access, question: Question) -> Answer:
     """Read a cluster and decide about one of its pods in memory, as its scheduler would now."""
     api = ApiClient(access, agent=AGENT, timeout=60.0)
     try:
-        pods = await _listed(api, PODS)  # 1. which pod
-        pod = _asked(question, pods)
-        ready = await _configured(api, question, pod)  # 2. who decides about it
-        profiles = ready.profiles()
-        played = simulation(profiles, explain_pod=pod.key)
-        notes = await _fill(api, played, kinds_read(profiles))  # 3. what they look at
+        return await _explained(api, question)
     except ApiError as error:
         raise CannotExplain(f"the API server refuses: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
         raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
     finally:
         await api.close()
-    if ready.loaded.config.extenders:
-        notes.append("the configuration's extenders are not asked")
+
+
+async def _explained(api: ApiClient, question: Question) -> Answer:
+    reading = ClusterReading(api)
+    pods = await reading.list(PODS)  # 1. which pod
+    pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
+    ready = await _configured(api, reading, question, pod)  # 2. who decides about it
+    profiles = ready.profiles()
+    played = simulation(profiles, explain_pod=question.key)
+    notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
+    remembering = [] if pod is None else _remembering(profiles.get(pod.scheduler_name))
+    stays = await past_stays(reading, pod, time.time()) if pod is not None and remembering else []
+    if reading.missing or pod is None:
+        raise CannotExplain(reading.what_is_missing())
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
+    for plugin in remembering:
+        plugin.recall(pod, stays)
+    notes += unasked(ready, profiles[pod.scheduler_name])
     return Answer(pod, played.decide_only(pod.key), played.explanation, notes)  # 4. what they say
+
+
+def _remembering(profile: Profile | None) -> list[RemembersStays]:
+    plugins = () if profile is None else profile.lineup.plugins().values()
+    return [plugin for plugin in plugins if isinstance(plugin, RemembersStays)]
 
 
 def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
@@ -97,20 +114,25 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
     raise CannotExplain(f"there is no pod {question.key}, or it has ended" + (f"; {hint}" if hint else ""))
 
 
-async def _configured(api: ApiClient, question: Question, pod: Pod) -> Configured:
-    wanted, found = pod.scheduler_name, []
-    for text in await _texts(api, question, wanted):
+async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
+    """Return the configuration that serves a pod; the default one where rights are missing to find it."""
+    wanted, found = DEFAULT_SCHEDULER if pod is None else pod.scheduler_name, []
+    for text in await _texts(api, reading, question, wanted):
         # A ConfigMap names all of its plugins; a file gets those of the folders, too, as with `run`.
         ready = configured(text, question.plugin_folders, enable=not isinstance(text, str))
         names = [str(profile.scheduler_name) for profile in ready.loaded.config.profiles]
-        if wanted in names:
+        if wanted in names or pod is None:
             return ready
         found += names
+    if reading.missing:
+        return configured(None)
     served = f" (there are {', '.join(sorted(set(found)))})" if found else ""
-    raise CannotExplain(f"pod {pod.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}")
+    raise CannotExplain(
+        f"pod {question.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}"
+    )
 
 
-async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path | str | None]:
+async def _texts(api: ApiClient, reading: ClusterReading, question: Question, wanted: str) -> list[Path | str | None]:
     """Return the configurations in which the pod's profile may be, as files or texts; None is the default one."""
     if question.config is not None:
         return [question.config]
@@ -125,9 +147,8 @@ async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path |
     try:
         written = await _written_by_operators(api)
     except ApiError as error:
-        if not is_default:
-            text = f"you may not look for the configuration of the scheduler {wanted} ({error.message})"
-            raise CannotExplain(f"{text}; {NAME_IT}") from error
+        if not is_default and not reading.refused(error, f"list configmaps (or {NAME_IT})"):
+            raise
         written = []
     # Somebody else's, which may not even be right for this release, is none of our business.
     return [*(text for text in written if wanted in text), *([None] if is_default else [])]
@@ -142,17 +163,12 @@ class _ConfigMaps(msgspec.Struct):
     items: list[ConfigMap]
 
 
-async def _fill(api: ApiClient, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
+async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
     """Bring in all nodes, and the objects of these kinds; returns what is to be said about them."""
     notes = []
     resources: list[ApiResource[Any]] = [NODES, *(resource for resource in RESOURCES if resource.shape in kinds)]
     for resource in resources:
-        try:
-            found = await _listed(api, resource)
-        except ApiError as error:
-            if error.status != NOT_SERVED:
-                raise
-            continue  # plugins find none, here as in the scheduler
+        found = await reading.list(resource)
         for each in found.objects.values():
             played.add(each)
         for broken in found.undecodable.values():
@@ -160,8 +176,3 @@ async def _fill(api: ApiClient, played: Simulation, kinds: Collection[type[Any]]
             notes.append(f"{resource} {identity.name} cannot be understood: {broken.reason}")
             played.note_trouble(resource.shape, identity.name, identity.namespace, broken.reason)
     return notes
-
-
-async def _listed(api: ApiClient, resource: ApiResource[T]) -> KnownObjects[T]:
-    found, _ = await Lister(api, resource, EventReader(resource)).list(FROM_MEMORY)
-    return found
