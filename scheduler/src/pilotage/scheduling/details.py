@@ -20,13 +20,15 @@ PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
 BYTES = (MEMORY, EPHEMERAL_STORAGE)
 
 
-def details(rejection: Rejection, cycle: Cycle, info: NodeInfo, rejecting: Iterable[Plugin]) -> tuple[str, ...]:
-    """Return what can be said beside each reason of a rejection; "" where that is nothing.
+def details(rejection: Rejection, pod: Pod, info: NodeInfo) -> tuple[str, ...]:
+    """Return what can be said beside each reason of a rejection; "" where that is nothing."""
+    return tuple(_detail(reason, pod, info) for reason in rejection.reasons)
 
-    The plugins that rejected the node are asked if the first reason alone says no more.
-    """
-    first, *others = (_detail(reason, cycle.pod, info) for reason in rejection.reasons)
-    return first or "; ".join(_said(plugin.remark, cycle, info) for plugin in rejecting).strip("; "), *others
+
+def remarks(rejecting: Iterable[Plugin], cycle: Cycle, info: NodeInfo) -> str:
+    """Return what the plugins that rejected a node have to say about it."""
+    said = (_said(plugin.remark, cycle, info) for plugin in rejecting)
+    return "; ".join(text for text in said if text)
 
 
 def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:

@@ -10,7 +10,7 @@ from pilotage.framework.nodes import NodeInfo, Nodes
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
-from pilotage.scheduling.details import details, spared
+from pilotage.scheduling.details import details, remarks, spared
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.gang_standing import GangStanding
 
@@ -88,7 +88,10 @@ def _verdict(
     cycle, runner = attempt.cycle, attempt.engine.runner
     plugins = runner.lineup.plugins()
     names = [rejection.plugin] if rejection.plugin else attempt.before.restricting
-    told = details(rejection, cycle, info, [plugins[name] for name in names if name in plugins])
+    told = details(rejection, cycle.pod, info)
+    if not any(told):
+        remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
+        told = (remark, *told[1:])
     kept = spared(runner.eviction_rules, cycle, info) if rejection.preemption_helps else ""
     return NodeVerdict(info.name, rejection, details=told, spared=kept)
 

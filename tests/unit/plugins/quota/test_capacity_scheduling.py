@@ -369,7 +369,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             BORROWED,
             VECTOR_5,
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="and if there are none, nobody",
         ),
         pytest.param(
@@ -377,7 +377,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             BORROWED,
             [running("free", name, LOW, memory=50) for name in "abc"],
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="with a quota nobody without one goes",
         ),
         pytest.param(
@@ -392,7 +392,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             [make_quota("ns1", {"memory": 150}), make_quota("ns2", {"memory": 100})],
             VECTOR_4,
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="what others are sure of stays theirs",
         ),
         pytest.param(
@@ -415,7 +415,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             [running("ns1", "a", memory=30)],
             "0/1 nodes are available: Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1 is more than Max "
             "(memory: 180 used with this pod, 100 allowed). preemption: 0/1 nodes are available: "
-            "1 global quota max exceeded (memory: 150 used with this pod, 100 allowed).",
+            "1 global quota max exceeded (memory).",
             id="a pod that is larger than its quota evicts nobody in vain",
         ),
     ],
