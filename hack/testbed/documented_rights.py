@@ -12,6 +12,7 @@ PLUGINS = "The scheduler's account, for each plugin"
 OPERATOR = "The operator's account"
 CONTROLLERS = "The operator's account, for each controller"
 PEOPLE = "People"
+EXPLAINER = "Whoever explains"
 
 # Where, group, resource, verb, name.
 Right: TypeAlias = tuple[str, str, str, str, str]

@@ -1,7 +1,7 @@
 """One pod of a live cluster, explained: everything is read once, and nothing is written."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -11,9 +11,9 @@ import msgspec
 
 from pilotage.app import Configured, configured, simulation
 from pilotage.app.cluster_reading import ClusterReading
+from pilotage.app.doubts import doubts
 from pilotage.app.following import KEY
 from pilotage.app.past_stays import past_stays
-from pilotage.app.unasked import unasked
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import Access
 from pilotage.cluster.api_client import ApiClient
@@ -22,7 +22,7 @@ from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.known_objects import KnownObjects
 from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.config.suggestions import did_you_mean
-from pilotage.framework.stays import RemembersStays
+from pilotage.framework.stays import RemembersStays, Stay
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
@@ -30,6 +30,7 @@ from pilotage.scheduling.simulation import Result, Simulation
 
 AGENT = f"pilotage/{version('pilotage')} explain"
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
+LIST_THEM = "list configmaps"
 NAME_IT = "name the configuration of that scheduler with --config FILE or --config-map NAMESPACE/NAME"
 
 
@@ -84,21 +85,29 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     profiles = ready.profiles()
     played = simulation(profiles, explain_pod=question.key)
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
-    remembering = [] if pod is None else _remembering(profiles.get(pod.scheduler_name))
-    stays = await past_stays(reading, pod, time.time()) if pod is not None and remembering else []
+    past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
-        raise CannotExplain(reading.what_is_missing())
+        otherwise = f"; or {NAME_IT}, without which ConfigMaps must be read" if LIST_THEM in reading.missing else ""
+        raise CannotExplain(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
-    for plugin in remembering:
+    for plugin, stays in past:
         plugin.recall(pod, stays)
-    notes += unasked(ready, profiles[pod.scheduler_name])
-    return Answer(pod, played.decide_only(pod.key), played.explanation, notes)  # 4. what they say
+    result = played.decide_only(pod.key)  # 4. what they say
+    notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
+    return Answer(pod, result, played.explanation, notes)
 
 
-def _remembering(profile: Profile | None) -> list[RemembersStays]:
-    plugins = () if profile is None else profile.lineup.plugins().values()
-    return [plugin for plugin in plugins if isinstance(plugin, RemembersStays)]
+async def _past(
+    reading: ClusterReading, profiles: Mapping[str, Profile], pod: Pod | None
+) -> list[tuple[RemembersStays, list[Stay]]]:
+    """Return the plugins that remember what a reader has not seen, and what can still be found out of it."""
+    if pod is None or pod.scheduler_name not in profiles:
+        return []
+    plugins = profiles[pod.scheduler_name].lineup.plugins().values()
+    remembering = [plugin for plugin in plugins if isinstance(plugin, RemembersStays)]
+    stays = await past_stays(reading, pod, time.time()) if remembering else []
+    return [(plugin, stays) for plugin in remembering]
 
 
 def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
@@ -137,21 +146,29 @@ async def _texts(api: ApiClient, reading: ClusterReading, question: Question, wa
     if question.config is not None:
         return [question.config]
     if question.config_map is not None:
-        namespace, name = question.config_map
-        body = await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-        found = msgspec.json.decode(body, type=ConfigMap)
-        if KEY not in found.data:
-            raise CannotExplain(f"the ConfigMap {namespace}/{name} has no {KEY}")
-        return [found.data[KEY]]
+        return await _named(api, reading, *question.config_map)
     is_default = wanted == DEFAULT_SCHEDULER
     try:
         written = await _written_by_operators(api)
     except ApiError as error:
-        if not is_default and not reading.refused(error, f"list configmaps (or {NAME_IT})"):
+        if not is_default and not reading.refused(error, LIST_THEM):
             raise
         written = []
     # Somebody else's, which may not even be right for this release, is none of our business.
     return [*(text for text in written if wanted in text), *([None] if is_default else [])]
+
+
+async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: str) -> list[Path | str | None]:
+    try:
+        body = await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+    except ApiError as error:
+        if not reading.refused(error, "get configmaps"):
+            raise
+        return []
+    found = msgspec.json.decode(body, type=ConfigMap)
+    if KEY not in found.data:
+        raise CannotExplain(f"the ConfigMap {namespace}/{name} has no {KEY}")
+    return [found.data[KEY]]
 
 
 async def _written_by_operators(api: ApiClient) -> list[str]:

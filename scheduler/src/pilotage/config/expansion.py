@@ -167,7 +167,7 @@ def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -
             len(sorters) == 1,
             ExtensionPoint.QUEUE_SORT,
             f"only one queue sort plugin required {of_profile}, but got {len(sorters)}",
-            several_sort(sorters),
+            several_sort(sorters) if sorters else "",
         ),
         (
             bool(points[ExtensionPoint.BIND]),
@@ -186,9 +186,9 @@ def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -
 
 
 def several_sort(names: Iterable[str]) -> str:
-    """What to do about several plugins that sort the queue; there is nothing to say about none, or one."""
-    listed = list(names)
-    return f"{' and '.join(listed)} sort it; leave one of them" if len(listed) > 1 else ""
+    """What to do about several plugins that sort the queue; there is nothing to say about one."""
+    *others, last = names
+    return f"{', '.join(others)} and {last} sort it; leave one of them" if others else ""
 
 
 def _overflows(weights: Mapping[ExtensionPoint, Mapping[str, int]]) -> list[Complaint]:

@@ -15,6 +15,8 @@ from pilotage.model.pod import Pod
 MOST_PLACES = 50_000  # that are vacant; the oldest are forgotten first
 MOST_TAKEN = 10_000  # lately; far more than there are binds under way
 
+INSTANT = 0.001  # seconds; nobody leaves before having come
+
 NO_SUCCESSORS = ("DaemonSet", "Node")  # whose pods have their one node anyway
 STABLE_NAMES = "StatefulSet"  # those of other owners end at random
 TEMPLATE_HASH = "pod-template-hash"
@@ -97,7 +99,7 @@ class VacantPlaces:
         for place in list(self.of(kin)):
             self.forget(place)
         came = [(stay.came, 1, stay) for stay in stays]
-        left = [(stay.left, 0, stay) for _, _, stay in came if stay.left is not None]
+        left = [(max(stay.left, stay.came + INSTANT), 0, stay) for _, _, stay in came if stay.left is not None]
         for moment, is_coming, stay in sorted([*came, *left], key=lambda each: each[:2]):  # who goes makes room first
             if is_coming:
                 self._take(stay.pod, stay.node, kin)
