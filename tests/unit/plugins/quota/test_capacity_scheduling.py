@@ -758,3 +758,17 @@ def test_what_cannot_be_read_is_told_once(caplog: pytest.LogCaptureFixture) -> N
         "metadata.annotations.quota.pilotage.dev/priority-classes",
     ]
     assert all(line.startswith("quota ns1/quota: ") and line.endswith(", it is overlooked") for line in told)
+
+
+def test_messages_do_not_grow_with_the_number_of_nodes() -> None:
+    """Each node has other pods, so that by how much the quota is over depends on whose node it is."""
+    nodes = [make_node(f"n{number}", memory=1000) for number in range(60)]
+    used = [running("ns1", f"p{number}", LOW, memory=10 + number, node=f"n{number}") for number in range(30)]
+    objects = [make_quota("ns1", {"memory": 50}, {"memory": 100})]
+    found = scheduler(used, objects, nodes).schedule(pod("ns1", priority=HIGH, memory=90))
+    text = decision(found)
+    assert isinstance(text, str)
+    assert text.endswith(
+        "preemption: 0/60 nodes are available: 30 No preemption victims found for incoming pod, "
+        "30 global quota max exceeded (memory)."
+    )
