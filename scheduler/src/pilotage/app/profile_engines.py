@@ -8,6 +8,7 @@ from pilotage.framework.events import Retry
 from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.plugin import FollowsPods, Plugin
+from pilotage.framework.plugin_guard import guard
 from pilotage.framework.runner import Runner
 from pilotage.framework.waiting import WaitingPods
 from pilotage.profiles import Profile
@@ -52,6 +53,7 @@ def _engine(profile: Profile, cache: ClusterCache, waiting: WaitingPods, running
     if running is not None and running.percentage == percentage and _is_same(running.runner.lineup, lineup):
         return running
     known = set() if running is None else {id(plugin) for plugin in running.runner.lineup.plugins().values()}
+    guard(lineup.plugins().values())  # before anything of them is called
     for plugin in lineup.plugins().values():
         if id(plugin) not in known:
             attach(plugin, cache, waiting)
