@@ -11,6 +11,7 @@ from pilotage.framework.plugin import FollowsPods, Plugin
 from pilotage.framework.plugin_guard import guard
 from pilotage.framework.runner import Runner
 from pilotage.framework.waiting import WaitingPods
+from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
 from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.engine import Engine
@@ -31,10 +32,13 @@ def engines(
 
 
 def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods) -> None:
-    """Give a plugin what it looks at outside of a cycle."""
-    plugin.attach(cache.objects)
-    if isinstance(plugin, FormsGangs):
-        plugin.see(cache.nodes, waiting)
+    """Give a plugin what it looks at outside of a cycle; BrokenPlugin if it cannot take it."""
+    try:
+        plugin.attach(cache.objects)
+        if isinstance(plugin, FormsGangs):
+            plugin.see(cache.nodes, waiting)
+    except Exception as error:
+        raise BrokenPlugin(f"{plugin.name} cannot begin: {type(error).__name__}: {error}") from error
     if isinstance(plugin, FollowsPods):
         cache.follow(plugin)
 

@@ -1,4 +1,4 @@
-"""What a plugin that is not ours does at this moment, and since when: noted around each of its calls, ended from outside.
+"""The call of a plugin that is under way, if the plugin is not ours: noted before and after, ended from outside.
 
 main thread      enter ── the plugin's method ── leave                     attributes are written, and nothing else
 watchdog thread  ── looks every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
@@ -22,7 +22,18 @@ NO_LIMIT = float("inf")
 CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used its budget up in this turn
 PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not asked, after each time it was ended
 REMEMBERED = 600.0  # seconds for which such a time counts
+ENOUGH = 3  # failures, and no answer
 REST = 30  # times what a call has cost everybody: so long the pod waits at least
+
+
+# Whose failures spoil an attempt, which is told by how it ends.
+OF_ATTEMPTS = frozenset(
+    (
+        *("pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter"),
+        *("pre_score", "score", "score_nodes", "normalize", "epoch", "may_evict", "objection", "enough_leave"),
+        *("reserve", "permit", "pre_bind_pre_flight", "pre_bind", "bind"),
+    )
+)
 
 
 class OverBudget(BaseException):
@@ -67,11 +78,12 @@ class Block:
 class Desk:
     """One method of a class of plugins."""
 
-    __slots__ = ("blocks", "code", "point", "spent", "stops", "turn")
+    __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
 
     def __init__(self, point: str) -> None:
         self.point = point  # as the author of a plugin knows it
-        self.code = point.encode()
+        self.worked = False
+        self.failures = 0
         self.turn = -1
         self.spent = 0.0  # seconds in this turn
         self.stops = False  # there may be a reason not to ask
@@ -129,9 +141,11 @@ class CallWatch:
         "clock",
         "doomed",
         "floor",
+        "has_foreign",
         "interrupted",
         "limit",
         "on_ended",
+        "on_failing",
         "on_overrun",
         "plugin",
         "record",
@@ -143,6 +157,7 @@ class CallWatch:
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self.clock = clock
+        self.has_foreign = False  # there is a plugin to watch
         self.call: Desk | None = None
         self.plugin: Any = None
         self.args: Sequence[Any] = ()
@@ -157,6 +172,7 @@ class CallWatch:
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
+        self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
         self.on_ended: Callable[[], None] = lambda: None  # told after a call that was interrupted
 
     def next_turn(self) -> None:
@@ -184,7 +200,7 @@ class CallWatch:
         if self.record is not None:
             self.record.end()
 
-    def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> BaseException:
+    def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
         """Return what to raise after a call that was interrupted, or raised what is no Exception."""
         if not self.interrupted:
             assert error is not None
@@ -198,6 +214,15 @@ class CallWatch:
         self.block(desk, plugin, pod, seconds, message)
         return TookTooLong(message, cost=seconds)
 
+    def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
+        """Tell of a method that has failed each time, where no attempt of a pod shows that."""
+        if desk.worked or desk.point in OF_ATTEMPTS:
+            return
+        desk.failures += 1
+        if desk.failures >= ENOUGH:
+            what = str(error) if isinstance(error, PluginFailed) else f"{type(error).__name__}: {error}"
+            self.on_failing(plugin, desk.point, f"{desk.point} fails each time: {what}{line_of(error, plugin)}")
+
     def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
         """Let a method rest that took too long, and tell."""
         found = desk.blocks.setdefault(id(plugin), Block(plugin))
@@ -208,7 +233,8 @@ class CallWatch:
         self.on_overrun(Overrun(plugin, desk.point, pod, seconds, message))
 
     def _refuse(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
-        self._refuse_suspicious(plugin, args)
+        if self.suspicions:
+            self._refuse_suspicious(plugin, args)
         now, found = self.clock(), desk.blocks.get(id(plugin))
         if found is not None and now < found.until:
             raise TookTooLong(found.reason, rest=found.until - now)
@@ -222,15 +248,11 @@ class CallWatch:
         desk.stops = bool(desk.blocks)
 
     def _refuse_suspicious(self, plugin: Any, args: Sequence[Any]) -> None:
-        pod = pod_of(args)
-        found = self.suspicions.get((plugin.name, pod.uid)) if pod is not None else None
-        if found is None:
-            return
-        left = found.until - perf_counter()
-        if left <= 0:
-            del self.suspicions[found.plugin, found.uid]
-            return
-        raise TookTooLong(f"{found.message}; it is not asked for a while", rest=left)
+        now, pod = perf_counter(), pod_of(args)
+        self.suspicions = {key: each for key, each in self.suspicions.items() if now < each.until}
+        found = self.suspicions.get((plugin.name, "" if pod is None else pod.uid))
+        if found is not None:
+            raise TookTooLong(f"{found.message}; it is not asked for a while", rest=found.until - now)
 
 
 WATCH = CallWatch()  # of this process: a signal has one handler, and runs it in the main thread

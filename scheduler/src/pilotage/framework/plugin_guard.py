@@ -1,7 +1,7 @@
 """Puts a watched region around every method of plugins that are not ours; our own are called as they are.
 
-The methods of a class are replaced once, when a profile with it is made ready. Whatever a plugin's method raises that is
-no Exception, SystemExit and the like, becomes a failure of the plugin.
+The methods of a class are replaced once, when a profile with it is made ready. Whatever a method raises that is no
+Exception, SystemExit and the like, becomes a failure of the plugin.
 """
 
 import asyncio
@@ -9,7 +9,8 @@ import gc
 import traceback
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from functools import partial, wraps
-from inspect import isfunction
+from inspect import getattr_static, isfunction
+from types import CodeType
 from typing import Any
 
 from pilotage.framework.call_watch import WATCH, Desk, line_of
@@ -17,7 +18,10 @@ from pilotage.framework.plugin import Filter, Plugin, Score
 from pilotage.framework.verdicts import PluginFailed
 
 OURS = "pilotage."
-LOOPS = {"filter_nodes": ("filter", Filter), "score_nodes": ("score", Score)}  # these ask about many nodes, one by one
+LOOPS: dict[str, tuple[str, type[Plugin]]] = {
+    "filter_nodes": ("filter", Filter),
+    "score_nodes": ("score", Score),
+}  # these ask about many nodes, one by one
 ONE_BY_ONE = ("filter", "score")
 AWAITED = ("pre_bind", "bind")
 LONGEST_AWAIT = 600.0  # seconds for all of a call that waits, as long as volumes get by default
@@ -34,16 +38,16 @@ def guard(plugins: Iterable[Plugin]) -> None:
     """Let every call of these plugins be watched, as far as they are not ours."""
     for plugin in plugins:
         if is_foreign(type(plugin)):
+            WATCH.has_foreign = True
             guard_class(type(plugin))
 
 
 def guard_class(kind: type[Plugin]) -> None:
     """Let every call of a plugin of this class be watched; to do it twice changes nothing."""
-    for base in kind.__mro__:
-        if is_foreign(base) and issubclass(base, Plugin):
-            for name, method in list(vars(base).items()):
-                if _is_asked(name, method):
-                    setattr(base, name, _guarded(name, method))
+    for name in dir(kind):
+        method = getattr_static(kind, name)
+        if _is_asked(name, method):
+            setattr(kind, name, _guarded(name, method))
     for name, (one_by_one, base) in LOOPS.items():
         inherited = getattr(kind, name, None)
         if issubclass(kind, base) and inherited is getattr(base, name):
@@ -52,8 +56,9 @@ def guard_class(kind: type[Plugin]) -> None:
 
 def _is_asked(name: str, method: object) -> bool:
     """Tell whether somebody else than the plugin calls this: hints may have any name that is no private one."""
-    own = isfunction(method) and not method.__module__.startswith(OURS)
-    return own and not name.startswith("_") and not hasattr(method, "is_guarded")
+    if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
+        return False
+    return not name.startswith("_") and not hasattr(method, "is_guarded")
 
 
 def _guarded(name: str, method: Any, point: str = "") -> Method:
@@ -73,7 +78,7 @@ def _on_one_node(method: Method, watched: Method) -> Method:
             return method(self, cycle, pod, node)
         return watched(self, cycle, pod, **named) if named else watched(self, cycle, pod, node)
 
-    REGIONS.add(call.__code__)
+    REGIONS.add(_code(call))
     return call
 
 
@@ -94,16 +99,20 @@ def _called(method: Method, desk: Desk) -> Method:
             watch.leave(desk)
             if watch.interrupted:  # and made something else of it
                 raise watch.failed(desk, self, error) from error
+            watch.complain(desk, self, error)
             raise
         except BaseException as error:
             watch.leave(desk)
-            raise watch.failed(desk, self, error) from error
+            found = watch.failed(desk, self, error)
+            watch.complain(desk, self, found)
+            raise found from error
         watch.leave(desk)
         if watch.interrupted:  # and has kept that to itself
             raise watch.failed(desk, self, None)
+        desk.worked = True
         return answer
 
-    REGIONS.add(call.__code__)
+    REGIONS.add(_code(call))
     return call
 
 
@@ -191,6 +200,11 @@ class _Steps:
             return error is self._thrown
         task = asyncio.current_task()
         return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _code(function: Any) -> CodeType:
+    code: CodeType = function.__code__
+    return code
 
 
 REGIONS = {_Steps._step.__code__, type(WATCH).enter.__code__, type(WATCH).leave.__code__}

@@ -19,6 +19,7 @@ log = logging.getLogger(__name__)
 
 SIGNAL = signal.SIGUSR2
 TICK = 0.05  # seconds between two looks
+RARELY = 1.0  # seconds, as long as there is no plugin that is not ours
 SOON = 0.005  # seconds until the next one, while a call is being ended
 PATIENCE = 20  # times that code which is not the plugin's own is left alone: it may be in the middle of something
 GENTLE = 3  # times that a plugin may swallow what ends it, and do its own cleaning up
@@ -31,7 +32,8 @@ class Watchdog:
     def __init__(self, watch: CallWatch = WATCH) -> None:
         self._watch = watch
         self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
+        self._is_stopping = False
+        self._wake = threading.Event()
         self._target = -1.0  # the call that is being ended: since when it is under way
         self._declined = self._raised = 0  # how often its end was put off, and demanded
         self._insistence: Insistence | None = None
@@ -47,14 +49,24 @@ class Watchdog:
             return False
         if self._thread is None or not self._thread.is_alive():
             signal.signal(SIGNAL, self._on_signal)
-            self._stopped.clear()
+            self._is_stopping = False
             self._thread = threading.Thread(target=self._run, name="plugin-watchdog", daemon=True)
             self._thread.start()
         return True
 
+    def look_often(self) -> bool:
+        """Begin to look even if there is no plugin yet; False where that is impossible."""
+        if not self.start():
+            return False
+        if not self._watch.has_foreign:
+            self._watch.has_foreign = True
+            self._wake.set()
+        return True
+
     def stop(self) -> None:
         """Look no more."""
-        self._stopped.set()
+        self._is_stopping = True
+        self._wake.set()
         if self._thread is not None:
             self._thread.join()
         self._thread = None
@@ -62,8 +74,10 @@ class Watchdog:
     # ----------------------------------------------------------------------------------------- in its own thread
 
     def _run(self) -> None:
-        pause = TICK
-        while not self._stopped.wait(pause):
+        pause = 0.0
+        while not self._is_stopping:
+            self._wake.wait(pause)
+            self._wake.clear()
             try:
                 pause = self._look()
             except Exception:
@@ -78,7 +92,7 @@ class Watchdog:
             self._seen = since
             self.ask_for_turn()
         if desk is None:
-            return TICK
+            return TICK if watch.has_foreign else RARELY
         spent = desk.spent if desk.turn == watch.turn else 0.0
         left = watch.limit - (now - since) - spent
         if left > 0:
@@ -163,7 +177,7 @@ class within_budget:  # noqa: N801 - it reads like a function
 
     def __enter__(self) -> Self:
         watch = WATCH
-        if watch.call is None and self._seconds and WATCHDOG.start():
+        if watch.call is None and self._seconds and WATCHDOG.look_often():
             self._is_watched = True
             watch.plugin, watch.args, watch.floor = self, (), sys._getframe(1)
             watch.limit, watch.since = self._seconds, perf_counter()
@@ -178,7 +192,9 @@ class within_budget:  # noqa: N801 - it reads like a function
             if watch.interrupted:
                 watch.interrupted, watch.doomed = False, -1.0
                 watch.on_ended()
-                raise PluginFailed(f"{self._desk.point} did not end within {self._seconds:g}s{_where(error)}") from error
+                raise PluginFailed(
+                    f"{self._desk.point} did not end within {self._seconds:g}s{_where(error)}"
+                ) from error
         if error is not None and not isinstance(error, Exception):
             what = f"{type(error).__name__}: {error}"
             raise PluginFailed(f"{self._desk.point}: {what}{_where(error)}") from error
