@@ -64,6 +64,8 @@ class Block:
     ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were
     until: float = 0.0
     reason: str = ""
+    uid: str = ""  # of the pod that it was asked about last
+    cost: float = 0.0  # seconds that this took
 
     def grow(self, now: float) -> float:
         """Take note of one more call that was ended; returns the pause."""
@@ -146,6 +148,7 @@ class CallWatch:
         "limit",
         "on_ended",
         "on_failing",
+        "on_foreign",
         "on_overrun",
         "plugin",
         "record",
@@ -174,6 +177,13 @@ class CallWatch:
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
         self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
         self.on_ended: Callable[[], None] = lambda: None  # told after a call that was interrupted
+        self.on_foreign: Callable[[], None] = lambda: None  # told when there is something to watch
+
+    def expect_calls(self) -> None:
+        """Take note that there is a plugin to watch."""
+        if not self.has_foreign:
+            self.has_foreign = True
+            self.on_foreign()
 
     def next_turn(self) -> None:
         """Begin anew to count what methods take."""
@@ -228,6 +238,7 @@ class CallWatch:
         found = desk.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
         found.reason = f"{message}; it is not asked for {pause:g}s"
+        found.uid, found.cost = "" if pod is None else pod.uid, seconds
         desk.stops = True
         self.spoiled_turn = self.turn
         self.on_overrun(Overrun(plugin, desk.point, pod, seconds, message))
@@ -237,7 +248,9 @@ class CallWatch:
             self._refuse_suspicious(plugin, args)
         now, found = self.clock(), desk.blocks.get(id(plugin))
         if found is not None and now < found.until:
-            raise TookTooLong(found.reason, rest=found.until - now)
+            pod = pod_of(args)
+            again = pod is not None and pod.uid == found.uid  # in the same attempt
+            raise TookTooLong(found.reason, rest=found.until - now, cost=found.cost if again else 0.0)
         if desk.spent > self.budget:
             message = f"its calls of {desk.point} in one turn took more than {self.budget:g}s together"
             self.block(desk, plugin, pod_of(args), desk.spent, message)
@@ -275,4 +288,4 @@ def line_of(error: BaseException, plugin: object) -> str:
         if trace.tb_frame.f_globals.get("__name__") == module:
             found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
         trace = trace.tb_next
-    return found
+    return found or (line_of(error.__cause__, plugin) if error.__cause__ is not None else "")

@@ -7,10 +7,13 @@ raising is swallowed is not tried again, and one that leaves its function is: it
 
 import sys
 from collections.abc import Callable, Iterable
+from dis import opmap
 from types import CodeType, FrameType
 from typing import Any
 
 Line = tuple[CodeType, int]
+
+HANDLER_BEGINS = opmap["PUSH_EXC_INFO"]
 
 
 class Insistence:
@@ -19,13 +22,15 @@ class Insistence:
     def __init__(self, error: Callable[[], BaseException]) -> None:
         self._error = error
         self._in_vain: set[Line] = set()
+        self._frames: set[FrameType] = set()
         self._last: tuple[FrameType, Line] | None = None
         self._before = sys.gettrace(), sys.getprofile()
         self._is_over = False
 
     def begin(self, under_way: Iterable[FrameType]) -> None:
         """Trace all functions that are under way in the call."""
-        for frame in under_way:
+        self._frames = set(under_way)
+        for frame in self._frames:
             frame.f_trace = self._trace
         sys.setprofile(self._profile)
         sys.settrace(_ignore)
@@ -33,16 +38,27 @@ class Insistence:
     def end(self) -> None:
         """Trace nothing any more."""
         self._is_over, self._last = True, None
+        self._frames.clear()
         sys.settrace(self._before[0])
         sys.setprofile(self._before[1])
 
     def _trace(self, frame: FrameType, event: str, _arg: object) -> Any:
         line = frame.f_code, frame.f_lineno
-        if self._is_over or event != "line" or line in self._in_vain:
-            return None if self._is_over else self._trace
+        if self._is_over:
+            return None
+        if event != "line" or line in self._in_vain or self._is_handling(frame):
+            return self._trace
         self._in_vain.add(line)
         self._last = frame, line
         raise self._error()  # with which Python stops to trace
+
+    def _is_handling(self, frame: FrameType) -> bool:
+        """Tell whether an `except` of the call begins or is under way: Python would not put away what it handles."""
+        if frame.f_code.co_code[frame.f_lasti] == HANDLER_BEGINS:
+            return True
+        handled = sys.exc_info()[1]
+        trace = None if handled is None else handled.__traceback__
+        return trace is not None and trace.tb_frame in self._frames
 
     def _profile(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "return" and not self._is_over:

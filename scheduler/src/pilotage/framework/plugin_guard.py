@@ -38,7 +38,7 @@ def guard(plugins: Iterable[Plugin]) -> None:
     """Let every call of these plugins be watched, as far as they are not ours."""
     for plugin in plugins:
         if is_foreign(type(plugin)):
-            WATCH.has_foreign = True
+            WATCH.expect_calls()
             guard_class(type(plugin))
 
 

@@ -41,7 +41,7 @@ class Watchdog:
         self._seen = 0.0
         self.ask_for_turn: Callable[[], None] = watch.next_turn  # to be done by whoever runs the event loop
         self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
-        watch.on_ended = self._ended
+        watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
         """Begin to look, if that did not happen yet; False outside of the main thread, which alone has signals."""
@@ -56,12 +56,8 @@ class Watchdog:
 
     def look_often(self) -> bool:
         """Begin to look even if there is no plugin yet; False where that is impossible."""
-        if not self.start():
-            return False
-        if not self._watch.has_foreign:
-            self._watch.has_foreign = True
-            self._wake.set()
-        return True
+        self._watch.expect_calls()
+        return self.start()
 
     def stop(self) -> None:
         """Look no more."""
