@@ -144,7 +144,6 @@ class CallWatch:
         "doomed",
         "floor",
         "has_foreign",
-        "interrupted",
         "limit",
         "on_ended",
         "on_failing",
@@ -169,14 +168,13 @@ class CallWatch:
         self.floor: FrameType | None = None  # of code that is watched without being a call: nothing is raised in it
         self.budget = NO_LIMIT
         self.doomed = -1.0  # since when the call is under way that has to end
-        self.interrupted = False  # it was told so
         self.turn = 0  # of the event loop: what all calls of a method take together counts
         self.spoiled_turn = -1  # one in which a call was ended: what is cleaned up afterwards has less time
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
         self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
-        self.on_ended: Callable[[], None] = lambda: None  # told after a call that was interrupted
+        self.on_ended: Callable[[], None] = lambda: None  # told after a call that had to end
         self.on_foreign: Callable[[], None] = lambda: None  # told when there is something to watch
 
     def expect_calls(self) -> None:
@@ -211,11 +209,11 @@ class CallWatch:
             self.record.end()
 
     def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
-        """Return what to raise after a call that was interrupted, or raised what is no Exception."""
-        if not self.interrupted:
+        """Return what to raise after a call that had to end, or raised what is no Exception."""
+        if not self.is_doomed():
             assert error is not None
             return PluginFailed(f"{type(error).__name__}: {error}{line_of(error, plugin)}")
-        self.interrupted, self.doomed = False, -1.0
+        self.doomed = -1.0
         self.on_ended()
         seconds, pod = perf_counter() - self.since, pod_of(self.args)
         self.args = ()
@@ -223,6 +221,10 @@ class CallWatch:
         message = f"it did not answer within {self.limit:g}s in {desk.point}{where}"
         self.block(desk, plugin, pod, seconds, message)
         return TookTooLong(message, cost=seconds)
+
+    def is_doomed(self) -> bool:
+        """Tell whether the call that was last under way had to end, whatever became of that."""
+        return self.doomed == self.since
 
     def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
         """Tell of a method that has failed each time, where no attempt of a pod shows that."""

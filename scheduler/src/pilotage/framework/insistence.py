@@ -27,12 +27,13 @@ class Insistence:
         self._before = sys.gettrace(), sys.getprofile()
         self._is_over = False
 
-    def begin(self, under_way: Iterable[FrameType]) -> None:
-        """Trace all functions that are under way in the call."""
+    def begin(self, under_way: Iterable[FrameType], *, once: bool = False) -> None:
+        """Trace functions that are under way in the call; if only `once`, its own cleaning up is left alone."""
         self._frames = set(under_way)
         for frame in self._frames:
             frame.f_trace = self._trace
-        sys.setprofile(self._profile)
+        if not once:
+            sys.setprofile(self._profile)
         sys.settrace(_ignore)
 
     def end(self) -> None:

@@ -97,7 +97,7 @@ def _called(method: Method, desk: Desk) -> Method:
             raise _out_of_memory(self, error) from None
         except Exception as error:
             watch.leave(desk)
-            if watch.interrupted:  # and made something else of it
+            if watch.is_doomed():  # and made something else of it
                 raise watch.failed(desk, self, error) from error
             watch.complain(desk, self, error)
             raise
@@ -107,7 +107,7 @@ def _called(method: Method, desk: Desk) -> Method:
             watch.complain(desk, self, found)
             raise found from error
         watch.leave(desk)
-        if watch.interrupted:  # and has kept that to itself
+        if watch.is_doomed():  # and has kept that to itself
             raise watch.failed(desk, self, None)
         desk.worked = True
         return answer
@@ -173,7 +173,7 @@ class _Steps:
             answer = step()
         except StopIteration:  # the way in which it returns
             watch.leave(desk)
-            if watch.interrupted:
+            if watch.is_doomed():
                 raise watch.failed(desk, plugin, None) from None
             raise
         except MemoryError as error:
@@ -181,16 +181,16 @@ class _Steps:
             raise _out_of_memory(plugin, error) from None
         except Exception as error:
             watch.leave(desk)
-            if watch.interrupted:
+            if watch.is_doomed():
                 raise watch.failed(desk, plugin, error) from error
             raise
         except BaseException as error:
             watch.leave(desk)
-            if not watch.interrupted and self._is_wanted(error):
+            if not watch.is_doomed() and self._is_wanted(error):
                 raise
             raise watch.failed(desk, plugin, error) from error
         watch.leave(desk)
-        if watch.interrupted:
+        if watch.is_doomed():
             raise watch.failed(desk, plugin, None)
         return answer
 

@@ -127,16 +127,22 @@ class Watchdog:
     def _on_signal(self, _number: int, frame: FrameType | None) -> None:
         """Raise inside of the plugin, if the call that has to end is still under way, and nowhere else."""
         watch = self._watch
-        if watch.call is None or watch.doomed != watch.since or frame is None or not self._is_inside(frame):
+        if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
             return
-        if frame.f_globals.get("__name__") != type(watch.plugin).__module__ and self._declined < PATIENCE:
+        own = type(watch.plugin).__module__
+        self._insistence = self._insistence or Insistence(self._demanded)
+        if frame.f_globals.get("__name__") != own and self._declined < PATIENCE:
             self._declined += 1
+            frames = [each for each in self._under_way(frame) if each.f_globals.get("__name__") == own]
+            self._insistence.begin(frames, once=self._raised <= GENTLE)  # it ends at its next own line
             return
-        self._declined, self._raised, watch.interrupted = 0, self._raised + 1, True
-        if self._raised > GENTLE:
-            self._insistence = self._insistence or Insistence(OverBudget)
+        if self._raised >= GENTLE:
             self._insistence.begin(self._under_way(frame))
-        raise OverBudget
+        raise self._demanded()
+
+    def _demanded(self) -> OverBudget:
+        self._declined, self._raised = 0, self._raised + 1
+        return OverBudget()
 
     def _is_inside(self, frame: FrameType) -> bool:
         """Tell whether code runs that the call has called: not the region itself, which begins and ends."""
@@ -185,8 +191,8 @@ class within_budget:  # noqa: N801 - it reads like a function
         if self._is_watched:
             watch.call = None
             watch.floor, watch.plugin = None, None
-            if watch.interrupted:
-                watch.interrupted, watch.doomed = False, -1.0
+            if watch.is_doomed():
+                watch.doomed = -1.0
                 watch.on_ended()
                 raise PluginFailed(
                     f"{self._desk.point} did not end within {self._seconds:g}s{_where(error)}"
