@@ -288,3 +288,36 @@ def test_a_leader_that_is_killed_in_the_middle_of_a_swap_leaves_nobody_behind(
         stage.processes.append(again)
         stage.until_it_runs(source)
         assert stage.place().endswith("b")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param("while True: pass", "it did not answer within 1s in score", id="it loops"),
+        pytest.param("import time; time.sleep(10)", "it did not answer within 1s in score", id="it sleeps"),
+        pytest.param("raise SystemExit", "SystemExit", id="it exits"),
+        pytest.param("return 'much'", "which is no whole number", id="it answers with a wrong type"),
+        pytest.param("raise ValueError('no')", "ValueError: no", id="it raises"),
+    ],
+)
+def test_a_plugin_that_does_harm_is_taken_back_and_nobody_else_stops(
+    stage: Stage, bystanders: Bystanders, body: str, message: str
+) -> None:
+    stage.until(lambda: "lastGood" in stage.profile()["status"], "the file has proved itself")
+    harmful = text("b", body)
+    stage.apply(harmful)
+    stage.until_it_runs(harmful)
+    stage.release.control_plane.create(
+        [
+            pod_manifest(f"harmed-{number}", namespace=stage.release.namespace, scheduler=SCHEDULER, cpu="1m")
+            for number in range(5)
+        ]
+    )
+    stage.until(lambda: stage.condition("RolledBack").get("status") == "True", "it is taken back")
+    told = stage.condition("RolledBack")
+    assert told["reason"] == "PluginFailing"
+    assert "ChosenNode" in told["message"]
+    assert message in told["message"]
+    assert stage.profile()["status"]["pluginFiles"] == {f"{SOURCE}/{FILE}": text_hash(text("a"))}
+    assert stage.place().endswith("a")
+    assert all(process.program.poll() is None for process in stage.processes)
