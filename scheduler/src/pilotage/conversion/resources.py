@@ -9,8 +9,9 @@ from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.expansion import merged
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
 from pilotage.conversion.general_fields import tell_of_the_release
+from pilotage.conversion.lineups import complaints_about, unknown_plugins
 from pilotage.conversion.notes import Notes
-from pilotage.conversion.profile_specs import compared, complaints_about, spec_of, unknown_plugins
+from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage.scheduler_profiles.resource import API_VERSION, KIND, LONGEST_SIMPLE_NAME
 
@@ -72,8 +73,11 @@ def _compare(profile: Profile, spec: dict[str, Any], catalogue: Catalogue, notes
     if not found.is_same:
         notes.complain("it does not run the same plugins at the same points, which is a fault of ours: report it", name)
     for point, before, now in found.reordered:
-        text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
-        notes.tell(f"{text}; {_ORDER_MATTERS.get(point, _ORDER_IS_TOLD)}", name)
+        if point in _ORDER_MATTERS:
+            text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
+            notes.tell(f"{text}; {_ORDER_MATTERS[point]}", name)
+        else:
+            notes.tell(f"at {point} some plugins run in another order: {_ORDER_IS_TOLD}", name)
 
 
 def _tell_idle_arguments(profile: Profile, notes: Notes) -> None:
