@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.types import Plugins, Profile
 from pilotage.conversion.lineups import DEFAULTS, POINTS, SCORE, SORT, Lineup, expanded, lineup_of, parted
@@ -43,7 +45,11 @@ def compared(profile: Profile, spec: Mapping[str, Any], catalogue: Catalogue) ->
     """Hold what an operator makes of a spec against a profile; who is unknown is left out of both."""
     known, _ = parted(profile.plugins, catalogue)
     entries = [entry for entry in spec.get("plugins", ()) if entry["name"] in catalogue.names()]
-    made = Profile.model_validate(profile_of("p", Spec(plugins=entries), catalogue))
+    try:
+        rendered = profile_of("p", Spec(plugins=entries), catalogue)
+    except ValidationError:
+        return Comparison(is_same=True, reordered=[])  # there is nothing to compare, and its judge says why
+    made = Profile.model_validate(rendered)
     before, now = expanded(profile, known, catalogue), expanded(made, made.plugins, catalogue)
     pairs = [(point.value, before.points[point], now.points[point]) for point in _ORDERED]
     reordered = [(point, old, new) for point, old, new in pairs if old != new and set(old) == set(new)]
@@ -70,7 +76,7 @@ def _entries(
         if (weight := wanted.weights.get(name, 0)) and SCORE in points and weight != DEFAULTS.get(name, 1):
             entry["weight"] = weight
         if name in arguments:
-            entry["args"] = dict(arguments[name])
+            entry["args"] = arguments[name]
         if points != has and not (points == has - {SORT} and wanted.sorter in DEFAULTS):
             entry["points"] = _written(points)
         if entry or name not in DEFAULTS:
