@@ -326,3 +326,14 @@ def test_samples_of_scheduler_plugins(pilotage: Pilotage, write: Write) -> None:
         for document in yaml.safe_load_all(pilotage("convert", file, "-o", "config").stdout):
             made = pilotage("check-config", write(document, name="config.yaml"))
             assert (made.exit_code, made.stderr) == (0, ""), file
+
+
+# ------------------------------------------------------------------------------------------------------- the printed page
+
+
+def test_the_page_shows_what_is_printed(pilotage: Pilotage, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[3]
+    monkeypatch.chdir(root)
+    page = (root / "docs/migrate-from-scheduler-plugins.md").read_text()
+    result = pilotage("convert", "examples/convert/scheduler-v1beta1.yaml")
+    assert f"$ pilotage convert examples/convert/scheduler-v1beta1.yaml\n{result.output}```" in page

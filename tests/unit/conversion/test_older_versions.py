@@ -341,7 +341,7 @@ def test_what_v1_has_stays() -> None:
     [
         ({"healthzBindAddress": "0.0.0.0:10251"}, "healthzBindAddress is left out: health and metrics are served"),
         ({"metricsBindAddress": ""}, "metricsBindAddress is left out: health and metrics are served"),
-        ({"featureGates": {"X": True}}, "featureGates is left out: gates are flags"),
+        ({"featureGates": {"X": True}}, "featureGates is left out: gates are as in a kube-scheduler"),
         ({"leaderElection": {"resourceLock": "endpointsleases"}}, "endpointsleases is gone: it is leases now"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),

@@ -20,8 +20,8 @@ _RACE = (
     "metadata.name, and schedulerName of the pods"
 )
 _ORDER = (
-    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so take out the "
-    "entry of PrioritySort unless the other profiles sort with Coscheduling too"
+    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so take {} unless "
+    "the other profiles sort with Coscheduling too"
 )
 _ORDER_IS_TOLD = "what fits is the same, and a message may name another plugin first"
 _ORDER_MATTERS = {
@@ -93,9 +93,15 @@ def _advise(name: str, spec: dict[str, Any], notes: Notes) -> None:
     if name == SCHEDULER_NAME:
         notes.tell(_RACE, name)
     entries = {entry["name"]: entry for entry in spec.get("plugins", ())}
-    sorts = "queueSort" in entries.get("Coscheduling", {}).get("points", ["queueSort"])
+    points = entries.get("Coscheduling", {}).get("points")
+    sorts = points is None or "queueSort" in points
     if "Coscheduling" in entries and sorts and not entries.get("PrioritySort", {}).get("enabled", True):
-        notes.tell(_ORDER, name)
+        out = (
+            "queueSort out of its points, and the entry of PrioritySort out,"
+            if points
+            else "out the entry of PrioritySort"
+        )
+        notes.tell(_ORDER.format(out), name)
 
 
 def _named(scheduler_name: str) -> dict[str, Any]:
