@@ -48,6 +48,7 @@ ONLY_WITH_ALL = re.compile(
     r"|test_operator.*(survived|anywhere)"
     r"|test_chart_on_a_cluster.*(every_variant|written_by|side_by_side|security.Helm 3)"
     r"|test_release.*(Helm 3|by_values)"
+    r"|test_helm_test.*(ready.Helm 3|somebody_else)"
     r"|test_volumes_live.*(\[kube-scheduler|attach|made_where)"
 )
 

@@ -11,6 +11,7 @@ SCHEDULER = "The scheduler's account, always"
 PLUGINS = "The scheduler's account, for each plugin"
 OPERATOR = "The operator's account"
 CONTROLLERS = "The operator's account, for each controller"
+TEST = "The account of `helm test`"
 PEOPLE = "People"
 
 # Where, group, resource, verb, name.

@@ -70,6 +70,7 @@ class ProfileWorld:
         self.owner: OwnerReference | None = OwnerReference("rbac.authorization.k8s.io/v1", "ClusterRole", "o", "uid-o")
         self.remembered: Mapping[str, str] = {}
         self.files: dict[str, str] = {}  # the plugin files, as CONFIGMAP/FILE
+        self.kube_scheduler = ""
         self._version = 0
         for _ in range(replicas):
             self.add_pod()
@@ -193,6 +194,7 @@ class ProfileWorld:
                 PluginSource(name, f"uid-{name}", tuple(PluginFile(path, text) for path, text in files))
                 for name, files in groupby(sorted(self.files.items()), key=lambda each: each[0].partition("/")[0])
             ),
+            kube_scheduler=self.kube_scheduler,
         )
 
     def do(self, action: Action) -> None:

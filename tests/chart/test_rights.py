@@ -118,13 +118,44 @@ def test_the_documentation_tells_the_rights_of_plugins() -> None:
 
 
 def test_the_documentation_tells_the_roles_of_people(render: Render) -> None:
-    for row in table(PEOPLE):
-        name = row["role"].replace("F-", "mine-pilotage-").replace("NAMESPACE", "team")
-        (role,) = [each for each in render() if each["kind"] == "ClusterRole" and each["metadata"]["name"] == name]
-        lowest = row["part of"].split(", ")[0]
-        assert role["metadata"]["labels"][f"rbac.authorization.k8s.io/aggregate-to-{lowest}"] == "true"
-        expected = {"apiGroups": [row["group"]], "resources": [row["resources"]], "verbs": row["verbs"].split(", ")}
-        assert role["rules"] == [expected]
+    rows = table(PEOPLE)
+    aggregated = {name: role for role in render() for name in [role["metadata"]["name"]] if aggregates_to(role)}
+    assert set(aggregated) == {own_name(row["role"]) for row in rows}
+    for name, role in aggregated.items():
+        of_role = [row for row in rows if own_name(row["role"]) == name]
+        lowest = of_role[0]["part of"].split(", ")[0]
+        assert aggregates_to(role) == [f"rbac.authorization.k8s.io/aggregate-to-{lowest}"]
+        assert role["rules"] == [
+            {
+                "apiGroups": [row["group"]],
+                "resources": row["resources"].split(", "),
+                "verbs": row["verbs"].split(", "),
+            }
+            for row in of_role
+        ]
+
+
+def own_name(documented_name: str) -> str:
+    return documented_name.replace("F-", "mine-pilotage-").replace("NAMESPACE", "team")
+
+
+def aggregates_to(manifest: Manifest) -> list[str]:
+    return [label for label in manifest["metadata"].get("labels", {}) if "aggregate-to-" in label]
+
+
+def test_nobody_raises_a_quota_or_writes_a_status_by_the_clusters_roles(render: Render) -> None:
+    written = {
+        what
+        for role in render()
+        if aggregates_to(role)
+        for _, _, what, verb, _ in rights(role["rules"])
+        if verb not in {"get", "list", "watch"}
+    }
+    assert written == {"podgroups", "stickyjobs", "appgroups", "schedulerprofiles"}
+
+
+def test_roles_of_people_can_be_left_out(render_values: Render) -> None:
+    assert not any(aggregates_to(each) for each in render_values({"rbac": {"aggregate": False}}))
 
 
 def test_plugins_have_the_rights_that_they_declare() -> None:

@@ -16,6 +16,7 @@ from pilotage.telemetry.logs import set_up_logs
 from pilotage_operator.controllers.registry import CONTROLLERS
 from pilotage_operator.plugin_catalogue import judge_with
 from pilotage_operator.settings import settings_for
+from pilotage_operator.verification.command import verify
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +32,9 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 @click.version_option(package_name="pilotage-operator", prog_name="pilotage-operator", message="%(prog)s %(version)s")
 def main() -> None:
     """The operator of Pilotage: turns SchedulerProfile resources into a running configuration."""
+
+
+main.add_command(verify)
 
 
 def _option(*names: str, variable: str, text: str, **more: Any) -> Callable[[F], F]:

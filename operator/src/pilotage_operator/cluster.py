@@ -36,10 +36,12 @@ from pilotage_operator.profiles.actions import (
     WakeUp,
 )
 from pilotage_operator.profiles.plugin_library import is_plugin_file
+from pilotage_operator.profiles.unwise import DEFAULT_SCHEDULER
 from pilotage_operator.profiles.world import (
     Answer,
     ConfigMap,
     Deployment,
+    Lease,
     Metadata,
     OwnerReference,
     PluginSource,
@@ -63,6 +65,7 @@ _SAME_LOGIN_FOR = timedelta(minutes=10)
 # Events about what is in no namespace are in this one.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
+_KUBE_SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 # Groups that every API server has: whether they are served is no question of a CRD.
 _BUILT_IN = frozenset(
     {"", "apps", "autoscaling", "batch", "policy"}
@@ -98,6 +101,7 @@ class Seen:
     owner: OwnerReference | None
     plugin_sources: tuple[PluginSource, ...] = ()
     versions: Mapping[Key, str] = field(default_factory=dict)  # of everything of which a watcher must have told
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
 
 
 class _Items(msgspec.Struct):
@@ -180,6 +184,7 @@ class Cluster:
             owner,
             plugin_sources(sources),
             {(kind, one.metadata.name): one.metadata.resource_version for kind, one in found},
+            await self._kube_scheduler() if any(map(_is_of_the_cluster, profiles)) else "",
         )
 
     def _plugins_selector(self) -> str:
@@ -238,6 +243,17 @@ class Cluster:
         if found is None or found.metadata.deletion_timestamp:
             return None
         return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
+
+    async def _kube_scheduler(self) -> str:
+        """Return who leads kube-scheduler; nobody where its Lease cannot be seen: a warning is worth no failure."""
+        try:
+            found = await self._get(_KUBE_SCHEDULER, Lease)
+        except Refused as error:
+            if _KUBE_SCHEDULER not in self._told:
+                log.warning("whether kube-scheduler serves default-scheduler, too, cannot be seen: %s", error)
+            self._told.add(_KUBE_SCHEDULER)
+            return ""
+        return found.spec.leader(datetime.now(UTC)) if found is not None else ""
 
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
         # Of a list that cannot be decoded as a whole, one object may be the reason: the others still count.
@@ -331,6 +347,12 @@ class Cluster:
     def _deployment_path(self) -> str:
         name = self._settings.scheduler_deployment
         return f"{self._path('/apis/apps/v1', 'deployments')}/{name}" if name else ""
+
+
+def _is_of_the_cluster(profile: StoredProfile) -> bool:
+    """Tell whether a profile has the name of the cluster's own scheduler."""
+    named = profile.spec.get("schedulerName") if isinstance(profile.spec, dict) else None
+    return (named or profile.name) == DEFAULT_SCHEDULER
 
 
 async def _nothing() -> None:

@@ -68,8 +68,9 @@ CONDITIONS = (
             Reason(
                 "False",
                 "DuplicateSchedulerName",
-                "An older profile of the same release has this schedulerName, and keeps it.",
-                "Choose another `spec.schedulerName`, or delete the profile that the message names.",
+                "An older profile has this schedulerName, and keeps it; it may be of another release.",
+                "Choose another `spec.schedulerName` (`scheduler.name` of the chart), or delete the profile that the "
+                "message names.",
             ),
             Reason(
                 "False",
@@ -150,6 +151,28 @@ CONDITIONS = (
                 "Correct or disable the plugin that the message names.",
             ),
             Reason("False", "NotRolledBack", "It was not.", _NOTHING),
+        ),
+    ),
+    ConditionType(
+        "Warning",
+        "Is there something about what runs that is hardly meant? It runs all the same.",
+        (
+            Reason(
+                "True",
+                "NoFilters",
+                "No plugin and no extender filters nodes, as with `base: None` alone: pods also go to nodes that are "
+                "full, cordoned or tainted.",
+                "Add NodeResourcesFit, TaintToleration and NodeUnschedulable to the plugins, or write "
+                "`base: Kubernetes`.",
+            ),
+            Reason(
+                "True",
+                "SharedName",
+                "The profile serves default-scheduler, and kube-scheduler does, too: its Lease in kube-system is "
+                "renewed.",
+                "Stop kube-scheduler, or choose another `spec.schedulerName`.",
+            ),
+            Reason("False", "NoWarning", "There is not.", _NOTHING),
         ),
     ),
 )

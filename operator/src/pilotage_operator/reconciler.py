@@ -15,11 +15,10 @@ from pilotage_operator.profiles.actions import (
     CreateConfigMap,
     PatchConfigMap,
     StampDeployment,
-    TellEvent,
-    TellFileEvent,
     WakeUp,
 )
 from pilotage_operator.profiles.config_map import is_intact
+from pilotage_operator.profiles.log_lines import sentence
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import UNITS, Answer, Right, World
@@ -139,6 +138,7 @@ class Reconciler:
             config_map=seen.config_map,
             kept=kept,
             owner=seen.owner,
+            kube_scheduler=seen.kube_scheduler,
             remembered=self._remembered,
             plugin_sources=seen.plugin_sources,
         )
@@ -151,12 +151,12 @@ class Reconciler:
         return await asyncio.to_thread(decide, world, self._settings, self._judge)
 
     async def _do(self, action: Action) -> None:
-        if not isinstance(action, WakeUp | TellEvent | TellFileEvent):
-            log.info("%s %s", type(action).__name__, getattr(action, "name", ""))
+        if told := sentence(action):
+            log.info("%s", told)
         try:
             await self._api.do(action)
         except Refused as error:
             # One profile that cannot be written stops no other; without the configuration nobody is served.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
-            log.error("%s was refused: %s", type(action).__name__, error)
+            log.error("the API server refused this (%s): %s", told or type(action).__name__, error)

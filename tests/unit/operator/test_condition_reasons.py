@@ -12,6 +12,7 @@ from pilotage_operator import profiles
 from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import NOT_ACKNOWLEDGED, PLUGIN_FAILING, REFUSED
+from pilotage_operator.profiles.unwise import NO_FILTERS, SHARED_NAME
 
 FOLDERS = (Path(str(package.__file__)).parent for package in (profiles, scheduler_profiles))
 SOURCES = {path.name: path.read_text() for folder in FOLDERS for path in folder.glob("*.py")}
@@ -19,7 +20,7 @@ EACH = pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: co
 
 
 def test_there_is_one_of_each_condition() -> None:
-    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack"]
+    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack", "Warning"]
 
 
 @EACH
@@ -56,6 +57,7 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
         *(DUPLICATE, DIFFERENT_QUEUE_SORT),
     }
     assert words["RolledBack", "True"] == {REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING}
+    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME}
 
 
 @EACH

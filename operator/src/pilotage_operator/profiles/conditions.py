@@ -1,4 +1,4 @@
-"""The conditions of a profile: four questions, each answered with a reason and a sentence."""
+"""The conditions of a profile: five questions, each answered with a reason and a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
+from pilotage_operator.profiles.unwise import unwise
 from pilotage_operator.profiles.world import Replica, moment, written
 
 # Where a spec has several faults, its reason is the first of these.
@@ -38,6 +39,7 @@ class Facts:
     chosen: Candidate | None  # what is served
     is_new: bool  # the configuration did not have it before
     at: Situation
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler; empty: nobody, as far as is known
 
     @property
     def is_applied(self) -> bool:
@@ -77,6 +79,7 @@ def conditions(facts: Facts) -> list[Condition]:
         "Applied": _applied(facts),
         "Ready": _ready(facts),
         "RolledBack": _rolled_back(facts),
+        "Warning": _warning(facts),
     }
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
@@ -124,10 +127,15 @@ def _applied(facts: Facts) -> Said:
 
 
 def _ready(facts: Facts) -> Said:
-    if facts.past.has_failed(facts.hash) and not facts.is_applied:
-        return False, "RolledBack", f"it was taken back; {_what_runs(facts)}"
-    if facts.complaints or facts.chosen is None or not facts.is_applied:
-        return False, "NotAccepted", f"the spec cannot run; {_what_runs(facts)}"
+    failed = facts.past.failed
+    # Lists show this condition alone: it says why, and not only that another one does.
+    if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
+        return False, "RolledBack", f"{failed.reason}: {shortened(failed.message)} ({_what_runs(facts)})"
+    if facts.complaints:
+        _, reason, message = _accepted(facts)
+        return False, "NotAccepted", f"{reason}: {message}"
+    if facts.chosen is None or not facts.is_applied:
+        return False, "NotAccepted", f"the spec cannot run ({_what_runs(facts)})"
     if not facts.at.replicas:
         return False, "NoReplicas", "the scheduler has no replica"
     name = facts.chosen.verdict.scheduler_name
@@ -152,3 +160,10 @@ def _rolled_back(facts: Facts) -> Said:
         return False, "NotRolledBack", "it was not taken back"
     tail = f"{_earlier(facts.chosen, facts)} runs again" if facts.chosen else "nothing runs instead"
     return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"
+
+
+def _warning(facts: Facts) -> Said:
+    found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
+    if not found:
+        return False, "NoWarning", "there is nothing to warn of"
+    return True, found[0][0], "; ".join(sentence for _, sentence in found)

@@ -25,6 +25,7 @@ from pilotage_operator.profiles.actions import (
 )
 from pilotage_operator.profiles.conditions import Facts, conditions
 from pilotage_operator.profiles.kept import keep
+from pilotage_operator.profiles.other_releases import served_elsewhere, taken_from
 from pilotage_operator.profiles.ownership import age, gives_up, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
 from pilotage_operator.profiles.plugin_library import Library
@@ -61,6 +62,7 @@ class _Case:
     files: tuple[PluginFile, ...] = ()  # that the spec needs
     units: Mapping[str, Unit] = field(default_factory=dict)  # what is kept of specs with plugin files
     complaints: list[Complaint] = field(default_factory=list)
+    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases have
     chosen: Candidate | None = None
     acknowledged: GoodSpec | None = None  # the last spec that all replicas ran
 
@@ -89,7 +91,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     choice = _chosen(cases, before, judge)  # 3. which spec of each is served
     text, files = _rendered(choice, settings)  # 4. render
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
-    _acknowledge(cases, after)  # 6. status: who acknowledged it
+    _acknowledge(cases, after, world)  # 6. status: who acknowledged it
     urgent, changes, rest = _statuses(cases, after, world, settings)
     data = config_map.content(text, files, _served(cases), {case.name: _kept_units(case, library) for case in cases})
     return [
@@ -111,7 +113,7 @@ def _plugin_files(world: World) -> list[PluginFile]:
 
 
 def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
-    data = _known_data(world)
+    data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
     units = units_in(data.get(UNITS, ""), data)
     running = served_in(data.get(SERVED, ""), units)
     cases = []
@@ -126,6 +128,8 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
         case = _Case(stored, past, _hash(stored.spec, files), verdict, mine, files, kept)
         case.complaints += library.explained(verdict.complaints, _where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user)
+        case.taken = taken_from(stored, elsewhere)
+        case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
         cases.append(case)
     return cases
 
@@ -221,6 +225,8 @@ def _candidates(case: _Case, at: Situation, judge: UnitJudge) -> Iterator[Candid
         seen.add(case.hash)
     for spec in _earlier(case, at):
         verdict = _verdict_on(spec, case, judge)
+        if verdict.scheduler_name in case.taken:
+            continue
         if spec.hash not in seen and verdict.can_run and not case.past.has_failed(spec.hash):
             yield Candidate(spec.hash, spec.generation, spec.spec, verdict, False, spec.hash == running, spec.files)
             seen.add(spec.hash)
@@ -317,19 +323,18 @@ def _writes(world: World, settings: Settings, after: Situation, data: Mapping[st
 # ----------------------------------------------------------------------------------------------- 6. status
 
 
-def _acknowledge(cases: list[_Case], after: Situation) -> None:
+def _acknowledge(cases: list[_Case], after: Situation, world: World) -> None:
     """Note down the last spec that all replicas ran: what is served, if its profile is ready."""
     for case in cases:
         case.acknowledged, chosen = case.past.last_acknowledged, case.chosen
-        answers = conditions(_facts(case, after))
+        answers = conditions(_facts(case, after, world))
         if chosen is not None and any(each.type == "Ready" and each.status == "True" for each in answers):
             case.acknowledged = GoodSpec(generation=chosen.generation, spec_hash=chosen.hash, spec=dict(chosen.spec))
 
 
-def _facts(case: _Case, after: Situation) -> Facts:
-    return Facts(
-        case.stored.metadata.generation, case.hash, case.past, case.complaints, case.chosen, case.is_new, after
-    )
+def _facts(case: _Case, after: Situation, world: World) -> Facts:
+    seen = (case.complaints, case.chosen, case.is_new, after, world.kube_scheduler)
+    return Facts(case.stored.metadata.generation, case.hash, case.past, *seen)
 
 
 def _statuses(
@@ -361,7 +366,7 @@ def _patch(stored: StoredProfile, status: Mapping[str, Any]) -> PatchStatus:
 
 
 def _status(case: _Case, after: Situation, world: World, settings: Settings) -> dict[str, Any]:
-    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after)
+    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after, world)
     verdict = chosen.verdict if chosen else None
     starts = case.is_new and _may_write(world, settings)
     status = {

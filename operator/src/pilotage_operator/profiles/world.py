@@ -16,6 +16,7 @@ SERVED, UNITS = "served.json", "units.json"
 _LONGEST_TROUBLE = 16 << 10
 _LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
+_LONG_SILENCE = 60.0  # seconds
 
 
 class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen=True):
@@ -110,6 +111,26 @@ class Deployment(msgspec.Struct):
         return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas
 
 
+class LeaseSpec(msgspec.Struct, rename="camel"):
+    """Who holds a Lease, and since when for how long."""
+
+    holder_identity: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: int | None = None
+
+    def leader(self, now: datetime) -> str:
+        """Return who holds it; nobody if it was not renewed for long, by clocks that may differ."""
+        silence = (now - moment(self.renew_time)).total_seconds()
+        return self.holder_identity or "" if silence < _LONG_SILENCE + (self.lease_duration_seconds or 0) else ""
+
+
+class Lease(msgspec.Struct):
+    """A Lease."""
+
+    metadata: Metadata
+    spec: LeaseSpec = msgspec.field(default_factory=LeaseSpec)
+
+
 class PodStatus(msgspec.Struct):
     """What a pod is doing."""
 
@@ -187,6 +208,7 @@ class World:
     kept: tuple[KeptProfile, ...] | None = None  # None: nobody said anything about profiles of values
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
     # What the ConfigMap held when it was last seen intact, should it be gone.
     remembered: Mapping[str, str] = field(default_factory=dict)
     plugin_sources: tuple["PluginSource", ...] = ()  # the oldest first

@@ -23,6 +23,7 @@ from pilotage.app.memory import give_back, keep_giving_back, keep_the_heap_small
 from pilotage.app.options import InvalidOptions, Options
 from pilotage.app.probes import health
 from pilotage.app.reloading import Reloading
+from pilotage.app.start_line import Started
 from pilotage.app.watching import KnownPods, Watching, kinds_read
 from pilotage.cluster.access import find
 from pilotage.cluster.api_client import ApiClient
@@ -91,7 +92,7 @@ class Live:
         self.known = KnownPods()
         self.election = self._election(self.config.leader_election)
         self.recorder = EventRecorder(
-            self.clients.events, EventsV1(gethostname()), busy=lambda: len(self.core.bindings) > 0
+            self.clients.events, EventsV1(self._own_name()), busy=lambda: len(self.core.bindings) > 0
         )
         self.statuses = StatusWriter(self.clients.statuses, self.known.newest)
         self.groups = GroupStatusWriter(self.clients.statuses, self._group)
@@ -131,6 +132,11 @@ class Live:
         return HotConfiguration(
             self.options.config_map, self.clients.watches, self.clients.statuses, reloading, followed
         )
+
+    def _own_name(self) -> str:
+        """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
+        place = self.options.config_map
+        return place.pod_name if place is not None and place.pod_name else gethostname()
 
     def may_act(self) -> bool:
         """Tell whether nobody else can be scheduling now."""
@@ -312,9 +318,9 @@ class Live:
         self.load.begin()
         calm_garbage_collection()
         give_back()
+        log.info("%s", self._started())
         if self.election is not None:
             self.election.start()
-            log.info("waiting for the lease %s/%s", self.election.settings.namespace, self.election.settings.name)
             if not await self.election.wait_until_leading():
                 return
             await self.watching.refresh()
@@ -326,6 +332,18 @@ class Live:
             beside.create_task(self._announce("became leader"))
             await self.core.loop.run()
             comparing_task.cancel()
+
+    def _started(self) -> Started:
+        lease = self.election.settings if self.election is not None else None
+        return Started(
+            version("pilotage"),
+            EMULATES,
+            list(self.profiles),
+            self.options.config_map,
+            len(self.watching.nodes.objects),
+            len(self.watching.pods.objects),
+            f"{lease.namespace}/{lease.name}" if lease else "",
+        )
 
     async def _announce(self, change: Literal["became leader", "stopped leading"]) -> None:
         """Tell on the Lease who leads, if anybody has to."""

@@ -98,7 +98,7 @@ class PluginEntry(Part):
     enabled: StrictBool = Field(
         default=True,
         description="Whether the plugin takes part. false takes it out; what else is said here then waits until it is "
-        "true again.",
+        "true again. Without it: true.",
     )
     weight: StrictInt | None = Field(
         default=None,
@@ -125,7 +125,9 @@ class ManagedResource(Part):
     """An extended resource that an extender looks after."""
 
     name: ResourceName = Field(description="The resource's name, such as example.com/gpu.")
-    ignored_by_scheduler: StrictBool = Field(default=False, description="Whether counting it is left to the extender.")
+    ignored_by_scheduler: StrictBool = Field(
+        default=False, description="Whether counting it is left to the extender. Without it: false."
+    )
 
 
 class ExtenderTLS(Part):
@@ -266,7 +268,8 @@ class Spec(Part):
         json_schema_extra=list_by("name")
         | rules(
             (
-                "self.filter(p, p.enabled && has(p.points) && 'queueSort' in p.points).size() <= 1",
+                "self.filter(p, (!has(p.enabled) || p.enabled) && has(p.points) && 'queueSort' in p.points)"
+                ".size() <= 1",
                 "only one plugin can sort the queue; leave queueSort in the points of one",
             ),
         ),
@@ -336,7 +339,7 @@ class Status(Part):
     conditions: list[Condition] = Field(
         default_factory=list,
         max_length=16,
-        description="Accepted, Applied, Ready, RolledBack.",
+        description="Accepted, Applied, Ready, RolledBack, Warning.",
         json_schema_extra=list_by("type"),
     )
     config_hash: Hash | None = Field(default=None, description="The hash of the configuration that should run.")
