@@ -328,7 +328,7 @@ def test_samples_of_scheduler_plugins(pilotage: Pilotage, write: Write) -> None:
             assert (made.exit_code, made.stderr) == (0, ""), file
 
 
-# ------------------------------------------------------------------------------------------------------- the printed page
+# ----------------------------------------------------------------------------------------------------- the printed page
 
 
 def test_the_page_shows_what_is_printed(pilotage: Pilotage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ _RACE = (
     "metadata.name, and schedulerName of the pods"
 )
 _ORDER = (
-    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so take {} unless "
+    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so {}, unless "
     "the other profiles sort with Coscheduling too"
 )
 _ORDER_IS_TOLD = "what fits is the same, and a message may name another plugin first"
@@ -96,12 +96,8 @@ def _advise(name: str, spec: dict[str, Any], notes: Notes) -> None:
     points = entries.get("Coscheduling", {}).get("points")
     sorts = points is None or "queueSort" in points
     if "Coscheduling" in entries and sorts and not entries.get("PrioritySort", {}).get("enabled", True):
-        out = (
-            "queueSort out of its points, and the entry of PrioritySort out,"
-            if points
-            else "out the entry of PrioritySort"
-        )
-        notes.tell(_ORDER.format(out), name)
+        first = "take queueSort out of its points and " if points else ""
+        notes.tell(_ORDER.format(f"{first}remove the entry of PrioritySort"), name)
 
 
 def _named(scheduler_name: str) -> dict[str, Any]:
