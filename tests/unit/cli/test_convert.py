@@ -114,7 +114,12 @@ def test_two_for_one_scheduler_are_one_too_many(pilotage: Pilotage, write: Write
 
 def test_what_stands_outside_of_the_profiles(pilotage: Pilotage, write: Write) -> None:
     extender = {"urlPrefix": "http://x", "filterVerb": "f", "httpTimeout": "90s", "enableHTTPS": False}
-    more = {"percentageOfNodesToScore": 30, "parallelism": 4, "podMaxBackoffSeconds": 60, "extenders": [extender]}
+    more: dict[str, Any] = {
+        "percentageOfNodesToScore": 30,
+        "parallelism": 4,
+        "podMaxBackoffSeconds": 60,
+        "extenders": [extender],
+    }
     given = [{"schedulerName": "a"}, {"schedulerName": "b", "percentageOfNodesToScore": 50}]
     result = pilotage("convert", write(config(**more, profiles=given)))
     kept = {"extenders": [{"urlPrefix": "http://x", "filterVerb": "f", "httpTimeout": "1m30s"}]}

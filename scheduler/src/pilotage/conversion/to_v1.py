@@ -21,8 +21,8 @@ _AVOIDED = (
 )
 
 _NO_LABELS = (
-    "NodeLabel: NodeAffinity, which does its work, does not filter in this profile, so nothing keeps pods on these nodes: "
-    "enable it at filter"
+    "NodeLabel: NodeAffinity, which does its work, does not filter in this profile, so nothing keeps pods on these "
+    "nodes: enable it at filter"
 )
 # What a user asked for counts for more since v1beta3.
 _HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
