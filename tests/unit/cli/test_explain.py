@@ -413,6 +413,13 @@ class TestWhoDecides:
         world.pod("web", cpu="3", scheduler="batch")
         assert (await world.explain("web", "--config", str(file))).exit_code == 0
 
+    async def test_a_scheduler_profile(self, world: World) -> None:
+        head = "apiVersion: pilotage.dev/v1alpha1\nkind: SchedulerProfile\nmetadata: {name: batch}\n"
+        file = world.folder / "profile.yaml"
+        file.write_text(head + "spec: {plugins: [{name: NodeResourcesFit, enabled: false}]}\n")
+        world.pod("web", cpu="3", scheduler="batch")
+        assert (await world.explain("web", "--config", str(file))).exit_code == 0
+
     async def test_the_default_scheduler_that_is_ours(self, world: World) -> None:
         world.config_map(BATCH.replace("batch", "default-scheduler"))
         world.pod("web", cpu="3")
