@@ -5,9 +5,9 @@ from typing import Any
 import yaml
 
 from generate.structural_schema import Schema, structural_schema
-from pilotage_operator import resource
+from pilotage.scheduler_profiles import resource
 
-SOURCE = "operator/src/pilotage_operator/resource.py"
+SOURCE = "scheduler/src/pilotage/scheduler_profiles/resource.py"
 HEADER = f"generated from {SOURCE} by make generate; do not edit"
 
 # Name, type, where it is; Age is last by custom, and what follows it is shown by `-o wide` alone.

@@ -10,11 +10,11 @@ from typing import Any, TextIO, TypeVar
 import click
 import yaml
 
+from pilotage.scheduler_profiles.resource import KIND
 from pilotage.telemetry.logs import set_up_logs
 from pilotage_operator.controllers.registry import CONTROLLERS
 from pilotage_operator.offline import judged
 from pilotage_operator.plugin_catalogue import judge_with
-from pilotage_operator.resource import KIND
 from pilotage_operator.settings import settings_for
 from pilotage_operator.verification.command import verify
 
@@ -96,7 +96,6 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     text="The profiles of the values: a list of {name, spec}; without it none are made or deleted.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
-@_PLUGIN_FOLDERS
 @_option(
     "--liveness-port",
     variable="PILOTAGE_LIVENESS_PORT",

@@ -43,8 +43,14 @@ CONDITIONS = (
                 "False",
                 "UnknownPlugin",
                 "The scheduler has no plugin of this name.",
-                "Correct the name as the message proposes, or install the plugin with `scheduler.customPlugins` of the "
-                "chart.",
+                "Correct the name as the message proposes, or add the plugin's file: in `scheduler.customPlugins` of "
+                "the chart, or in a ConfigMap with the label `pilotage.dev/plugins`.",
+            ),
+            Reason(
+                "False",
+                "BrokenPlugin",
+                "A plugin file cannot be used; the message has the file, the line and the error.",
+                "Correct the file. What ran before runs on, with the file as it was.",
             ),
             Reason(
                 "False",

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pilotage_operator.profiles.choosing import Applicant, Candidate, choose
-from pilotage_operator.profiles.hashes import spec_hash
-from pilotage_operator.profiles.judge import Judge
+from pilotage.scheduler_profiles.choosing import Applicant, Candidate, choose
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.judge import Judge
 
 
 def judged(manifests: Sequence[Mapping[str, Any]], judge: Judge) -> list[tuple[str, list[str]]]:

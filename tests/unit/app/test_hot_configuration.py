@@ -13,14 +13,15 @@ import pytest
 
 from pilotage import app
 from pilotage.app import live as module
-from pilotage.app.following import HASH, IDLE, KEY, STRATEGY, TROUBLE
+from pilotage.app.following import IDLE
 from pilotage.app.hot_configuration import first_configuration
 from pilotage.app.live import LOST, Live
 from pilotage.app.options import FollowedConfigMap, Options, Serving
 from pilotage.app.reloading import NeedsRestart
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import find
-from pilotage.cluster.config_map import content_hash
+from pilotage.config.handshake import CONFIGURATION as KEY
+from pilotage.config.handshake import HASH, STRATEGY, TROUBLE, text_hash
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.small_api import SmallApi, small_api
@@ -89,7 +90,7 @@ def write(api: SmallApi, text: str, **annotations: str) -> str:
     """Put the configuration into the ConfigMap; returns its hash."""
     metadata = {"name": PLACE.name, "namespace": PLACE.namespace, "annotations": annotations}
     api.put("configmaps", {"metadata": metadata, "data": {KEY: text}})
-    return content_hash(text)
+    return text_hash(text)
 
 
 def told(api: SmallApi) -> tuple[str | None, dict[str, Any]]:
@@ -282,7 +283,7 @@ async def test_what_the_policy_of_before_decided_is_bound_before_the_next_is_ack
         pytest.param(text_of(profile("ours", "Nonsense")), "Nonsense", id="a plugin that there is not"),
         pytest.param(text_of(profile("ours", "OnlyNodesNamed", begin="[]")), "begin", id="an argument of a wrong type"),
         pytest.param(text_of(profile("ours"), profile("ours")), "ours", id="two profiles of one name"),
-        pytest.param("", "has no", id="nothing at all"),
+        pytest.param("", "there is no", id="nothing at all"),
     ],
 )
 async def test_a_wrong_text_is_refused_whole(api: SmallApi, tmp_path: Path, text: str, message: str) -> None:
@@ -381,7 +382,7 @@ async def test_metrics_and_configz_show_what_runs(api: SmallApi, tmp_path: Path)
     async with following(api, tmp_path) as world:
         await world.runs(text_of(profile("ours"), profile("more")))
         text = world.live.metrics.text().decode()
-        running = content_hash(text_of(profile("ours"), profile("more")))
+        running = text_hash(text_of(profile("ours"), profile("more")))
         assert f'pilotage_config_info{{hash="{running}"}} 1' in text
         assert "pilotage_config_swaps_total 1" in text
         assert "pilotage_config_refusals_total 0" in text

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from pilotage.app.following import KEY
 from pilotage.cli import main
+from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.small_api import SmallApi, small_api
 
@@ -200,7 +200,7 @@ class TestWhatIsInTheWay:
         world.config_map("x", key="other")
         world.pod("web")
         result = await world.explain("web", "--config-map", "pilotage/config")
-        assert (result.exit_code, result.stderr) == (2, f"the ConfigMap pilotage/config has no {KEY}\n")
+        assert (result.exit_code, result.stderr) == (2, f"pilotage/config: there is no {KEY} in the ConfigMap\n")
 
     async def test_a_configuration_for_others(self, world: World) -> None:
         world.config_map(BATCH)

@@ -81,6 +81,7 @@ async def test_who_leads_kube_scheduler(
     playing.answers |= {
         PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": spec}]}),
         "/api/v1/namespaces/sys/pods": (200, {"items": []}),
+        "/api/v1/namespaces/sys/configmaps": (200, {"items": []}),
         LEASE: lease,
     }
     assert (await cluster.look(with_owner=False)).kube_scheduler == expected
@@ -91,8 +92,13 @@ async def test_who_leads_kube_scheduler(
 async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
     playing, cluster = server
     pod = {"metadata": {"name": "s", "annotations": {"pilotage.dev/config-hash": "h"}, "labels": {"a": "b"}}}
+    sources = [
+        {"metadata": {"name": name, "creationTimestamp": created}, "data": dict.fromkeys(files, "x = 1")}
+        for name, created, files in (("new", "2026-01-02", ["b.py", "test_b.py"]), ("old", "2026-01-01", ["a.py", "x"]))
+    ]
     playing.answers |= {
         PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": {}}, {"metadata": 3}]}),
+        "/api/v1/namespaces/sys/configmaps": (200, {"items": sources}),
         "/api/v1/namespaces/sys/pods": (200, {"items": [pod, {"metadata": {"name": "other"}}]}),
         "/apis/apps/v1/namespaces/sys/deployments/pilot-scheduler": (
             200,
@@ -100,12 +106,17 @@ async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
         ),
     }
     seen = await cluster.look(with_owner=True)
+    assert [(source.name, [file.path for file in source.files]) for source in seen.plugin_sources] == [
+        ("old", ["old/a.py"]),
+        ("new", ["new/b.py"]),
+    ], "the oldest first, and neither tests nor other files"
     assert [profile.name for profile in seen.profiles] == ["p"], "one that cannot be read stops no other"
     assert [(replica.name, replica.hash) for replica in seen.replicas] == [("s", "h")]
     assert (seen.config_map, seen.owner) == (None, None)
     asked = [path for _, path, _ in playing.asked]
     assert "/apis/rbac.authorization.k8s.io/v1/clusterroles/pilot-operator" in asked
     assert any("labelSelector=app.kubernetes.io%2Finstance%3Dpilot" in path for path in asked)
+    assert any("labelSelector=pilotage.dev%2Fplugins%3Dpilot" in path for path in asked)
 
 
 @pytest.mark.parametrize(

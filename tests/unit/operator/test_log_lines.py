@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from pilotage.config.handshake import CONFIGURATION, HASH, PLUGIN_FILES
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -17,7 +18,6 @@ from pilotage_operator.profiles.actions import (
     WakeUp,
 )
 from pilotage_operator.profiles.log_lines import sentence
-from pilotage_operator.profiles.world import CONFIGURATION, HASH
 
 READY = {"type": "Ready", "status": "False", "reason": "NotAccepted", "observedGeneration": 3}
 FAULT = "UnknownPlugin: spec.plugins[name=Priorty]: unknown plugin; did you mean 'Priority'?"
@@ -91,6 +91,11 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
             PatchConfigMap({"data": {CONFIGURATION: "x"}}),
             "the ConfigMap of the scheduler gets its configuration back, which somebody changed",
             id="a configuration that was damaged",
+        ),
+        pytest.param(
+            PatchConfigMap({"data": {PLUGIN_FILES: "{}"}, "metadata": {"annotations": {HASH: "abc"}}}),
+            "the ConfigMap of the scheduler gets configuration abc",
+            id="other plugin files",
         ),
         pytest.param(
             PatchConfigMap({"metadata": {"labels": {}}}),

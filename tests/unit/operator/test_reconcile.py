@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from pilotage.config.handshake import HASH, STRATEGY
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatus, TellEvent, WakeUp
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
-from pilotage_operator.profiles.world import HASH, STRATEGY, Answer, KeptProfile, Right
+from pilotage_operator.profiles.unit_judge import UnitJudge
+from pilotage_operator.profiles.world import Answer, KeptProfile, Right
 from testbed.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
 
-JUDGE = Judge(built_in())
+JUDGE = UnitJudge(Judge(built_in()))
 GOOD: dict[str, Any] = {"schedulerName": "good"}
 BETTER: dict[str, Any] = {"schedulerName": "good", "percentageOfNodesToScore": 50}
 UNKNOWN: dict[str, Any] = {"schedulerName": "good", "plugins": [{"name": "Nobody"}]}
@@ -161,7 +163,7 @@ def test_a_profile_that_nobody_can_read_stops_nothing(world: ProfileWorld, spec:
     ("number", "reason", "cause"),
     [
         pytest.param(REFUSED, "Refused", "no", id="a replica refuses it"),
-        pytest.param(FAILING, "PluginFailing", "P failed on every pod: oops", id="a plugin fails on every pod"),
+        pytest.param(FAILING, "PluginFailing", "P failed: oops", id="a plugin fails on every pod"),
         pytest.param(IGNORED, "NotAcknowledged", "2 of 2 replicas did not run it within 60 s", id="nobody answers"),
     ],
 )
@@ -440,7 +442,7 @@ def test_a_damaged_config_map_is_repaired(world: ProfileWorld, how: str, remembe
     settle(world)
     assert world.config_map is not None
     text, served = world.text, world.config_map["data"]["served.json"]
-    world.remembered = served if remembers else ""
+    world.remembered = dict(world.config_map["data"]) if remembers else {}
     damaged(world, how)
     once(world)
     assert (world.text, world.config_map["data"]) == (text, {"scheduler-config.yaml": text, "served.json": served})
@@ -700,7 +702,7 @@ def test_a_spec_that_does_not_run_is_not_warned_of(world: ProfileWorld) -> None:
 
 
 def test_the_queue_keeps_its_order_while_others_need_it(world: ProfileWorld) -> None:
-    judge = Judge(_with_other_sort())
+    judge = UnitJudge(Judge(_with_other_sort()))
     for name in ("oldest", "next", "last"):
         world.put(name, {})
     for action in reconcile(world.world(), world.settings, judge):
@@ -731,7 +733,7 @@ def _with_other_sort() -> Any:
     return catalogue
 
 
-def _run(world: ProfileWorld, judge: Judge) -> None:
+def _run(world: ProfileWorld, judge: UnitJudge) -> None:
     for action in reconcile(world.world(), world.settings, judge):
         world.do(action)
 

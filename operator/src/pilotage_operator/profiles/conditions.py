@@ -4,19 +4,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
+from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.resource import Condition
+from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
 from pilotage_operator.profiles.unwise import unwise
-from pilotage_operator.profiles.wording import shortened
 from pilotage_operator.profiles.world import Replica, moment, written
-from pilotage_operator.resource import Condition
 
 # Where a spec has several faults, its reason is the first of these.
 _REASONS = (
     TOO_LARGE,
+    BROKEN_PLUGIN,
     UNKNOWN_PLUGIN,
     INVALID,
     MISSING_CRD,
@@ -108,15 +109,20 @@ def _accepted(facts: Facts) -> Said:
 def _what_runs(facts: Facts) -> str:
     if facts.chosen is None:
         return "nothing of this profile runs"
-    which = "it" if facts.is_applied else f"the spec of generation {facts.chosen.generation}"
-    return f"{which} keeps running"
+    return f"{'it' if facts.is_applied else _earlier(facts.chosen, facts)} keeps running"
+
+
+def _earlier(chosen: Candidate, facts: Facts) -> str:
+    """Name a spec that is not the one that its author wants; the same one may have had other plugin files."""
+    which = f"the spec of generation {chosen.generation}"
+    return f"{which} with its earlier plugin files" if chosen.generation == facts.generation else which
 
 
 def _applied(facts: Facts) -> Said:
     if facts.is_applied:
         return True, "Applied", f"it is in the configuration {facts.at.hash}"
     if facts.chosen is not None:
-        return False, "LastGoodRunning", f"the spec of generation {facts.chosen.generation} runs instead"
+        return False, "LastGoodRunning", f"{_earlier(facts.chosen, facts)} runs instead"
     return False, "NotAccepted", "nothing of this profile runs"
 
 
@@ -152,7 +158,7 @@ def _rolled_back(facts: Facts) -> Said:
     failed, before = facts.past.failed, facts.past.is_true("RolledBack")
     if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
         return False, "NotRolledBack", "it was not taken back"
-    tail = f"the spec of generation {facts.chosen.generation} runs again" if facts.chosen else "nothing runs instead"
+    tail = f"{_earlier(facts.chosen, facts)} runs again" if facts.chosen else "nothing runs instead"
     return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"
 
 

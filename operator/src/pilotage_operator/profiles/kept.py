@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.resource import API_VERSION, KIND
 from pilotage_operator.profiles.actions import (
     Action,
     CreateProfile,
@@ -12,9 +14,7 @@ from pilotage_operator.profiles.actions import (
     TellEvent,
     difference,
 )
-from pilotage_operator.profiles.hashes import spec_hash
 from pilotage_operator.profiles.world import KeptProfile, OwnerReference, StoredProfile, World
-from pilotage_operator.resource import API_VERSION, KIND
 from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 _LONGEST_NAME = 253

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pilotage_operator.profiles.choosing import DUPLICATE
-from pilotage_operator.profiles.judge import Complaint
+from pilotage.scheduler_profiles.choosing import DUPLICATE
+from pilotage.scheduler_profiles.judge import Complaint
 from pilotage_operator.profiles.ownership import age
 from pilotage_operator.profiles.past import past_of
 from pilotage_operator.profiles.world import StoredProfile

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pilotage.config.catalogue import ExtensionPoint
-from pilotage_operator.profiles.judge import Verdict
+from pilotage.scheduler_profiles.judge import Verdict
 
 NO_FILTERS, SHARED_NAME = "NoFilters", "SharedName"
 DEFAULT_SCHEDULER = "default-scheduler"

@@ -8,13 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-HASH = "pilotage.dev/config-hash"
-TROUBLE = "pilotage.dev/config-trouble"
-STRATEGY = "pilotage.dev/strategy"
+from pilotage.config.handshake import HASH, TROUBLE, TRYING, PluginFile
+
 WRITTEN_AT = "pilotage.dev/written-at"
 SERVED_HASH = "pilotage.dev/served-hash"
-CONFIGURATION = "scheduler-config.yaml"
-SERVED = "served.json"
+SERVED, UNITS = "served.json", "units.json"
 _LONGEST_TROUBLE = 16 << 10
 _LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
@@ -150,7 +148,7 @@ class SchedulerPod(msgspec.Struct):
 class Trouble:
     """What a replica has against the configuration of this hash."""
 
-    kind: str  # refused, restart or failing
+    kind: str  # refused, restart, failing or stalled
     hash: str
     message: str
     scheduler_name: str = ""
@@ -166,6 +164,7 @@ class Replica:
     created: datetime
     is_running: bool
     trouble: Trouble | None = None
+    trying: str = ""  # the hash of what it was about to build
 
 
 @dataclass(frozen=True)
@@ -178,6 +177,15 @@ class Right:
 
 
 Answer: TypeAlias = Literal["allowed", "denied", "unserved"]
+
+
+@dataclass(frozen=True)
+class PluginSource:
+    """A ConfigMap with plugin files."""
+
+    name: str
+    uid: str
+    files: tuple[PluginFile, ...]
 
 
 @dataclass(frozen=True)
@@ -201,7 +209,9 @@ class World:
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
     kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
-    remembered: str = ""  # what was served when it was last seen, should the ConfigMap be gone
+    # What the ConfigMap held when it was last seen intact, should it be gone.
+    remembered: Mapping[str, str] = field(default_factory=dict)
+    plugin_sources: tuple["PluginSource", ...] = ()  # the oldest first
 
 
 def replicas_among(pods: list[SchedulerPod], deployment: Deployment | None) -> tuple[Replica, ...]:
@@ -225,6 +235,7 @@ def _replica(pod: SchedulerPod) -> Replica:
         moment(pod.metadata.creation_timestamp),
         pod.status.phase == "Running",
         _trouble(annotations.get(TROUBLE, "")),
+        annotations.get(TRYING, ""),
     )
 
 

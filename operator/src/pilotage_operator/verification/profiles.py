@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pilotage.scheduler_profiles.resource import Condition
 from pilotage_operator.profiles.kept import is_ours, second_name
 from pilotage_operator.profiles.past import Past, past_of
 from pilotage_operator.profiles.world import KeptProfile, StoredProfile
-from pilotage_operator.resource import Condition
 from pilotage_operator.settings import Settings
 from pilotage_operator.verification.findings import Finding, remedy, well
 

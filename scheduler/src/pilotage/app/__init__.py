@@ -8,6 +8,7 @@ from random import Random
 
 from pilotage.app.profile_engines import engines, retries
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import API_VERSION, KIND
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
@@ -36,6 +37,12 @@ def configured(source: Path | str | None, plugin_folders: Iterable[str] = (), *,
     catalogue, added = plugins(plugin_folders)
     text = DEFAULT_CONFIGURATION if source is None else source
     return Configured(load(text, catalogue, added if enable else ()), catalogue)
+
+
+def unit_configured(unit: Unit, catalogue: PluginCatalogue) -> Configured:
+    """Load the configuration of a unit, with the plugin files of its profiles."""
+    found = catalogue.with_files(unit.files)
+    return Configured(load(unit.configuration, found), found)
 
 
 def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:

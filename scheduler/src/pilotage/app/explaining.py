@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from pilotage.app import Configured, configured, simulation
-from pilotage.app.following import KEY
+from pilotage.app import Configured, configured, plugins, simulation, unit_configured
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import Access
 from pilotage.cluster.api_client import ApiClient
@@ -19,6 +18,7 @@ from pilotage.cluster.known_objects import KnownObjects
 from pilotage.cluster.listing import Lister
 from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource, T
 from pilotage.cluster.watch_events import EventReader
+from pilotage.config.handshake import CONFIGURATION, InvalidUnit, Unit, unit_in
 from pilotage.config.suggestions import did_you_mean
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.scheduling.explanation import Explanation
@@ -99,9 +99,12 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 
 async def _configured(api: ApiClient, question: Question, pod: Pod) -> Configured:
     wanted, found = pod.scheduler_name, []
-    for text in await _texts(api, question, wanted):
-        # A ConfigMap names all of its plugins; a file gets those of the folders, too, as with `run`.
-        ready = configured(text, question.plugin_folders, enable=not isinstance(text, str))
+    for source in await _sources(api, question, wanted):
+        # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
+        if isinstance(source, Unit):
+            ready = unit_configured(source, plugins(question.plugin_folders)[0])
+        else:
+            ready = configured(source, question.plugin_folders)
         names = [str(profile.scheduler_name) for profile in ready.loaded.config.profiles]
         if wanted in names:
             return ready
@@ -110,17 +113,18 @@ async def _configured(api: ApiClient, question: Question, pod: Pod) -> Configure
     raise CannotExplain(f"pod {pod.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}")
 
 
-async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path | str | None]:
-    """Return the configurations in which the pod's profile may be, as files or texts; None is the default one."""
+async def _sources(api: ApiClient, question: Question, wanted: str) -> list[Path | Unit | None]:
+    """Return the configurations in which the pod's profile may be, as files or units; None is the default one."""
     if question.config is not None:
         return [question.config]
     if question.config_map is not None:
         namespace, name = question.config_map
         body = await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
         found = msgspec.json.decode(body, type=ConfigMap)
-        if KEY not in found.data:
-            raise CannotExplain(f"the ConfigMap {namespace}/{name} has no {KEY}")
-        return [found.data[KEY]]
+        try:
+            return [unit_in(found.data)]
+        except InvalidUnit as error:
+            raise CannotExplain(f"{namespace}/{name}: {error}") from error
     is_default = wanted == DEFAULT_SCHEDULER
     try:
         written = await _written_by_operators(api)
@@ -130,12 +134,13 @@ async def _texts(api: ApiClient, question: Question, wanted: str) -> list[Path |
             raise CannotExplain(f"{text}; {NAME_IT}") from error
         written = []
     # Somebody else's, which may not even be right for this release, is none of our business.
-    return [*(text for text in written if wanted in text), *([None] if is_default else [])]
+    return [*(unit for unit in written if wanted in unit.configuration), *([None] if is_default else [])]
 
 
-async def _written_by_operators(api: ApiClient) -> list[str]:
+async def _written_by_operators(api: ApiClient) -> list[Unit]:
     body = await api.get("/api/v1/configmaps", WRITTEN_BY_US)
-    return [each.data[KEY] for each in msgspec.json.decode(body, type=_ConfigMaps).items if KEY in each.data]
+    found = msgspec.json.decode(body, type=_ConfigMaps).items
+    return [unit_in(each.data) for each in found if CONFIGURATION in each.data]
 
 
 class _ConfigMaps(msgspec.Struct):

@@ -31,9 +31,10 @@ def settle(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> Settled:
     settled = Settled(config)
     profiles = []
     for i, profile in enumerate(config.profiles):
-        entries = [_entry(settled, catalogue, (i, j), entry) for j, entry in enumerate(profile.plugin_config)]
-        entries += _defaults(settled, catalogue, i)
-        _refuse_forgotten(settled, catalogue, i, {entry.name for entry in entries})
+        known = catalogue.of(profile.scheduler_name)
+        entries = [_entry(settled, known, (i, j), entry) for j, entry in enumerate(profile.plugin_config)]
+        entries += _defaults(settled, known, i)
+        _refuse_forgotten(settled, known, i, {entry.name for entry in entries})
         profiles.append(profile.model_copy(update={"plugin_config": tuple(entries)}))
     settled.config = config.model_copy(update={"profiles": tuple(profiles)})
     _ignore_what_extenders_manage(settled)

@@ -7,8 +7,8 @@ import pytest
 
 from pilotage.framework.plugin import Permission, Score
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.plugin_catalogue import judge_with
-from pilotage_operator.profiles.judge import Judge
 
 
 @pytest.fixture(scope="module")
@@ -28,12 +28,6 @@ def plugins(*entries: dict[str, Any], **more: Any) -> dict[str, Any]:
             "UnknownPlugin",
             "spec.plugins[name=NodeAffinty]: unknown plugin; did you mean 'NodeAffinity'?",
             id="a plugin that nobody knows, with the name that was probably meant",
-        ),
-        pytest.param(
-            plugins({"name": "NodeAffinty", "enabled": False}),
-            "UnknownPlugin",
-            "spec.plugins[name=NodeAffinty]: unknown plugin; did you mean 'NodeAffinity'?",
-            id="a plugin that nobody knows is no better for being disabled",
         ),
         pytest.param(
             plugins({"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": "much"}}),
@@ -223,3 +217,20 @@ def test_plugins_of_a_folder_are_known(tmp_path: Path) -> None:
     code = Path("examples/plugins/name_score.py").read_text()
     (tmp_path / "name_score.py").write_text(code)
     assert judge_with([tmp_path]).judge("p", plugins({"name": "NameScore"})).complaints == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [
+        pytest.param(
+            "NodeAffinty",
+            ["spec.plugins[name=NodeAffinty]: unknown plugin; did you mean 'NodeAffinity'?"],
+            id="with a name that is almost that of a plugin, it is probably a slip",
+        ),
+        pytest.param("RackPower", [], id="with a name of its own, its file may be gone"),
+    ],
+)
+def test_a_plugin_that_nobody_knows_stops_nothing_where_it_is_disabled(name: str, messages: list[str]) -> None:
+    verdict = Judge(built_in()).judge("p", plugins({"name": name, "enabled": False}))
+    assert [each.message for each in verdict.complaints] == messages
+    assert verdict.can_run

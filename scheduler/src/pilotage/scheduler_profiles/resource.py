@@ -1,7 +1,7 @@
 """SchedulerProfile (`pilotage.dev/v1alpha1`): every field in one place; the CRD and its documentation come from here.
 
 What a field's description says is what `kubectl explain` shows. Bounds and rules are here so that the API server
-refuses what breaks them; what only the scheduler's own code can judge is judged by `profiles.judge`.
+refuses what breaks them; what only the scheduler's own code can judge is judged by `judge`.
 `make generate` writes both.
 """
 
@@ -314,7 +314,7 @@ class GoodSpec(Part):
     """A spec that ran well, to come back to."""
 
     generation: int = Field(ge=0, description="The generation that it was.")
-    spec_hash: Hash = Field(description="The hash of the spec.")
+    spec_hash: Hash = Field(description="The hash of the spec, and of its plugin files.")
     spec: dict[str, Any] = Field(max_length=64, description="The spec itself.")
 
 
@@ -350,7 +350,15 @@ class Status(Part):
     plugins: dict[str, PluginNames] | None = Field(
         default=None, max_length=32, description="The plugins that take part at each extension point, in their order."
     )
+    plugin_files: dict[str, Hash] | None = Field(
+        default=None,
+        max_length=200,
+        description="The plugin files that run, as CONFIGMAP/FILE, each with the hash of its text.",
+    )
     applied_at: Time | None = Field(default=None, description="When the spec that runs on trial was applied.")
+    last_acknowledged: GoodSpec | None = Field(
+        default=None, description="The last spec that all replicas ran; it comes back when a replica refuses another."
+    )
     last_good: GoodSpec | None = Field(default=None, description="What runs when the spec cannot.")
     failed: FailedSpec | None = Field(default=None, description="The spec that was taken back, and why.")
 

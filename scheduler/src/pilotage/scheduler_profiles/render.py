@@ -9,7 +9,7 @@ import yaml
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.defaults import DEFAULT_PLUGINS
 from pilotage.config.types import API_VERSION, KIND
-from pilotage_operator.resource import PluginEntry, Point, Spec
+from pilotage.scheduler_profiles.resource import PluginEntry, Point, Spec
 
 _DEFAULT_WEIGHTS = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS}
 _SORTER, _BINDER = "PrioritySort", "DefaultBinder"

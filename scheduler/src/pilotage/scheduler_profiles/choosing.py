@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pilotage_operator.profiles.hashes import canonical
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
-from pilotage_operator.profiles.render import joined_extenders
+from pilotage.config.handshake import PluginFile
+from pilotage.scheduler_profiles.hashes import canonical
+from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
+from pilotage.scheduler_profiles.render import joined_extenders
 
 LARGEST_TOTAL = 384 << 10  # bytes, of which a ConfigMap has to hold more than one form
+_KEPT_UNITS = 3  # of a profile with plugin files: what runs, what was acknowledged last, what ran well
 DUPLICATE, DIFFERENT_QUEUE_SORT = "DuplicateSchedulerName", "DifferentQueueSort"
 
 
@@ -22,6 +24,7 @@ class Candidate:
     verdict: Verdict
     is_wish: bool = False  # it is what the author wants now
     is_running: bool = False  # it is what the configuration has now
+    files: tuple[PluginFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,14 +88,25 @@ def _against(candidate: Candidate, order: str, choice: Choice, judge: Judge) -> 
 
 
 def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complaint | None:
-    verdicts = [each.verdict for each in (*choice.served.values(), candidate)]
-    profiles = [verdict.profile for verdict in verdicts]
-    size = len(canonical(profiles))
-    if size > LARGEST_TOTAL and choice.served:
-        text = f"spec: with the older profiles the configuration has {size >> 10} KiB"
-        return Complaint(TOO_LARGE, f"{text}, more than {LARGEST_TOTAL >> 10}; shorten the arguments of plugins")
-    extenders = joined_extenders(verdict.extenders for verdict in verdicts)
+    everybody = [*choice.served.values(), candidate]
+    size = sum(map(_size, everybody))
+    if size > LARGEST_TOTAL and (choice.served or candidate.files):
+        text = f"spec: with the older profiles and all plugin files the configuration has {size >> 10} KiB"
+        return Complaint(
+            TOO_LARGE, f"{text}, more than {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files"
+        )
+    extenders = joined_extenders(each.verdict.extenders for each in everybody)
     # Only extenders have a say in other profiles; without them profiles that are right alone are right together.
-    if extenders and choice.served and (trouble := judge.together(profiles, extenders)):
+    # What plugins of files say to them is left to the scheduler: their code is not run here.
+    profiles = [each.verdict.profile for each in everybody if not each.files]
+    if extenders and profiles and choice.served and (trouble := judge.together(profiles, extenders)):
         return Complaint(INVALID, f"spec.extenders: beside the older profiles it cannot run: {trouble}")
     return None
+
+
+def _size(candidate: Candidate) -> int:
+    """Return how much room a spec takes in the ConfigMap, where its plugin files are kept for several units."""
+    size = len(canonical(candidate.verdict.profile))
+    if not candidate.files:
+        return size
+    return _KEPT_UNITS * (size + sum(len(file.text.encode(errors="surrogatepass")) for file in candidate.files))

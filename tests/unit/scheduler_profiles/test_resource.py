@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
-from pilotage_operator.resource import API_VERSION, KIND, Point, Spec, Status
+from pilotage.scheduler_profiles.resource import API_VERSION, KIND, Point, Spec, Status
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "profiles").glob("*.yaml"))
 EXTENDER = {"urlPrefix": "https://broker.tools:8888/scheduler", "filterVerb": "filter"}

@@ -18,16 +18,16 @@ from pilotage.framework.plugin import Permission
 from pilotage.framework.reading import rights_to_read
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.profiles import build_profiles
-from pilotage_operator.profiles.hashes import canonical, spec_hash
-from pilotage_operator.profiles.render import extenders_of, profile_of, with_one_queue_sort
-from pilotage_operator.profiles.wording import shortened, told, told_by_model, without_faults
-from pilotage_operator.resource import PluginEntry, Spec
+from pilotage.scheduler_profiles.hashes import canonical, spec_hash
+from pilotage.scheduler_profiles.render import extenders_of, profile_of, with_one_queue_sort
+from pilotage.scheduler_profiles.resource import PluginEntry, Spec
+from pilotage.scheduler_profiles.wording import shortened, told, told_by_model, without_faults
 
 LARGEST = 256 << 10  # bytes of one profile
 _REMEMBERED = 1024
-INVALID, UNKNOWN_PLUGIN, TOO_LARGE = "Invalid", "UnknownPlugin", "TooLarge"
+INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE = "Invalid", "UnknownPlugin", "BrokenPlugin", "TooLarge"
 # These stand in the way of any spec; what else may be wrong stops only one that does not run yet.
-_NEVER_RUNS = frozenset({INVALID, UNKNOWN_PLUGIN, TOO_LARGE})
+_NEVER_RUNS = frozenset({INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE})
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class Complaint:
 
     reason: str
     message: str
+    plugin: str = ""  # that is not known
+    is_harmless: bool = False  # the spec can run all the same
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Verdict:
     @property
     def can_run(self) -> bool:
         """Tell whether the scheduler can build it."""
-        return not any(complaint.reason in _NEVER_RUNS for complaint in self.complaints)
+        return not any(each.reason in _NEVER_RUNS and not each.is_harmless for each in self.complaints)
 
     @property
     def plugins(self) -> frozenset[str]:
@@ -96,7 +98,7 @@ class Judge:
         if size > LARGEST:  # 1. its size: nobody has to read the rest
             text = f"spec: it has {size >> 10} KiB, more than {LARGEST >> 10}; shorten the arguments of its plugins"
             return Verdict(name, (Complaint(TOO_LARGE, text),))
-        spec, complaints = _read(given if given is not None else {})  # 2. the model of the resource
+        spec, complaints = read_spec(given if given is not None else {})  # 2. the model of the resource
         if spec is None:
             return Verdict(name, tuple(complaints))
         scheduler_name = spec.scheduler_name or name
@@ -132,14 +134,18 @@ class Judge:
             if entry.name in seen:
                 yield Complaint(INVALID, f"{at}: the plugin is there twice; leave one of the entries")
             elif entry.name not in self._catalogue.names():
-                yield Complaint(UNKNOWN_PLUGIN, shortened(f"{at}: unknown plugin{self._near(entry.name)}"))
+                yield from self._about_unknown(at, entry)
             else:
                 yield from self._about_entry(at, entry)
             seen.add(entry.name)
 
-    def _near(self, name: str) -> str:
-        question = did_you_mean(name, self._catalogue.names()).replace('"', "'")
-        return "".join(f"; {each}" for each in (question, self._trouble) if each)
+    def _about_unknown(self, at: str, entry: PluginEntry) -> Iterator[Complaint]:
+        question = did_you_mean(entry.name, self._catalogue.names()).replace('"', "'")
+        # A plugin that is disabled need not be there: its file may be broken, or gone. But it may be a slip of the pen.
+        if entry.enabled or question:
+            text = "".join(f"; {each}" for each in (question, self._trouble) if each)
+            message = shortened(f"{at}: unknown plugin{text}")
+            yield Complaint(UNKNOWN_PLUGIN, message, entry.name, is_harmless=not entry.enabled)
 
     def _about_entry(self, at: str, entry: PluginEntry) -> Iterator[Complaint]:
         has = sorted(point.value for point in self._catalogue.points(entry.name))
@@ -181,7 +187,7 @@ def _text(profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str
     return json.dumps({"apiVersion": API_VERSION, "kind": KIND, "profiles": list(profiles), **more})
 
 
-def _read(given: Any) -> tuple[Spec | None, list[Complaint]]:
+def read_spec(given: Any) -> tuple[Spec | None, list[Complaint]]:
     """Read a spec; what the model does not take is left out, so that the rest can still be judged."""
     try:
         return Spec.model_validate(given), []
