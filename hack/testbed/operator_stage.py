@@ -113,6 +113,7 @@ class OperatorStage:
             rules("authorization.k8s.io", "subjectaccessreviews", "create"),
             rules("rbac.authorization.k8s.io", "clusterroles", "get", names=(self.owner,)),
             rules("events.k8s.io", "events", "create"),
+            rules("coordination.k8s.io", "leases", "get", names=("kube-scheduler",)),
         ]
 
     def _own_rules(self) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ _KINDS = {
 
 def metrics_text(profiles: Iterable[StoredProfile], instance: str, round_age: float) -> str:
     """Return all metrics in Prometheus' format."""
-    samples = {
+    samples: dict[str, list[tuple[tuple[str, ...], float]]] = {
         BUILD_INFO: [((version("pilotage-operator"),), 1.0)],
         ROUND_AGE: [((), round_age)],
         CONDITION: [(labels, 1.0) for labels in _conditions(profiles, instance)],
