@@ -190,11 +190,11 @@ class ProfileWorld:
             owner=self.owner,
             rights=self.rights,
             remembered=self.remembered,
-            kube_scheduler=self.kube_scheduler,
             plugin_sources=tuple(
                 PluginSource(name, f"uid-{name}", tuple(PluginFile(path, text) for path, text in files))
                 for name, files in groupby(sorted(self.files.items()), key=lambda each: each[0].partition("/")[0])
             ),
+            kube_scheduler=self.kube_scheduler,
         )
 
     def do(self, action: Action) -> None:

@@ -22,7 +22,7 @@ from testbed.control_plane import ControlPlane, running
 
 CHART = str(REPOSITORY / "charts" / "pilotage")
 PROGRAMS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
-MOUNTS = {"/etc/pilotage/values": "values", "/etc/pilotage/plugins": "plugins"}
+MOUNTS = {"/etc/pilotage/values": "values"}
 LONG_ENOUGH = "--duration=4h"  # for the longest test; the kubelet would renew a token
 Manifest = dict[str, Any]
 

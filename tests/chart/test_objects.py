@@ -226,18 +226,15 @@ def test_one_replica_needs_no_lease(render: Render) -> None:
     assert not any(each["kind"] == "PodDisruptionBudget" for each in rendered)
 
 
-def test_custom_plugins_are_mounted_in_both_and_restart_both(render: Render, render_values: Render) -> None:
+def test_custom_plugins_are_a_config_map_for_the_operator_and_restart_nothing(
+    render: Render, render_values: Render
+) -> None:
     first, second = render("custom-plugin"), render_values({"scheduler": {"customPlugins": {"a.py": "x = 1\n"}}})
-    assert list(only(first, "ConfigMap", "mine-pilotage-plugins")["data"]) == ["name_score.py"]
-    for component in ("scheduler", "operator"):
-        before, after = (
-            only(each, "Deployment", f"mine-pilotage-{component}")["spec"]["template"] for each in (first, second)
-        )
-        container = before["spec"]["containers"][0]
-        assert "--plugin-dir=/etc/pilotage/plugins" in container["args"]
-        assert {"name": "plugins", "mountPath": "/etc/pilotage/plugins", "readOnly": True} in container["volumeMounts"]
-        stamps = [each["metadata"]["annotations"]["checksum/plugins"] for each in (before, after)]
-        assert stamps[0] != stamps[1]
+    found = only(first, "ConfigMap", "mine-pilotage-plugins")
+    assert list(found["data"]) == ["name_score.py"]
+    assert found["metadata"]["labels"]["pilotage.dev/plugins"] == "mine"
+    before, after = (only(each, "Deployment", "mine-pilotage-scheduler") for each in (first, second))
+    assert before == after
 
 
 def test_a_change_of_profiles_restarts_the_operator_alone(render_values: Render) -> None:

@@ -17,6 +17,7 @@ from cluster import lifecycle, real_kind, record
 from cluster.paths import REPOSITORY
 from images.build import build
 from images.order import Wishes
+from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
 from testbed.commands import Command
 from testbed.control_plane import KIND, ControlPlane
@@ -96,6 +97,10 @@ class Installed:
     def scores(self) -> list[str]:
         """Return the plugins that score for the profile, as its status has them."""
         return list(self.profile().get("status", {}).get("plugins", {}).get("score", []))
+
+    def plugin_files(self) -> list[str]:
+        """Return the hashes of the plugin files that run, as the profile's status has them."""
+        return list(self.profile().get("status", {}).get("pluginFiles", {}).values())
 
     def patch(self, *plugins: Manifest) -> float:
         """Give the profile these plugins; returns the seconds until every replica runs them."""
@@ -200,8 +205,12 @@ def test_a_plugin_by_values_alone(installed: Installed) -> None:
     installed.roll_out("web")
     assert installed.nodes_of("web") == {second}
     # Another text of the file takes effect without an image build.
-    installed.upgrade(with_plugin(plugin.replace("min(100, int", "100 - min(100, int")))
+    pods = pods_of_the_release(installed)
+    edited = plugin.replace("min(100, int", "100 - min(100, int")
+    installed.upgrade(with_plugin(edited))
+    installed.until(lambda: installed.plugin_files() == [text_hash(edited)], "the operator has the file")
     installed.until(installed.is_ready, "the profile is Ready again")
+    assert pods_of_the_release(installed) == pods, "no pod was replaced"
     installed.restart("web")
     assert installed.nodes_of("web") == {first}
 

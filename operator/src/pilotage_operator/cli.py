@@ -10,10 +10,10 @@ from typing import Any, TextIO, TypeVar
 import click
 import yaml
 
+from pilotage.scheduler_profiles.checking import judged
 from pilotage.scheduler_profiles.resource import KIND
 from pilotage.telemetry.logs import set_up_logs
 from pilotage_operator.controllers.registry import CONTROLLERS
-from pilotage_operator.offline import judged
 from pilotage_operator.plugin_catalogue import judge_with
 from pilotage_operator.settings import settings_for
 from pilotage_operator.verification.command import verify

@@ -176,7 +176,6 @@ class Cluster:
         named = [("SchedulerProfile", each) for each in profiles] + [("ConfigMap", each) for each in sources]
         single = [("ConfigMap", config_map), ("Deployment", deployment)]
         found = [*named, *((kind, one) for kind, one in single if one is not None)]
-        leader = await self._kube_scheduler() if any(map(_is_of_the_cluster, profiles)) else ""
         return Seen(
             tuple(profiles),
             config_map,
@@ -185,7 +184,7 @@ class Cluster:
             owner,
             plugin_sources(sources),
             {(kind, one.metadata.name): one.metadata.resource_version for kind, one in found},
-            leader,
+            await self._kube_scheduler() if any(map(_is_of_the_cluster, profiles)) else "",
         )
 
     def _plugins_selector(self) -> str:

@@ -91,7 +91,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     choice = _chosen(cases, before, judge)  # 3. which spec of each is served
     text, files = _rendered(choice, settings)  # 4. render
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
-    _acknowledge(cases, after)  # 6. status: who acknowledged it
+    _acknowledge(cases, after, world)  # 6. status: who acknowledged it
     urgent, changes, rest = _statuses(cases, after, world, settings)
     data = config_map.content(text, files, _served(cases), {case.name: _kept_units(case, library) for case in cases})
     return [
@@ -113,10 +113,9 @@ def _plugin_files(world: World) -> list[PluginFile]:
 
 
 def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
-    data = _known_data(world)
+    data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
     units = units_in(data.get(UNITS, ""), data)
     running = served_in(data.get(SERVED, ""), units)
-    elsewhere = served_elsewhere(world.profiles, settings)
     cases = []
     for stored in sorted(world.profiles, key=age):
         past = past_of(stored.status)
@@ -324,18 +323,18 @@ def _writes(world: World, settings: Settings, after: Situation, data: Mapping[st
 # ----------------------------------------------------------------------------------------------- 6. status
 
 
-def _acknowledge(cases: list[_Case], after: Situation) -> None:
+def _acknowledge(cases: list[_Case], after: Situation, world: World) -> None:
     """Note down the last spec that all replicas ran: what is served, if its profile is ready."""
     for case in cases:
         case.acknowledged, chosen = case.past.last_acknowledged, case.chosen
-        answers = conditions(_facts(case, after))
+        answers = conditions(_facts(case, after, world))
         if chosen is not None and any(each.type == "Ready" and each.status == "True" for each in answers):
             case.acknowledged = GoodSpec(generation=chosen.generation, spec_hash=chosen.hash, spec=dict(chosen.spec))
 
 
-def _facts(case: _Case, after: Situation, kube_scheduler: str = "") -> Facts:
-    served = (case.complaints, case.chosen, case.is_new, after, kube_scheduler)
-    return Facts(case.stored.metadata.generation, case.hash, case.past, *served)
+def _facts(case: _Case, after: Situation, world: World) -> Facts:
+    seen = (case.complaints, case.chosen, case.is_new, after, world.kube_scheduler)
+    return Facts(case.stored.metadata.generation, case.hash, case.past, *seen)
 
 
 def _statuses(
@@ -367,7 +366,7 @@ def _patch(stored: StoredProfile, status: Mapping[str, Any]) -> PatchStatus:
 
 
 def _status(case: _Case, after: Situation, world: World, settings: Settings) -> dict[str, Any]:
-    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after, world.kube_scheduler)
+    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after, world)
     verdict = chosen.verdict if chosen else None
     starts = case.is_new and _may_write(world, settings)
     status = {

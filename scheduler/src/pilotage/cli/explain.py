@@ -28,7 +28,9 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 @click.option("-n", "--namespace", default="default", show_default=True, help="The pod's namespace.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does.")
 @click.option("--context", default="", metavar="NAME", help="Another context of the kubeconfig than the current one.")
-@click.option("--config", metavar="FILE", help="The KubeSchedulerConfiguration of the pod's scheduler.")
+@click.option(
+    "--config", metavar="FILE", help="The KubeSchedulerConfiguration or SchedulerProfile of the pod's scheduler."
+)
 @click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
 @plugin_dir_option
 @click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)

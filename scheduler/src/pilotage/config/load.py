@@ -30,12 +30,12 @@ class Loaded:
     limits_requests: bool = False  # somebody wrote down how many requests a second are allowed
 
 
-def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = ()) -> Loaded:
-    """Load a file (a Path) or a text (a str); InvalidConfiguration holds every fault.
+def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), name: str = "") -> Loaded:
+    """Load a file (a Path) or a text (a str, of this name); InvalidConfiguration holds every fault.
 
     The plugins of `also` are enabled in every profile that does not name them.
     """
-    name = str(source) if isinstance(source, Path) else "<configuration>"
+    name = name or (str(source) if isinstance(source, Path) else "<configuration>")
     document, warnings = _first_document(source, name)
     given, faults = decode(document)  # 1. types and unknown fields
     if given is None:

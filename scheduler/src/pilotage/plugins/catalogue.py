@@ -46,7 +46,7 @@ class Entry:
     def construct(self, arguments: Mapping[str, Any]) -> Plugin:
         """Return the plugin with its arguments; BrokenPlugin if it cannot be made of them."""
         with self._fence():
-            return self.plugin.model_validate(arguments)
+            return self.plugin.model_validate(arguments, by_alias=True, by_name=False)
 
     @contextmanager
     def _fence(self) -> Iterator[None]:

@@ -39,6 +39,11 @@ def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Map
     document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": ordered or [_idle(idle)]}
     if extenders:
         document["extenders"] = list(extenders)
+    return yaml_text(document)
+
+
+def yaml_text(document: Mapping[str, Any]) -> str:
+    """Return YAML that every reader of it reads alike."""
     return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120)
 
 
