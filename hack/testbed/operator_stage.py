@@ -119,7 +119,8 @@ class OperatorStage:
     def _own_rules(self) -> list[dict[str, Any]]:
         return [
             rules("", "configmaps", "create"),
-            rules("", "configmaps", "get", "list", "watch", "patch", names=(f"{RELEASE}-config",)),
+            rules("", "configmaps", "get", "patch", names=(f"{RELEASE}-config",)),
+            rules("", "configmaps", "list", "watch"),
             rules("", "pods", "list", "watch"),
             rules("apps", "deployments", "get", "list", "watch", "patch", names=(f"{RELEASE}-scheduler",)),
         ]

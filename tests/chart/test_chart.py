@@ -60,6 +60,25 @@ def test_every_file_is_a_template_of_a_component() -> None:
             ["Apply a SchedulerProfile", "kubectl -n team logs"],
             id="without a profile",
         ),
+        pytest.param(
+            [],
+            [
+                "localhost/pilotage-scheduler:0.1.0 and localhost/pilotage-operator:0.1.0",
+                "no node can pull an image from localhost",
+                "set image.registry and image.tag",
+            ],
+            id="images that no node can pull",
+        ),
+        pytest.param(
+            ["scheduler.image=registry.example.com/mine:1"],
+            ["registry.example.com/mine:1 and localhost/pilotage-operator:0.1.0", "no node can pull"],
+            id="one image that no node can pull",
+        ),
+        pytest.param(
+            ["image.registry=registry.example.com/team", "image.tag=1"],
+            ["registry.example.com/team/pilotage-operator:1", "correct image.registry and image.tag"],
+            id="images in a registry",
+        ),
     ],
 )
 def test_notes(helm: Callable[..., Any], values: list[str], expected: list[str]) -> None:

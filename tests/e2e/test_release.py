@@ -13,16 +13,17 @@ import pytest
 import yaml
 
 from auditor.running import RunningAuditor
-from cluster import lifecycle, real_kind, record
+from cluster import lifecycle, record
 from cluster.paths import REPOSITORY
 from images.build import build
 from images.order import Wishes
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
 from testbed.commands import Command
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
 
-NAME, NAMESPACE, RELEASE = "release", "pilotage", "demo"
+NAME = f"{name_for_this_run()}-release"
+NAMESPACE, RELEASE = "pilotage", "demo"
 CHART = str(REPOSITORY / "charts" / "pilotage")
 LABEL = "priority.lixueduan.com"
 SCHEDULER = "i-scheduler"
@@ -44,20 +45,19 @@ REFERENCE_STYLE = {
 }
 Manifest = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="the real kind keeps no audit log of bindings, and has other names for its nodes"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two real nodes, the stock scheduler, and our images on the nodes."""
     kubeconfig = f"--kubeconfig={tmp_path_factory.mktemp('cluster') / 'kubeconfig'}"
+    sweep()
     try:
-        subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig], check=True)
-        build(["scheduler", "operator"], Wishes(tag="dev"))
-        for image in IMAGES:
-            subprocess.run([KIND, "load", "docker-image", image, f"--name={NAME}"], check=True)
+        subprocess.run([KIND, "create", "cluster", "--shape=full", f"--name={NAME}", kubeconfig], check=True)
+        # The archive, not the image by its name: another checkout may build one of that name at any moment.
+        for built in build(["scheduler", "operator"], Wishes(tag="dev")):
+            subprocess.run([KIND, "load", "image-archive", built.archive, f"--name={NAME}"], check=True)
         made = ControlPlane(record.load_existing(NAME))
         made.kubectl("create", "namespace", NAMESPACE)
         made.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")

@@ -42,6 +42,7 @@ class Unplaced:
     is_news: bool = True  # False if the owner was told the same a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is promised
     again_at: float | None = None  # when to try again even if nothing happens
+    gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
     failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
 
 
