@@ -292,7 +292,7 @@ def test_what_is_hardly_meant_is_warned_of(control_plane: ControlPlane, stage: O
     with stage.operator(), stage.playing():
         stage.apply(name, base="None")
         stage.until_condition(name, "Warning", "True", "NoFilters")
-        assert stage.condition(name, "Ready") == ("True", "Acknowledged")
+        stage.until_condition(name, "Ready", "True", "Acknowledged")
         with control_plane.kube_scheduler(*leading):
             stage.apply(name, schedulerName="default-scheduler")
             stage.until_condition(name, "Warning", "True", "SharedName")
