@@ -86,7 +86,9 @@ class SmallApi:
 
     async def _list(self, request: web.Request, kind: str, namespace: str) -> web.StreamResponse:
         known = self.objects.get(kind, {}).values()
-        found = [each for each in known if namespace in ("", each["metadata"].get("namespace")) and _chosen(request, each)]
+        found = [
+            each for each in known if namespace in ("", each["metadata"].get("namespace")) and _chosen(request, each)
+        ]
         if request.query.get("watch") != "true":
             return web.json_response({"metadata": {"resourceVersion": str(self._version)}, "items": found})
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()

@@ -130,9 +130,7 @@ def test_the_documentation_tells_the_roles_of_people(render: Render) -> None:
 
 
 def explainer(rendered: list[Manifest]) -> Manifest:
-    (role,) = [
-        each for each in rendered if each["kind"] == "ClusterRole" and "-explainer." in each["metadata"]["name"]
-    ]
+    (role,) = [each for each in rendered if each["kind"] == "ClusterRole" and "-explainer." in each["metadata"]["name"]]
     return role
 
 

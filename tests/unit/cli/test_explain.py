@@ -173,7 +173,9 @@ class TestGangs:
     """
     GROUPED: ClassVar = {"labels": {"scheduling.x-k8s.io/pod-group": "train"}}
     NATIVE: ClassVar = {"spec": {"schedulingGroup": {"podGroupName": "train"}}}
-    LABELLED: ClassVar = {"labels": {"pod-group.pilotage.dev/name": "train", "pod-group.pilotage.dev/min-available": "4"}}
+    LABELLED: ClassVar = {
+        "labels": {"pod-group.pilotage.dev/name": "train", "pod-group.pilotage.dev/min-available": "4"}
+    }
     OURS = "PodGroup lab/train (scheduling.x-k8s.io)"
 
     async def told(self, world: World, *words: str) -> list[str]:
@@ -236,7 +238,9 @@ class TestGangs:
         world.group("train", 2)
         self.member(world, "a", **self.GROUPED)
         self.member(world, "large", cpu="3", **self.GROUPED)
-        assert (await self.told(world))[1].endswith("2 must find a place at once, 0 would; see pilotage explain lab/large")
+        assert (await self.told(world))[1].endswith(
+            "2 must find a place at once, 0 would; see pilotage explain lab/large"
+        )
 
     async def test_it_does_not_fit_itself(self, world: World) -> None:
         world.group("train", 2)
@@ -357,14 +361,18 @@ class TestPlacesOfPredecessors:
         self.replica(world, "web-77c9-now00", status={"conditions": [told]})
         world.config_map(self.CONFIG)
         result = await world.explain("web-77c9-now00")
-        assert "note: Sticky of the scheduler remembers where a predecessor of the pod ran, and neither" in result.stderr
+        assert (
+            "note: Sticky of the scheduler remembers where a predecessor of the pod ran, and neither" in result.stderr
+        )
 
 
 @pytest.mark.parametrize(
     ("extenders", "plugins", "told"),
     [
         pytest.param("", "", "", id="neither"),
-        pytest.param("extenders: [{urlPrefix: 'http://x', filterVerb: f}]", "", "the configuration's extenders", id="one"),
+        pytest.param(
+            "extenders: [{urlPrefix: 'http://x', filterVerb: f}]", "", "the configuration's extenders", id="one"
+        ),
         pytest.param(
             "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers none here)", id="the other"
         ),

@@ -79,4 +79,3 @@ def _flag(user: str) -> str:
     if user.startswith(ACCOUNT):
         return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
     return f"--user={user or 'YOU'}"
-

@@ -269,11 +269,22 @@ def test_objection(minimum: int, waiting: int, gated: int, text: str | None) -> 
     ("wanted", "own", "text"),
     [
         pytest.param({"cpu": "6"}, False, None, id="what is free is enough"),
-        pytest.param({"cpu": "10"}, False, "resource gap: cpu: 3 (wants 10, 7 free) for PodGroup default/gang", id="it is not"),
+        pytest.param(
+            {"cpu": "10"}, False, "resource gap: cpu: 3 (wants 10, 7 free) for PodGroup default/gang", id="it is not"
+        ),
         pytest.param({"cpu": "8"}, True, None, id="what its own pods have counts as free"),
-        pytest.param({"cpu": "8"}, False, "resource gap: cpu: 1 (wants 8, 7 free) for PodGroup", id="what others have does not"),
-        pytest.param({"cpu": "7500m"}, False, "resource gap: cpu: 500m (wants 7500m, 7 free)", id="parts of a core are told as such"),
-        pytest.param({"example.com/gpu": "1"}, False, "resource gap: example.com/gpu: 1 (wants 1, 0 free)", id="nobody has any"),
+        pytest.param(
+            {"cpu": "8"}, False, "resource gap: cpu: 1 (wants 8, 7 free) for PodGroup", id="what others have does not"
+        ),
+        pytest.param(
+            {"cpu": "7500m"},
+            False,
+            "resource gap: cpu: 500m (wants 7500m, 7 free)",
+            id="parts of a core are told as such",
+        ),
+        pytest.param(
+            {"example.com/gpu": "1"}, False, "resource gap: example.com/gpu: 1 (wants 1, 0 free)", id="nobody has any"
+        ),
         pytest.param({"cpu": "many"}, False, "resource gap: minResources cannot be understood", id="nonsense"),
     ],
 )

@@ -340,7 +340,9 @@ MANY = [f"z{number}" for number in range(9)]
         pytest.param(pod_with(required(term("zone DoesNotExist"))), "wants no label zone", id="one that must not"),
         pytest.param(pod_with(required(term("gen Gt 8"))), "wants gen above 8, has 07", id="a number"),
         pytest.param(
-            pod_with(required(term("zone In a", "disk Exists"))), "wants the label disk", id="the rest of the term holds"
+            pod_with(required(term("zone In a", "disk Exists"))),
+            "wants the label disk",
+            id="the rest of the term holds",
         ),
         pytest.param(
             pod_with(required(term("zone In b"), term("disk Exists"))),
@@ -353,7 +355,9 @@ MANY = [f"z{number}" for number in range(9)]
             id="of many terms a few",
         ),
         pytest.param(
-            pod_with(required(term(f"zone In {' '.join(MANY)}"))), "wants zone in (z0, z1, z2, 6 more), has a", id="values"
+            pod_with(required(term(f"zone In {' '.join(MANY)}"))),
+            "wants zone in (z0, z1, z2, 6 more), has a",
+            id="values",
         ),
         pytest.param(
             pod_with(required(term("@metadata.name In n2"))), "wants metadata.name = n2", id="another node by name"

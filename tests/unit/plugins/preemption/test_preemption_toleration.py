@@ -286,7 +286,10 @@ def test_faults(given: dict[str, object], told: str) -> None:
             id="a time",
         ),
         pytest.param(
-            priority_class("200", "-1"), [running(60)], "PreemptionToleration spares default/victim without end", id="no end"
+            priority_class("200", "-1"),
+            [running(60)],
+            "PreemptionToleration spares default/victim without end",
+            id="no end",
         ),
         pytest.param(priority_class("200", "10"), [running(60)], "", id="its time is over"),
         pytest.param(priority_class("150", "600"), [running(60)], "", id="it has a lower minimum"),
