@@ -125,7 +125,7 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
     """Return the configuration that serves a pod; the default one where rights are missing to find it."""
-    wanted, found = DEFAULT_SCHEDULER if pod is None else pod.scheduler_name, []
+    wanted, found = "" if pod is None else pod.scheduler_name, []
     for text in await _texts(api, reading, question, wanted):
         # A ConfigMap names all of its plugins; a file gets those of the folders, too, as with `run`.
         ready = configured(text, question.plugin_folders, enable=not isinstance(text, str))
