@@ -48,7 +48,7 @@ ONLY_WITH_ALL = re.compile(
     r"|test_operator.*(survived|anywhere)"
     r"|test_chart_on_a_cluster.*(every_variant|written_by|side_by_side|security.Helm 3)"
     r"|test_release.*(Helm 3|by_values)"
-    r"|test_printed_commands.*(operations|migrate|charts|sharing|run\.md|cluster\.md|auditor)|e2e/test_printed_commands"
+    r"|integration/test_printed_commands.*(operations|migrate|charts|sharing|run\.md|cluster\.md)|e2e/test_printed_commands"
     r"|test_plugin_pages_live.*\[(cross|load|low|network|node|peaks|pod|preemption|score|sy|target|topological)"
     r"|test_volumes_live.*(\[kube-scheduler|attach|made_where)"
 )
