@@ -7,7 +7,7 @@ from typing import Any
 from cluster.paths import REPOSITORY
 from generate.structural_schema import structural_schema
 from generate.values_comments import Undocumented, Value, read_values
-from pilotage_operator.resource import Spec
+from pilotage.scheduler_profiles.resource import Spec
 
 CHART = Path("charts/pilotage")
 INTRODUCTION = Path("hack/generate/chart_readme.md")

@@ -5,12 +5,12 @@ from typing import Any
 import yaml
 
 from generate.structural_schema import Schema, structural_schema
-from pilotage_operator import resource
+from pilotage.scheduler_profiles import resource
 
-SOURCE = "operator/src/pilotage_operator/resource.py"
+SOURCE = "scheduler/src/pilotage/scheduler_profiles/resource.py"
 HEADER = f"generated from {SOURCE} by make generate; do not edit"
 
-# Name, type, where it is; Age is last by custom.
+# Name, type, where it is; Age is last by custom, and what follows it is shown by `-o wide` alone.
 COLUMNS = (
     ("Scheduler", "string", ".status.schedulerName"),
     ("Plugins", "integer", ".status.pluginCount"),
@@ -19,6 +19,7 @@ COLUMNS = (
     ("Replicas", "string", ".status.replicas"),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
+WIDE_COLUMNS = (("Message", "string", '.status.conditions[?(@.type=="Ready")].message'),)
 
 
 def text() -> str:
@@ -66,9 +67,28 @@ def _version() -> dict[str, Any]:
         "served": True,
         "storage": True,
         "subresources": {"status": {}},
-        "additionalPrinterColumns": [{"name": name, "type": kind, "jsonPath": path} for name, kind, path in COLUMNS],
-        "schema": {"openAPIV3Schema": schema()},
+        "additionalPrinterColumns": [
+            *({"name": name, "type": kind, "jsonPath": path} for name, kind, path in COLUMNS),
+            *({"name": name, "type": kind, "priority": 1, "jsonPath": path} for name, kind, path in WIDE_COLUMNS),
+        ],
+        "schema": {"openAPIV3Schema": without_defaults_in_lists(schema())},
     }
+
+
+def without_defaults_in_lists(found: Schema, *, inside: bool = False) -> Schema:
+    """The same schema, where the API server adds nothing to the entries of a list.
+
+    `kubectl apply` compares a list of a custom resource as a whole: an entry with a field that nobody wrote differs
+    for ever from what was applied, and each apply of an unchanged manifest would write. The operator knows the
+    defaults.
+    """
+    kept = {key: value for key, value in found.items() if not (inside and key == "default")}
+    if "properties" in kept:
+        parts = kept["properties"].items()
+        kept["properties"] = {name: without_defaults_in_lists(part, inside=inside) for name, part in parts}
+    if "items" in kept:
+        kept["items"] = without_defaults_in_lists(kept["items"], inside=True)
+    return kept
 
 
 class _Plain(yaml.SafeDumper):

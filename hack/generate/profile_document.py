@@ -27,6 +27,7 @@ cluster, not to a namespace, and its short name is `schedprof`.
 kubectl apply -f examples/profiles/{first}
 kubectl wait --for=condition=Ready schedprof/priority     # every replica of the scheduler runs it
 kubectl get schedprof                                     # name of the scheduler, plugins, Ready and why, replicas
+kubectl get schedprof -o wide                             # and the whole sentence why
 kubectl describe schedprof priority                       # all conditions, and the story so far as events
 kubectl explain schedprof.spec.plugins                    # what this page says
 ```

@@ -34,6 +34,11 @@ class Command:
         command = [str(self._program), f"--kubeconfig={self._kubeconfig}", *words]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
 
+    def start(self, *words: str) -> "subprocess.Popen[bytes]":
+        """Start it and let the caller wait for its end."""
+        command = [str(self._program), f"--kubeconfig={self._kubeconfig}", *words]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
     def _story(self, words: Sequence[str], done: subprocess.CompletedProcess[str]) -> str:
         return (
             f"{self._program.name} {' '.join(words)} ended with code {done.returncode}\n"

@@ -11,7 +11,9 @@ SCHEDULER = "The scheduler's account, always"
 PLUGINS = "The scheduler's account, for each plugin"
 OPERATOR = "The operator's account"
 CONTROLLERS = "The operator's account, for each controller"
+TEST = "The account of `helm test`"
 PEOPLE = "People"
+EXPLAINER = "Whoever explains"
 
 # Where, group, resource, verb, name.
 Right: TypeAlias = tuple[str, str, str, str, str]

@@ -4,10 +4,13 @@ import json
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
+from pilotage.config.handshake import CONFIGURATION, HASH, STRATEGY, TROUBLE, PluginFile
+from pilotage.scheduler_profiles.resource import Status
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -18,19 +21,17 @@ from pilotage_operator.profiles.actions import (
     PatchStatus,
     StampDeployment,
     TellEvent,
+    TellFileEvent,
     WakeUp,
 )
 from pilotage_operator.profiles.world import (
-    CONFIGURATION,
-    HASH,
     SERVED,
-    STRATEGY,
-    TROUBLE,
     Answer,
     ConfigMap,
     Deployment,
     KeptProfile,
     OwnerReference,
+    PluginSource,
     Right,
     SchedulerPod,
     StoredProfile,
@@ -38,7 +39,6 @@ from pilotage_operator.profiles.world import (
     replicas_among,
     written,
 )
-from pilotage_operator.resource import Status
 from pilotage_operator.settings import Settings, settings_for
 
 SETTINGS = settings_for("sys", "pilot")
@@ -63,11 +63,14 @@ class ProfileWorld:
         self.deployment: dict[str, Any] | None = self._deployment(replicas)
         self.pods: dict[str, dict[str, Any]] = {}
         self.events: list[TellEvent] = []
+        self.file_events: list[TellFileEvent] = []
         self.told: set[str] = set()
         self.rights: dict[Right, Answer] = {}
         self.kept: tuple[KeptProfile, ...] | None = None
         self.owner: OwnerReference | None = OwnerReference("rbac.authorization.k8s.io/v1", "ClusterRole", "o", "uid-o")
-        self.remembered = ""
+        self.remembered: Mapping[str, str] = {}
+        self.files: dict[str, str] = {}  # the plugin files, as CONFIGMAP/FILE
+        self.kube_scheduler = ""
         self._version = 0
         for _ in range(replicas):
             self.add_pod()
@@ -187,6 +190,11 @@ class ProfileWorld:
             owner=self.owner,
             rights=self.rights,
             remembered=self.remembered,
+            plugin_sources=tuple(
+                PluginSource(name, f"uid-{name}", tuple(PluginFile(path, text) for path, text in files))
+                for name, files in groupby(sorted(self.files.items()), key=lambda each: each[0].partition("/")[0])
+            ),
+            kube_scheduler=self.kube_scheduler,
         )
 
     def do(self, action: Action) -> None:
@@ -222,6 +230,8 @@ class ProfileWorld:
                 assert self.deployment is not None
                 self.deployment["spec"]["template"]["metadata"]["annotations"] = {HASH: stamp}
                 self.deployment["metadata"]["generation"] += 1
+            case TellFileEvent():
+                self.file_events.append(action)
             case TellEvent(once=once):
                 if once not in self.told:
                     self.events.append(action)

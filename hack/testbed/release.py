@@ -22,7 +22,7 @@ from testbed.control_plane import ControlPlane, running
 
 CHART = str(REPOSITORY / "charts" / "pilotage")
 PROGRAMS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
-MOUNTS = {"/etc/pilotage/values": "values", "/etc/pilotage/plugins": "plugins"}
+MOUNTS = {"/etc/pilotage/values": "values"}
 LONG_ENOUGH = "--duration=4h"  # for the longest test; the kubelet would renew a token
 Manifest = dict[str, Any]
 
@@ -68,7 +68,7 @@ class Release:
         """Run the program of a component in the place of one of its pods."""
         container = self.deployment(component)["spec"]["template"]["spec"]["containers"][0]
         own = self.kubeconfig(component)
-        arguments = [self._local(argument) for argument in container["args"]]
+        arguments = [self.local(argument) for argument in container["args"]]
         quiet = ["--secure-port=0"] if component == "scheduler" else ["--liveness-port=0"]
         command = [str(Path(sys.executable).with_name(PROGRAMS[component])), *arguments, f"--kubeconfig={own}", *quiet]
         log = self.control_plane.cluster.logs / f"{pod}-{time.monotonic_ns()}.log"
@@ -121,7 +121,7 @@ class Release:
         path.write_text(yaml.safe_dump(document))
         return path
 
-    def _local(self, argument: str) -> str:
+    def local(self, argument: str) -> str:
         """Return an argument with the folder that stands for a mounted ConfigMap."""
         for path, name in MOUNTS.items():
             if path in argument:

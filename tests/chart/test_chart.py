@@ -48,6 +48,7 @@ def test_every_file_is_a_template_of_a_component() -> None:
                 "kubectl get schedprof mine-pilotage",
                 "kubectl run hello",
                 "kubectl describe pod hello",
+                "helm test mine --namespace team",
             ],
             id="plain",
         ),

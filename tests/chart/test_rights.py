@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from pilotage.app.cluster_reading import ROLE
 from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
 from pilotage_operator.controllers.registry import rights_of
 from testbed.documented_rights import (
     CONTROLLERS,
+    EXPLAINER,
     OPERATOR,
     PEOPLE,
     PLUGINS,
@@ -118,13 +120,79 @@ def test_the_documentation_tells_the_rights_of_plugins() -> None:
 
 
 def test_the_documentation_tells_the_roles_of_people(render: Render) -> None:
-    for row in table(PEOPLE):
-        name = row["role"].replace("F-", "mine-pilotage-").replace("NAMESPACE", "team")
-        (role,) = [each for each in render() if each["kind"] == "ClusterRole" and each["metadata"]["name"] == name]
-        lowest = row["part of"].split(", ")[0]
-        assert role["metadata"]["labels"][f"rbac.authorization.k8s.io/aggregate-to-{lowest}"] == "true"
-        expected = {"apiGroups": [row["group"]], "resources": [row["resources"]], "verbs": row["verbs"].split(", ")}
-        assert role["rules"] == [expected]
+    rows = table(PEOPLE)
+    aggregated = {name: role for role in render() for name in [role["metadata"]["name"]] if aggregates_to(role)}
+    assert set(aggregated) == {own_name(row["role"]) for row in rows}
+    for name, role in aggregated.items():
+        of_role = [row for row in rows if own_name(row["role"]) == name]
+        lowest = of_role[0]["part of"].split(", ")[0]
+        assert aggregates_to(role) == [f"rbac.authorization.k8s.io/aggregate-to-{lowest}"]
+        assert role["rules"] == [
+            {
+                "apiGroups": [row["group"]],
+                "resources": row["resources"].split(", "),
+                "verbs": row["verbs"].split(", "),
+            }
+            for row in of_role
+        ]
+
+
+def own_name(documented_name: str) -> str:
+    return documented_name.replace("F-", "mine-pilotage-").replace("NAMESPACE", "team")
+
+
+def aggregates_to(manifest: Manifest) -> list[str]:
+    return [label for label in manifest["metadata"].get("labels", {}) if "aggregate-to-" in label]
+
+
+def test_nobody_raises_a_quota_or_writes_a_status_by_the_clusters_roles(render: Render) -> None:
+    written = {
+        what
+        for role in render()
+        if aggregates_to(role)
+        for _, _, what, verb, _ in rights(role["rules"])
+        if verb not in {"get", "list", "watch"}
+    }
+    assert written == {"podgroups", "stickyjobs", "appgroups", "schedulerprofiles"}
+
+
+def test_roles_of_people_can_be_left_out(render_values: Render) -> None:
+    assert not any(aggregates_to(each) for each in render_values({"rbac": {"aggregate": False}}))
+
+
+def explainer(rendered: list[Manifest]) -> Manifest:
+    (role,) = [each for each in rendered if each["kind"] == "ClusterRole" and "-explainer." in each["metadata"]["name"]]
+    return role
+
+
+def test_whoever_explains_may_do_what_is_documented(render: Render) -> None:
+    assert sorted(rights(explainer(render())["rules"])) == sorted(documented(EXPLAINER, "mine-pilotage", "team"))
+
+
+def test_the_role_is_the_one_that_explain_names(render_values: Render) -> None:
+    rendered = render_values({}, release="pilotage", namespace="pilotage")
+    assert explainer(rendered)["metadata"]["name"] == ROLE
+
+
+@pytest.mark.parametrize("variant", ["default", "hardened"], ids=["all plugins", "few plugins"])
+def test_whoever_explains_may_read_all_that_any_plugin_reads(render: Render, variant: str) -> None:
+    read = {
+        (group, resource)
+        for rules in literal().values()
+        for _, group, resource, verb, _ in rights(rules)
+        if verb == "list" and group != "metrics.k8s.io"
+    }
+    found = {(group, resource) for _, group, resource, verb, _ in rights(explainer(render(variant))["rules"])}
+    assert found == read | {("", "pods"), ("", "nodes"), ("", "events"), ("", "configmaps")}
+
+
+def test_whoever_explains_changes_nothing_and_is_nobody_by_default(render: Render) -> None:
+    rendered = render()
+    role = explainer(rendered)
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+    assert not any(label.startswith("rbac.authorization.k8s.io/") for label in role["metadata"]["labels"])
+    bindings = [each for each in rendered if each["kind"].endswith("Binding")]
+    assert role["metadata"]["name"] not in {each["roleRef"]["name"] for each in bindings}
 
 
 def test_plugins_have_the_rights_that_they_declare() -> None:

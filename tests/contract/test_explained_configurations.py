@@ -1,10 +1,10 @@
 """`pilotage explain` looks for configurations by the labels with which the operator writes them."""
 
 from pilotage.app.explaining import WRITTEN_BY_US
-from pilotage.app.following import KEY
+from pilotage.config.handshake import CONFIGURATION
+from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage_operator.profiles.actions import CreateConfigMap
 from pilotage_operator.profiles.config_map import change
-from pilotage_operator.profiles.world import CONFIGURATION
 from pilotage_operator.settings import Settings
 
 RELEASE = Settings("ns", "release", "release-pilotage", "", "", "", "config", "")

@@ -14,8 +14,10 @@ PILOTAGE = ROOT / "scheduler/src/pilotage"
 FOLDERS = [
     "cli",
     "scheduling",
+    "conversion",
     "queue",
     "cache",
+    "scheduler_profiles",
     "plugins",
     "framework",
     "config",

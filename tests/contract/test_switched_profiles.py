@@ -6,8 +6,8 @@ from pilotage.app.profile_entry import base_of
 from pilotage.app.profile_switch import PROFILES
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
-from pilotage_operator.profiles.render import configuration, profile_of
-from pilotage_operator.resource import API_VERSION, PLURAL, Spec
+from pilotage.scheduler_profiles.render import configuration, profile_of
+from pilotage.scheduler_profiles.resource import API_VERSION, PLURAL, Spec
 
 
 def test_the_path_is_that_of_the_resource() -> None:

@@ -13,15 +13,17 @@ import pytest
 import yaml
 
 from auditor.running import RunningAuditor
-from cluster import lifecycle, real_kind, record
+from cluster import lifecycle, record
 from cluster.paths import REPOSITORY
 from images.build import build
 from images.order import Wishes
+from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
 from testbed.commands import Command
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
 
-NAME, NAMESPACE, RELEASE = "release", "pilotage", "demo"
+NAME = f"{name_for_this_run()}-release"
+NAMESPACE, RELEASE = "pilotage", "demo"
 CHART = str(REPOSITORY / "charts" / "pilotage")
 LABEL = "priority.lixueduan.com"
 SCHEDULER = "i-scheduler"
@@ -43,20 +45,19 @@ REFERENCE_STYLE = {
 }
 Manifest = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="the real kind keeps no audit log of bindings, and has other names for its nodes"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two real nodes, the stock scheduler, and our images on the nodes."""
     kubeconfig = f"--kubeconfig={tmp_path_factory.mktemp('cluster') / 'kubeconfig'}"
+    sweep()
     try:
-        subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig], check=True)
-        build(["scheduler", "operator"], Wishes(tag="dev"))
-        for image in IMAGES:
-            subprocess.run([KIND, "load", "docker-image", image, f"--name={NAME}"], check=True)
+        subprocess.run([KIND, "create", "cluster", "--shape=full", f"--name={NAME}", kubeconfig], check=True)
+        # The archive, not the image by its name: another checkout may build one of that name at any moment.
+        for built in build(["scheduler", "operator"], Wishes(tag="dev")):
+            subprocess.run([KIND, "load", "image-archive", built.archive, f"--name={NAME}"], check=True)
         made = ControlPlane(record.load_existing(NAME))
         made.kubectl("create", "namespace", NAMESPACE)
         made.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
@@ -96,6 +97,10 @@ class Installed:
     def scores(self) -> list[str]:
         """Return the plugins that score for the profile, as its status has them."""
         return list(self.profile().get("status", {}).get("plugins", {}).get("score", []))
+
+    def plugin_files(self) -> list[str]:
+        """Return the hashes of the plugin files that run, as the profile's status has them."""
+        return list(self.profile().get("status", {}).get("pluginFiles", {}).values())
 
     def patch(self, *plugins: Manifest) -> float:
         """Give the profile these plugins; returns the seconds until every replica runs them."""
@@ -200,8 +205,12 @@ def test_a_plugin_by_values_alone(installed: Installed) -> None:
     installed.roll_out("web")
     assert installed.nodes_of("web") == {second}
     # Another text of the file takes effect without an image build.
-    installed.upgrade(with_plugin(plugin.replace("min(100, int", "100 - min(100, int")))
+    pods = pods_of_the_release(installed)
+    edited = plugin.replace("min(100, int", "100 - min(100, int")
+    installed.upgrade(with_plugin(edited))
+    installed.until(lambda: installed.plugin_files() == [text_hash(edited)], "the operator has the file")
     installed.until(installed.is_ready, "the profile is Ready again")
+    assert pods_of_the_release(installed) == pods, "no pod was replaced"
     installed.restart("web")
     assert installed.nodes_of("web") == {first}
 

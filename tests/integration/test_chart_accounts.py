@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -127,6 +128,42 @@ def test_their_rights_are_enough(
         events = ("get", "events", "-n", "default", "-o", "jsonpath={.items[*].involvedObject.name}")
         assert release.scheduler_name in kubectl(*events).split()
     assert [line for log in logs for line in re.findall(r".*(?i:forbidden).*", log.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("role", "changes"),
+    [
+        ("view", set()),
+        ("edit", {"podgroups", "stickyjobs", "appgroups"}),
+        ("admin", {"podgroups", "stickyjobs", "appgroups"}),
+    ],
+)
+def test_tenants_read_all_and_change_what_is_theirs(
+    release: Release, control_plane: ControlPlane, namespace: str, role: str, changes: set[str]
+) -> None:
+    """Whoever is bound to a role of the cluster in one namespace: no quota, no profile, nothing elsewhere."""
+    kubectl, who = control_plane.kubectl, f"somebody-{uuid.uuid4().hex[:6]}"
+    kubectl("create", "rolebinding", who, f"--clusterrole={role}", f"--user={who}", "-n", namespace)
+    kinds = {
+        "podgroups": "podgroups.scheduling.x-k8s.io",
+        "elasticquotas": "elasticquotas.scheduling.x-k8s.io",
+        "stickyjobs": "stickyjobs.pilotage.dev",
+        "appgroups": "appgroups.appgroup.diktyo.x-k8s.io",
+        "networktopologies": "networktopologies.networktopology.diktyo.x-k8s.io",
+    }
+
+    def can(verb: str, kind: str, place: str) -> bool:
+        return kubectl.attempt("auth", "can-i", verb, kind, f"--as={who}", "-n", place).stdout.strip() == "yes"
+
+    deadline = time.monotonic() + 30  # the cluster's roles take the chart's in a moment after they come
+    while not can("list", kinds["networktopologies"], namespace) and time.monotonic() < deadline:
+        time.sleep(0.3)
+    assert {name for name, kind in kinds.items() if can("list", kind, namespace)} == set(kinds)
+    for verb in ("create", "patch", "delete"):
+        assert {name for name, kind in kinds.items() if can(verb, kind, namespace)} == changes, verb
+    assert not any(can("list", kind, "default") for kind in kinds.values())
+    assert not can("patch", f"{kinds['podgroups']}/status", namespace)
+    assert not can("create", "schedulerprofiles.pilotage.dev", namespace)
 
 
 def test_what_the_operator_made_goes_with_the_release(release: Release, control_plane: ControlPlane) -> None:

@@ -85,7 +85,7 @@ def test_a_plugin_that_fails_on_every_pod_is_taken_back(release: tuple[Release, 
     found.until(lambda: status(found, SCHEDULER, "RolledBack") == "True", "it is taken back", processes)
     told = condition(found, SCHEDULER, "RolledBack")
     assert told["reason"] == "PluginFailing"
-    assert "Breaks failed on every pod" in told["message"]
+    assert "Breaks failed: " in told["message"]
     assert "it cannot work" in told["message"]
     found.until(lambda: len(bound(found)) == len(names), "all pods are bound", processes)
     assert condition(found, SCHEDULER, "Ready")["reason"] == "RolledBack"

@@ -18,7 +18,7 @@ from pilotage.plugins.catalogue import built_in
 from testbed.admin import Admin
 from testbed.component_faults import kill_api_server, wait_for_api_server
 from testbed.control_plane import ControlPlane
-from testbed.operator_stage import HASH, PROFILES, TROUBLE, Answers, OperatorStage
+from testbed.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 QUICK = {"progressDeadlineSeconds": 5}
@@ -146,10 +146,8 @@ def test_a_missing_permission_is_named_and_seen_when_it_is_given(stage: Operator
         stage.until_condition(name, "Ready", "True")
 
 
-def test_a_plugin_whose_resource_is_not_served_says_which(stage: OperatorStage, name: str, tmp_path: Path) -> None:
-    folder = tmp_path / "plugins"
-    folder.mkdir()
-    (folder / "wants_more.py").write_text(
+def test_a_plugin_whose_resource_is_not_served_says_which(stage: OperatorStage, name: str) -> None:
+    text = (
         "from pilotage.framework.plugin import Permission, Score\n"
         "class WantsMore(Score):\n"
         '    """Wants a resource that nobody serves."""\n'
@@ -157,7 +155,15 @@ def test_a_plugin_whose_resource_is_not_served_says_which(stage: OperatorStage, 
         "    def score(self, cycle, pod, node):\n"
         "        return 0\n"
     )
-    with stage.operator(f"--plugin-dir={folder}"), stage.playing():
+    stage.kubectl.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "more", "namespace": stage.namespace, "labels": {"pilotage.dev/plugins": RELEASE}},
+            "data": {"wants_more.py": text},
+        }
+    )
+    with stage.operator(), stage.playing():
         stage.apply(name, plugins=[{"name": "WantsMore"}])
         stage.until_condition(name, "Accepted", "False", "MissingCRD")
         assert "things.things.example.com" in stage.message(name, "Accepted")

@@ -51,3 +51,22 @@
 {{- end -}}
 {{- toYaml $all -}}
 {{- end -}}
+
+{{/* The names of the values that profiles of other releases serve: {schedulerName, profile, instance}. A cluster that cannot be
+     asked (helm template), or that does not serve profiles yet, has none. */}}
+{{- define "pilotage.takenNames" -}}
+{{- $instance := printf "%s/%s" .Release.Namespace .Release.Name -}}
+{{- $wanted := list -}}
+{{- range include "pilotage.profiles" . | fromYamlArray }}{{ $wanted = append $wanted .spec.schedulerName }}{{ end -}}
+{{- $taken := list -}}
+{{- if .Capabilities.APIVersions.Has "pilotage.dev/v1alpha1/SchedulerProfile" -}}
+{{- range (lookup "pilotage.dev/v1alpha1" "SchedulerProfile" "" "").items -}}
+{{- $status := default dict .status -}}
+{{- $isServed := and (hasKey $status "pluginCount") (ne (default $instance $status.instance) $instance) -}}
+{{- if and $isServed (has $status.schedulerName $wanted) -}}
+{{- $taken = append $taken (dict "schedulerName" $status.schedulerName "profile" .metadata.name "instance" $status.instance) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $taken -}}
+{{- end -}}

@@ -10,12 +10,13 @@ from typing import Any, TextIO, TypeVar
 import click
 import yaml
 
+from pilotage.scheduler_profiles.checking import judged
+from pilotage.scheduler_profiles.resource import KIND
 from pilotage.telemetry.logs import set_up_logs
 from pilotage_operator.controllers.registry import CONTROLLERS
-from pilotage_operator.offline import judged
 from pilotage_operator.plugin_catalogue import judge_with
-from pilotage_operator.resource import KIND
 from pilotage_operator.settings import settings_for
+from pilotage_operator.verification.command import verify
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,6 +32,9 @@ _CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 120}
 @click.version_option(package_name="pilotage-operator", prog_name="pilotage-operator", message="%(prog)s %(version)s")
 def main() -> None:
     """The operator of Pilotage: turns SchedulerProfile resources into a running configuration."""
+
+
+main.add_command(verify)
 
 
 def _option(*names: str, variable: str, text: str, **more: Any) -> Callable[[F], F]:
@@ -92,7 +96,6 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     text="The profiles of the values: a list of {name, spec}; without it none are made or deleted.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
-@_PLUGIN_FOLDERS
 @_option(
     "--liveness-port",
     variable="PILOTAGE_LIVENESS_PORT",

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any, TypeVar
@@ -19,6 +19,9 @@ from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
 from pilotage.cluster.event_objects import shortened
 from pilotage.cluster.microtime import format_microtime
+from pilotage.config.handshake import HASH, PluginFile
+from pilotage.scheduler_profiles.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from pilotage_operator.hearing import Key
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -29,23 +32,26 @@ from pilotage_operator.profiles.actions import (
     PatchStatus,
     StampDeployment,
     TellEvent,
+    TellFileEvent,
     WakeUp,
 )
+from pilotage_operator.profiles.plugin_library import is_plugin_file
+from pilotage_operator.profiles.unwise import DEFAULT_SCHEDULER
 from pilotage_operator.profiles.world import (
-    HASH,
     Answer,
     ConfigMap,
     Deployment,
+    Lease,
     Metadata,
     OwnerReference,
+    PluginSource,
     Replica,
     Right,
     SchedulerPod,
     StoredProfile,
     replicas_among,
 )
-from pilotage_operator.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
-from pilotage_operator.settings import FIELD_MANAGER, Settings
+from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +65,7 @@ _SAME_LOGIN_FOR = timedelta(minutes=10)
 # Events about what is in no namespace are in this one.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
+_KUBE_SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
 # Groups that every API server has: whether they are served is no question of a CRD.
 _BUILT_IN = frozenset(
     {"", "apps", "autoscaling", "batch", "policy"}
@@ -92,6 +99,9 @@ class Seen:
     deployment: Deployment | None
     replicas: tuple[Replica, ...]
     owner: OwnerReference | None
+    plugin_sources: tuple[PluginSource, ...] = ()
+    versions: Mapping[Key, str] = field(default_factory=dict)  # of everything of which a watcher must have told
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
 
 
 class _Items(msgspec.Struct):
@@ -155,14 +165,30 @@ class Cluster:
 
     async def look(self, *, with_owner: bool) -> Seen:
         """Look at everything that decides what is to be done."""
-        profiles, config_map, deployment, pods, owner = await asyncio.gather(
+        profiles, config_map, sources, deployment, pods, owner = await asyncio.gather(
             self._list(PROFILES, StoredProfile),
             self._get(self._config_map_path(), ConfigMap),
+            self._list(self._path("/api/v1", "configmaps"), ConfigMap, labelSelector=self._plugins_selector()),
             self._get(self._deployment_path(), Deployment),
             self._list(self._path("/api/v1", "pods"), SchedulerPod, labelSelector=self._settings.scheduler_selector),
             self._owner() if with_owner else _nothing(),
         )
-        return Seen(tuple(profiles), config_map, deployment, replicas_among(pods, deployment), owner)
+        named = [("SchedulerProfile", each) for each in profiles] + [("ConfigMap", each) for each in sources]
+        single = [("ConfigMap", config_map), ("Deployment", deployment)]
+        found = [*named, *((kind, one) for kind, one in single if one is not None)]
+        return Seen(
+            tuple(profiles),
+            config_map,
+            deployment,
+            replicas_among(pods, deployment),
+            owner,
+            plugin_sources(sources),
+            {(kind, one.metadata.name): one.metadata.resource_version for kind, one in found},
+            await self._kube_scheduler() if any(map(_is_of_the_cluster, profiles)) else "",
+        )
+
+    def _plugins_selector(self) -> str:
+        return f"{PLUGINS_LABEL}={self._settings.release}"
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
         """Return for each right whether the scheduler has it; an answer is good for a while."""
@@ -218,6 +244,17 @@ class Cluster:
             return None
         return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
 
+    async def _kube_scheduler(self) -> str:
+        """Return who leads kube-scheduler; nobody where its Lease cannot be seen: a warning is worth no failure."""
+        try:
+            found = await self._get(_KUBE_SCHEDULER, Lease)
+        except Refused as error:
+            if _KUBE_SCHEDULER not in self._told:
+                log.warning("whether kube-scheduler serves default-scheduler, too, cannot be seen: %s", error)
+            self._told.add(_KUBE_SCHEDULER)
+            return ""
+        return found.spec.leader(datetime.now(UTC)) if found is not None else ""
+
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
         # Of a list that cannot be decoded as a whole, one object may be the reason: the others still count.
         raw = msgspec.json.decode(await self.asked(self._client.get(path, query)), type=_Items)
@@ -255,19 +292,23 @@ class Cluster:
             case StampDeployment(stamp):
                 template = {"metadata": {"annotations": {HASH: stamp}}}
                 await self._write("patch", self._deployment_path(), {"spec": {"template": template}})
-            case TellEvent():
+            case TellEvent() | TellFileEvent():
                 await self._tell(action)
             case WakeUp():
                 pass
 
-    async def _tell(self, event: TellEvent) -> None:
+    async def _tell(self, event: TellEvent | TellFileEvent) -> None:
         """Tell an event; a story that is lost is no reason to stop."""
         if event.once in self._told or not self._budget.take():
             return
         try:
-            await self._write("post", _EVENTS, event_manifest(event))
+            if isinstance(event, TellFileEvent):
+                path = self._path("/apis/events.k8s.io/v1", "events")
+                await self._write("post", path, file_event_manifest(event, self._settings.namespace))
+            else:
+                await self._write("post", _EVENTS, event_manifest(event))
         except (WorldChanged, NotReachable, Refused) as error:
-            log.warning("the event %s on %s was not written: %s", event.reason, event.name, error)
+            log.warning("an event on %s was not written: %s", event.name, error)
         else:
             self._told |= {event.once} - {""}
 
@@ -308,6 +349,12 @@ class Cluster:
         return f"{self._path('/apis/apps/v1', 'deployments')}/{name}" if name else ""
 
 
+def _is_of_the_cluster(profile: StoredProfile) -> bool:
+    """Tell whether a profile has the name of the cluster's own scheduler."""
+    named = profile.spec.get("schedulerName") if isinstance(profile.spec, dict) else None
+    return (named or profile.name) == DEFAULT_SCHEDULER
+
+
 async def _nothing() -> None:
     return None
 
@@ -322,19 +369,47 @@ def _decoded(item: Any, kind: type[T]) -> T | None:
 
 def event_manifest(event: TellEvent) -> dict[str, Any]:
     """Return an event about a profile as events.k8s.io/v1 has it."""
+    about = {"apiVersion": API_VERSION, "kind": KIND, "name": event.name, "uid": event.uid}
+    return _event("default", about, event.severity, event.reason, event.note)
+
+
+def file_event_manifest(event: TellFileEvent, namespace: str) -> dict[str, Any]:
+    """Return an event about a ConfigMap with a plugin file that cannot be used."""
+    about = {"apiVersion": "v1", "kind": "ConfigMap", "name": event.name, "namespace": namespace, "uid": event.uid}
+    return _event(namespace, about, "Warning", "BrokenPlugin", event.note)
+
+
+def _event(namespace: str, about: Mapping[str, str], severity: str, reason: str, note: str) -> dict[str, Any]:
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"name": f"{event.name[:200]}.{uuid4().hex[:16]}", "namespace": "default"},
+        "metadata": {"name": f"{about['name'][:200]}.{uuid4().hex[:16]}", "namespace": namespace},
         "eventTime": format_microtime(datetime.now(UTC)),
         "reportingController": f"{GROUP}/operator",
         "reportingInstance": FIELD_MANAGER,
         "action": "Reconciling",
-        "reason": event.reason,
-        "regarding": {"apiVersion": API_VERSION, "kind": KIND, "name": event.name, "uid": event.uid},
-        "note": shortened(event.note),
-        "type": event.severity,
+        "reason": reason,
+        "regarding": dict(about),
+        "note": shortened(note),
+        "type": severity,
     }
+
+
+def plugin_sources(config_maps: Collection[ConfigMap]) -> tuple[PluginSource, ...]:
+    """Return the plugin files of ConfigMaps, of which the oldest come first."""
+    ordered = sorted(config_maps, key=lambda found: (found.metadata.creation_timestamp, found.metadata.name))
+    return tuple(
+        PluginSource(
+            found.metadata.name,
+            found.metadata.uid,
+            tuple(
+                PluginFile(f"{found.metadata.name}/{key}", text)
+                for key, text in sorted(found.data.items())
+                if is_plugin_file(key)
+            ),
+        )
+        for found in ordered
+    )
 
 
 class EventBudget:

@@ -43,8 +43,14 @@ CONDITIONS = (
                 "False",
                 "UnknownPlugin",
                 "The scheduler has no plugin of this name.",
-                "Correct the name as the message proposes, or install the plugin with `scheduler.customPlugins` of the "
-                "chart.",
+                "Correct the name as the message proposes, or add the plugin's file: in `scheduler.customPlugins` of "
+                "the chart, or in a ConfigMap with the label `pilotage.dev/plugins`.",
+            ),
+            Reason(
+                "False",
+                "BrokenPlugin",
+                "A plugin file cannot be used; the message has the file, the line and the error.",
+                "Correct the file. What ran before runs on, with the file as it was.",
             ),
             Reason(
                 "False",
@@ -62,8 +68,9 @@ CONDITIONS = (
             Reason(
                 "False",
                 "DuplicateSchedulerName",
-                "An older profile of the same release has this schedulerName, and keeps it.",
-                "Choose another `spec.schedulerName`, or delete the profile that the message names.",
+                "An older profile has this schedulerName, and keeps it; it may be of another release.",
+                "Choose another `spec.schedulerName` (`scheduler.name` of the chart), or delete the profile that the "
+                "message names.",
             ),
             Reason(
                 "False",
@@ -144,6 +151,28 @@ CONDITIONS = (
                 "Correct or disable the plugin that the message names.",
             ),
             Reason("False", "NotRolledBack", "It was not.", _NOTHING),
+        ),
+    ),
+    ConditionType(
+        "Warning",
+        "Is there something about what runs that is hardly meant? It runs all the same.",
+        (
+            Reason(
+                "True",
+                "NoFilters",
+                "No plugin and no extender filters nodes, as with `base: None` alone: pods also go to nodes that are "
+                "full, cordoned or tainted.",
+                "Add NodeResourcesFit, TaintToleration and NodeUnschedulable to the plugins, or write "
+                "`base: Kubernetes`.",
+            ),
+            Reason(
+                "True",
+                "SharedName",
+                "The profile serves default-scheduler, and kube-scheduler does, too: its Lease in kube-system is "
+                "renewed.",
+                "Stop kube-scheduler, or choose another `spec.schedulerName`.",
+            ),
+            Reason("False", "NoWarning", "There is not.", _NOTHING),
         ),
     ),
 )

@@ -5,9 +5,9 @@ from typing import Any
 
 import kopf
 
+from pilotage.scheduler_profiles.resource import GROUP, PLURAL, VERSION
 from pilotage_operator.cluster import Cluster
 from pilotage_operator.reconciler import Reconciler
-from pilotage_operator.resource import GROUP, PLURAL, VERSION
 from pilotage_operator.settings import Settings
 
 _REQUEST_SECONDS = 10.0
@@ -58,7 +58,7 @@ def kopf_settings(settings: Settings) -> kopf.OperatorSettings:
     own.watching.connect_timeout = _REQUEST_SECONDS
     own.watching.inactivity_timeout = _SILENT_SECONDS
     own.watching.server_timeout = _STREAM_SECONDS
-    own.watching.field_selectors["", "v1", "configmaps"] = f"metadata.name={settings.config_map}"
+    own.watching.label_selectors["", "v1", "configmaps"] = settings.watched_config_maps
     # Without a Deployment none is watched: no name is empty.
     own.watching.field_selectors["apps", "v1", "deployments"] = f"metadata.name={settings.scheduler_deployment or '-'}"
     own.watching.label_selectors["", "v1", "pods"] = settings.scheduler_selector

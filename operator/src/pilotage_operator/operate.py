@@ -8,12 +8,15 @@ from typing import Any, cast
 
 import kopf
 
+from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, connect
 from pilotage_operator.controllers.api import ControllerApi
 from pilotage_operator.controllers.runtime import Controllers
 from pilotage_operator.handlers import handlers, kopf_settings
-from pilotage_operator.plugin_catalogue import judge_with
+from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.reconciler import Reconciler
+from pilotage_operator.sandbox.client import Sandbox
 from pilotage_operator.settings import Settings
 from pilotage_operator.values import ValuesFile
 
@@ -30,7 +33,8 @@ async def operate(settings: Settings) -> None:
     _on_signals(stop)
     asyncio.get_running_loop().set_exception_handler(unless_it_was_closed)
     cluster = connect(settings)
-    judge = judge_with(settings.plugin_folders)
+    sandbox = Sandbox()
+    judge = UnitJudge(Judge(built_in()), sandbox)
     reconciler = Reconciler(settings, cluster, judge, ValuesFile(settings.values_file))
     pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
     try:
@@ -40,6 +44,7 @@ async def operate(settings: Settings) -> None:
             pause = _FIRST_PAUSE if loop.time() - started > _WELL_AFTER else min(pause * 2, _LONGEST_PAUSE)
             await _sleep(pause, stop)
     finally:
+        sandbox.close()
         await cluster.close()
 
 

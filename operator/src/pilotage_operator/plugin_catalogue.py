@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue, built_in
-from pilotage_operator.profiles.judge import Judge
+from pilotage.scheduler_profiles.judge import Judge
 
 log = logging.getLogger(__name__)
 

@@ -2,30 +2,32 @@
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from time import monotonic
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
-from pilotage_operator.hearing import Hearing, Key
+from pilotage_operator.hearing import Hearing
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
     PatchConfigMap,
     StampDeployment,
-    TellEvent,
     WakeUp,
 )
 from pilotage_operator.profiles.config_map import is_intact
-from pilotage_operator.profiles.judge import Judge
+from pilotage_operator.profiles.log_lines import sentence
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
-from pilotage_operator.profiles.world import SERVED, Answer, Right, World
+from pilotage_operator.profiles.unit_judge import UnitJudge
+from pilotage_operator.profiles.world import UNITS, Answer, Right, World
 from pilotage_operator.settings import Settings
 from pilotage_operator.values import ValuesFile
 
 log = logging.getLogger(__name__)
+
+Decided = TypeVar("Decided")
 
 _GATHERING = 0.01  # seconds: several objects often change together
 _LOOK_ANYWAY_AFTER = 10.0
@@ -49,11 +51,11 @@ class Api(Protocol):
 class Reconciler:
     """Keeps the cluster as the profiles want it; only one of its rounds is ever under way."""
 
-    def __init__(self, settings: Settings, api: Api, judge: Judge, values: ValuesFile) -> None:
+    def __init__(self, settings: Settings, api: Api, judge: UnitJudge, values: ValuesFile) -> None:
         self.hearing = Hearing()
         self._settings, self._api, self._judge, self._values = settings, api, judge, values
         self._changed = asyncio.Event()
-        self._remembered = ""
+        self._remembered: Mapping[str, str] = {}
         self._failures = 0
         self._finished_at = monotonic()
 
@@ -115,7 +117,7 @@ class Reconciler:
     async def round(self) -> float:
         """Look, decide and do; returns the seconds until it is worth looking again."""
         world = await self._world()
-        actions = reconcile(world, self._settings, self._judge)
+        actions = await self._decided(reconcile, world)
         for action in actions:
             await self._do(action)
         wake = min((action.at for action in actions if isinstance(action, WakeUp)), default=None)
@@ -125,9 +127,9 @@ class Reconciler:
     async def _world(self) -> World:
         kept = self._values.profiles()
         seen = await self._api.look(with_owner=kept is not None)
-        self.hearing.seen(_versions(seen), monotonic())
+        self.hearing.seen(seen.versions, monotonic())
         if seen.config_map is not None and is_intact(seen.config_map):
-            self._remembered = seen.config_map.data.get(SERVED, "")
+            self._remembered = seen.config_map.data
         world = World(
             now=datetime.now(UTC),
             profiles=seen.profiles,
@@ -136,26 +138,25 @@ class Reconciler:
             config_map=seen.config_map,
             kept=kept,
             owner=seen.owner,
+            kube_scheduler=seen.kube_scheduler,
             remembered=self._remembered,
+            plugin_sources=seen.plugin_sources,
         )
-        rights = await self._api.rights(rights_needed(world, self._settings, self._judge))
-        return replace(world, rights=rights)
+        return replace(world, rights=await self._api.rights(await self._decided(rights_needed, world)))
+
+    async def _decided(self, decide: Callable[[World, Settings, UnitJudge], Decided], world: World) -> Decided:
+        """Decide; in a thread where plugin files are judged, which another process does and may take seconds for."""
+        if not world.plugin_sources and UNITS not in self._remembered:
+            return decide(world, self._settings, self._judge)
+        return await asyncio.to_thread(decide, world, self._settings, self._judge)
 
     async def _do(self, action: Action) -> None:
-        if not isinstance(action, WakeUp | TellEvent):
-            log.info("%s %s", type(action).__name__, getattr(action, "name", ""))
+        if told := sentence(action):
+            log.info("%s", told)
         try:
             await self._api.do(action)
         except Refused as error:
             # One profile that cannot be written stops no other; without the configuration nobody is served.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
-            log.error("%s was refused: %s", type(action).__name__, error)
-
-
-def _versions(seen: Seen) -> dict[Key, str]:
-    found = {("SchedulerProfile", profile.name): profile.metadata.resource_version for profile in seen.profiles}
-    for kind, one in (("ConfigMap", seen.config_map), ("Deployment", seen.deployment)):
-        if one is not None:
-            found[kind, one.metadata.name] = one.metadata.resource_version
-    return found
+            log.error("the API server refused this (%s): %s", told or type(action).__name__, error)

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 FIELD_MANAGER = "pilotage-operator"
+# Of a ConfigMap with plugin files; its value is the release.
+PLUGINS_LABEL = "pilotage.dev/plugins"
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,6 @@ class Settings:
     config_map: str
     owner: str  # the ClusterRole that owns the profiles of the values; empty: nobody does
     values_file: Path | None = None
-    plugin_folders: tuple[Path, ...] = ()
     liveness_port: int = 0
     kubeconfig: str = ""
     controllers: tuple[str, ...] = ()  # the kinds whose controllers run
@@ -33,6 +34,16 @@ class Settings:
     def release_label(self) -> str:
         """Return the same as the value of a label, where no slash may be."""
         return f"{self.namespace}.{self.release}"
+
+    @property
+    def config_label(self) -> str:
+        """Return the value of the label by which our own ConfigMap is watched; it is no release's name."""
+        return f"{self.release}.config"
+
+    @property
+    def watched_config_maps(self) -> str:
+        """Return the selector of our own ConfigMap and of those with plugin files."""
+        return f"{PLUGINS_LABEL} in ({self.release},{self.config_label})"
 
     @property
     def scheduler_user(self) -> str:

@@ -53,7 +53,9 @@ def build_profiles(
     return {
         profile.scheduler_name: Profile(
             profile.scheduler_name,
-            _lineup(profile, expansion, catalogue, (running or {}).get(profile.scheduler_name)),
+            _lineup(
+                profile, expansion, catalogue.of(profile.scheduler_name), (running or {}).get(profile.scheduler_name)
+            ),
             _first_given(profile.percentage_of_nodes_to_score, config.percentage_of_nodes_to_score),
         )
         for profile, expansion in profiles

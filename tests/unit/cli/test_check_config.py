@@ -79,3 +79,46 @@ def test_a_file_that_is_not_there(pilotage: Pilotage) -> None:
     result = pilotage("check-config", "/nowhere/config.yaml")
     assert result.exit_code == 2
     assert "no such file or directory" in result.stderr
+
+
+def test_a_profile_is_a_configuration_too(pilotage: Pilotage) -> None:
+    result = pilotage("check-config", EXAMPLES.parent / "profiles/bin-packing.yaml", "--plugin-dir", EXAMPLES)
+    assert (result.exit_code, result.stderr) == (0, "")
+    (profile,) = yaml.safe_load(result.stdout)["profiles"]
+    assert profile["schedulerName"] == "bin-packing"
+    assert "NameScore" not in result.stdout  # since the profile does not name it
+
+
+PROFILE = "apiVersion: pilotage.dev/v1alpha1\nkind: SchedulerProfile\nmetadata: {name: p}\n"
+
+
+def test_a_profile_from_standard_input(pilotage: Pilotage) -> None:
+    assert "schedulerName: p" in pilotage("check-config", "-", stdin=PROFILE).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(
+            PROFILE + "spec: {plugins: [{name: Nobody}]}\n",
+            ", document 1 (SchedulerProfile p): spec.plugins[name=Nobody]: unknown plugin\n",
+            id="one that cannot run",
+        ),
+        pytest.param(
+            PROFILE + "---\n" + HEAD, ": there are both a SchedulerProfile and a Kube", id="beside another kind"
+        ),
+    ],
+)
+def test_profiles_that_are_no_configuration(text: str, told: str, pilotage: Pilotage, write: Write) -> None:
+    file = write(text)
+    result = pilotage("check-config", file)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{file}{told}" in result.stderr
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta3"])
+def test_an_older_version_is_for_convert(version: str, pilotage: Pilotage, write: Write) -> None:
+    result = pilotage("check-config", write(HEAD.replace("/v1", f"/{version}")))
+    assert result.exit_code == 2
+    assert f'is registered for version "kubescheduler.config.k8s.io/{version}"' in result.stderr
+    assert "`pilotage convert FILE -o config` makes it from an older version" in result.stderr

@@ -160,13 +160,14 @@ def test_explain_a_pod_that_was_scored(pilotage: Pilotage) -> None:
 
 def test_explain_as_json(pilotage: Pilotage) -> None:
     found = json.loads(pilotage("simulate", "-f", CLUSTER, "-f", WEB, "--explain", "report", "-o", "json").stdout)
-    assert list(found) == [*KEYS, "before", "nodes"]
+    assert list(found) == [*KEYS, "before", "gang", "nodes"]
     assert found["nodes"][0] == {
         "node": "n1",
         "fits": False,
         "plugin": "NodeResourcesFit",
         "reasons": ["Insufficient cpu"],
         "details": ["wants 3.5, 1.5 of 4 free"],
+        "spared": "",
         "preemptionHelps": True,
         "scores": {},
         "total": 0,
@@ -406,3 +407,53 @@ def test_a_reader_that_goes_away_is_no_failure() -> None:
     command = f"{program} simulate -f {CLUSTER} -f {WEB} --replicas 500 -o json | head -c 10"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+PROFILE = {
+    "apiVersion": "pilotage.dev/v1alpha1",
+    "kind": "SchedulerProfile",
+    "metadata": {"name": "names"},
+    "spec": {"plugins": [{"name": "ScoreByNameLength", "weight": 100}]},
+}
+NAMED = [node_manifest("short"), node_manifest("a-much-longer-name"), pod_manifest("p", scheduler="names")]
+
+
+@pytest.mark.parametrize("by", ["-f", "--config"])
+def test_a_scheduler_profile_is_a_configuration(by: str, pilotage: Pilotage, write: Write) -> None:
+    profile = write(PROFILE, name="profile.yaml")
+    result = pilotage("simulate", "-f", write(*NAMED), by, profile, "-o", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [(each["schedulerName"], "ScoreByNameLength" in each["scores"]) for each in json.loads(result.stdout)] == [
+        ("names", True)
+    ]
+
+
+def test_several_scheduler_profiles(pilotage: Pilotage, write: Write) -> None:
+    other = {**PROFILE, "metadata": {"name": "other"}, "spec": {}}
+    pods = [*NAMED, pod_manifest("q", scheduler="other"), pod_manifest("r")]
+    result = pilotage("simulate", "-f", write(*pods, PROFILE, other), "-o", "json")
+    assert {each["name"]: each["schedulerName"] for each in json.loads(result.stdout)} == {"p": "names", "q": "other"}
+    assert "(default-scheduler): 1; the profiles are names, other" in result.stderr
+
+
+def test_a_configuration_that_is_named_goes_before_profiles_among_manifests(pilotage: Pilotage, write: Write) -> None:
+    config = write("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", name="config.yaml")
+    result = pilotage("simulate", "-f", write(*NAMED, PROFILE), "--config", config)
+    assert f"profiles in the files that play no part, since --config {config} counts: 1" in result.stderr
+
+
+def test_a_scheduler_profile_that_cannot_run(pilotage: Pilotage, write: Write) -> None:
+    file = write(*NAMED, {**PROFILE, "spec": {"plugins": [{"name": "Nobody"}]}})
+    result = pilotage("simulate", "-f", file)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == f"{file}, document 4 (SchedulerProfile names): spec.plugins[name=Nobody]: unknown plugin\n"
+
+
+def test_a_folders_plugin_takes_part_only_if_the_profile_names_it(pilotage: Pilotage, write: Write) -> None:
+    folder, file = ROOT / "examples/plugins", write(*NAMED, PROFILE)
+    named = write(*NAMED, {**PROFILE, "spec": {"plugins": [{"name": "NameScore"}]}}, name="named.yaml")
+    scores = [
+        json.loads(pilotage("simulate", "-f", each, "--plugin-dir", folder, "-o", "json").stdout)[0]["scores"]
+        for each in (file, named)
+    ]
+    assert ["NameScore" in each for each in scores] == [False, True]

@@ -31,6 +31,9 @@ class Few:
     def names(self) -> Collection[str]:
         return KNOWN.keys()
 
+    def of(self, scheduler_name: str) -> Catalogue:
+        return self
+
     def points(self, plugin: str) -> Collection[ExtensionPoint]:
         return KNOWN[plugin]
 

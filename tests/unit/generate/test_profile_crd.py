@@ -36,6 +36,7 @@ def parts(found: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str
 
 
 ALL = dict(parts(schema()))
+SHIPPED = dict(parts(definition()["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
 
 
 def test_names_and_scope() -> None:
@@ -60,8 +61,16 @@ def test_one_version_with_a_status_of_its_own() -> None:
 
 def test_printed_columns() -> None:
     (version,) = definition()["spec"]["versions"]
-    columns = [column["name"] for column in version["additionalPrinterColumns"]]
-    assert columns == ["Scheduler", "Plugins", "Ready", "Reason", "Replicas", "Age"]
+    columns = {column["name"]: column.get("priority", 0) for column in version["additionalPrinterColumns"]}
+    assert [name for name, priority in columns.items() if not priority] == [
+        "Scheduler",
+        "Plugins",
+        "Ready",
+        "Reason",
+        "Replicas",
+        "Age",
+    ]
+    assert [name for name, priority in columns.items() if priority] == ["Message"]
 
 
 def test_nothing_is_unbounded() -> None:
@@ -77,7 +86,10 @@ def test_nothing_is_unbounded() -> None:
 
 def test_free_maps_are_bounded_too() -> None:
     free = {path: part for path, part in ALL.items() if part["type"] == "object" and "properties" not in part}
-    assert set(free) == {"metadata", "spec.plugins[].args", "status.plugins", "status.lastGood.spec"}
+    assert set(free) == {
+        *("metadata", "spec.plugins[].args", "status.plugins", "status.pluginFiles"),
+        *("status.lastGood.spec", "status.lastAcknowledged.spec"),
+    }
     assert all("maxProperties" in part for path, part in free.items() if path != "metadata")
 
 
@@ -95,6 +107,18 @@ def test_keys_of_list_maps_are_required() -> None:
 
 def test_only_real_defaults() -> None:
     assert {path: part["default"] for path, part in ALL.items() if "default" in part} == DEFAULTS
+
+
+def test_the_api_server_adds_nothing_to_entries_of_lists() -> None:
+    """kubectl compares lists as a whole: a default in an entry would make every apply a write."""
+    outside = {path: default for path, default in DEFAULTS.items() if "[]" not in path}
+    assert {path: part["default"] for path, part in SHIPPED.items() if "default" in part} == outside
+    assert SHIPPED.keys() == ALL.keys()
+
+
+@pytest.mark.parametrize("path", [path for path in DEFAULTS if "[]" in path])
+def test_a_default_that_only_the_operator_knows_is_in_the_description(path: str) -> None:
+    assert f"Without it: {str(DEFAULTS[path]).lower()}." in ALL[path]["description"]
 
 
 def test_everything_is_explained() -> None:

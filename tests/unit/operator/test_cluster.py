@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from aiohttp import web
 
 from pilotage.cluster.access import from_kubeconfig
+from pilotage.cluster.microtime import format_microtime
 from pilotage_operator.cluster import Cluster, EventBudget, NotReachable, Refused, WorldChanged
 from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, TellEvent
 from pilotage_operator.profiles.world import Right
@@ -51,11 +53,52 @@ async def server() -> AsyncIterator[tuple[Server, Cluster]]:
     await runner.cleanup()
 
 
+LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
+
+
+def renewed(ago: float, holder: str | None = "node-1_abc") -> Answer:
+    when = format_microtime(datetime.now(UTC) - timedelta(seconds=ago))
+    spec = {"holderIdentity": holder, "renewTime": when, "leaseDurationSeconds": 15}
+    return 200, {"metadata": {"name": "kube-scheduler"}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("spec", "lease", "expected"),
+    [
+        pytest.param({"schedulerName": "default-scheduler"}, renewed(2), "node-1_abc", id="it leads"),
+        pytest.param({"schedulerName": "default-scheduler"}, renewed(300), "", id="it led long ago"),
+        pytest.param({"schedulerName": "default-scheduler"}, renewed(2, None), "", id="nobody leads"),
+        pytest.param({"schedulerName": "default-scheduler"}, (404, {}), "", id="there is no Lease"),
+        pytest.param({"schedulerName": "default-scheduler"}, (403, {"message": "no"}), "", id="we may not see it"),
+        pytest.param({}, renewed(2), "", id="no profile has its name"),
+        pytest.param(None, renewed(2), "", id="a profile without a spec"),
+    ],
+)
+async def test_who_leads_kube_scheduler(
+    server: tuple[Server, Cluster], spec: Any, lease: Answer, expected: str
+) -> None:
+    playing, cluster = server
+    playing.answers |= {
+        PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": spec}]}),
+        "/api/v1/namespaces/sys/pods": (200, {"items": []}),
+        "/api/v1/namespaces/sys/configmaps": (200, {"items": []}),
+        LEASE: lease,
+    }
+    assert (await cluster.look(with_owner=False)).kube_scheduler == expected
+    wanted = spec == {"schedulerName": "default-scheduler"}
+    assert [path for _, path, _ in playing.asked if path == LEASE] == [LEASE] * wanted
+
+
 async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
     playing, cluster = server
     pod = {"metadata": {"name": "s", "annotations": {"pilotage.dev/config-hash": "h"}, "labels": {"a": "b"}}}
+    sources = [
+        {"metadata": {"name": name, "creationTimestamp": created}, "data": dict.fromkeys(files, "x = 1")}
+        for name, created, files in (("new", "2026-01-02", ["b.py", "test_b.py"]), ("old", "2026-01-01", ["a.py", "x"]))
+    ]
     playing.answers |= {
         PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": {}}, {"metadata": 3}]}),
+        "/api/v1/namespaces/sys/configmaps": (200, {"items": sources}),
         "/api/v1/namespaces/sys/pods": (200, {"items": [pod, {"metadata": {"name": "other"}}]}),
         "/apis/apps/v1/namespaces/sys/deployments/pilot-scheduler": (
             200,
@@ -63,12 +106,17 @@ async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
         ),
     }
     seen = await cluster.look(with_owner=True)
+    assert [(source.name, [file.path for file in source.files]) for source in seen.plugin_sources] == [
+        ("old", ["old/a.py"]),
+        ("new", ["new/b.py"]),
+    ], "the oldest first, and neither tests nor other files"
     assert [profile.name for profile in seen.profiles] == ["p"], "one that cannot be read stops no other"
     assert [(replica.name, replica.hash) for replica in seen.replicas] == [("s", "h")]
     assert (seen.config_map, seen.owner) == (None, None)
     asked = [path for _, path, _ in playing.asked]
     assert "/apis/rbac.authorization.k8s.io/v1/clusterroles/pilot-operator" in asked
     assert any("labelSelector=app.kubernetes.io%2Finstance%3Dpilot" in path for path in asked)
+    assert any("labelSelector=pilotage.dev%2Fplugins%3Dpilot" in path for path in asked)
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,22 @@ from pathlib import Path
 
 import pytest
 
+from pilotage import scheduler_profiles
+from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE
+from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN
 from pilotage_operator import profiles
 from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
-from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import NOT_ACKNOWLEDGED, PLUGIN_FAILING, REFUSED
+from pilotage_operator.profiles.unwise import NO_FILTERS, SHARED_NAME
 
-SOURCES = {path.name: path.read_text() for path in Path(str(profiles.__file__)).parent.glob("*.py")}
+FOLDERS = (Path(str(package.__file__)).parent for package in (profiles, scheduler_profiles))
+SOURCES = {path.name: path.read_text() for folder in FOLDERS for path in folder.glob("*.py")}
 EACH = pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: condition.name)
 
 
 def test_there_is_one_of_each_condition() -> None:
-    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack"]
+    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack", "Warning"]
 
 
 @EACH
@@ -49,11 +52,12 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
         for reason in condition.reasons
     }
     assert words["Accepted", "False"] == {
-        *(INVALID, UNKNOWN_PLUGIN, TOO_LARGE),
+        *(INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE),
         *(MISSING_CRD, MISSING_PERMISSION),
         *(DUPLICATE, DIFFERENT_QUEUE_SORT),
     }
     assert words["RolledBack", "True"] == {REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING}
+    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME}
 
 
 @EACH

@@ -141,7 +141,7 @@ async def test_every_change_wakes_the_reconciler_and_kopf_writes_nothing() -> No
         assert listening.hearing.seconds_deaf(1.0) == 0
         assert await probed(port) == 200
     selectors = {path: (query.get("fieldSelector"), query.get("labelSelector")) for _, path, query in server.asked}
-    assert selectors["/api/v1/namespaces/sys/configmaps"] == ("metadata.name=pilot-config", None)
+    assert selectors["/api/v1/namespaces/sys/configmaps"] == (None, "pilotage.dev/plugins in (pilot,pilot.config)")
     assert selectors["/apis/apps/v1/namespaces/sys/deployments"] == ("metadata.name=pilot-scheduler", None)
     assert selectors["/api/v1/namespaces/sys/pods"] == (None, SETTINGS.scheduler_selector)
     assert {method for method, _, _ in server.asked} == {"GET"}

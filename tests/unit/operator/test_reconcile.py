@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from pilotage.config.handshake import HASH, STRATEGY
 from pilotage.plugins.catalogue import built_in
-from pilotage_operator.profiles.actions import Action, PatchStatus, TellEvent, WakeUp
-from pilotage_operator.profiles.judge import Judge
+from pilotage.scheduler_profiles.judge import Judge
+from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatus, TellEvent, WakeUp
 from pilotage_operator.profiles.reconcile import reconcile
-from pilotage_operator.profiles.world import HASH, STRATEGY, Answer, KeptProfile, Right
+from pilotage_operator.profiles.unit_judge import UnitJudge
+from pilotage_operator.profiles.world import Answer, KeptProfile, Right
 from testbed.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
 
-JUDGE = Judge(built_in())
+JUDGE = UnitJudge(Judge(built_in()))
 GOOD: dict[str, Any] = {"schedulerName": "good"}
 BETTER: dict[str, Any] = {"schedulerName": "good", "percentageOfNodesToScore": 50}
 UNKNOWN: dict[str, Any] = {"schedulerName": "good", "plugins": [{"name": "Nobody"}]}
@@ -121,7 +123,8 @@ def test_an_invalid_edit_stops_nothing(world: ProfileWorld) -> None:
     assert (status, reason) == ("False", "UnknownPlugin")
     assert message == "spec.plugins[name=Nobody]: unknown plugin (the spec of generation 1 keeps running)"
     assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
-    assert world.condition("p", "Ready")[:2] == ("False", "NotAccepted")
+    # The one condition that lists show says why, too.
+    assert world.condition("p", "Ready") == ("False", "NotAccepted", f"UnknownPlugin: {message}")
     assert world.status("p")["replicas"] == "2/2"
 
 
@@ -160,7 +163,7 @@ def test_a_profile_that_nobody_can_read_stops_nothing(world: ProfileWorld, spec:
     ("number", "reason", "cause"),
     [
         pytest.param(REFUSED, "Refused", "no", id="a replica refuses it"),
-        pytest.param(FAILING, "PluginFailing", "P failed on every pod: oops", id="a plugin fails on every pod"),
+        pytest.param(FAILING, "PluginFailing", "P failed: oops", id="a plugin fails on every pod"),
         pytest.param(IGNORED, "NotAcknowledged", "2 of 2 replicas did not run it within 60 s", id="nobody answers"),
     ],
 )
@@ -179,7 +182,11 @@ def test_a_bad_spec_is_taken_back_and_not_tried_again(
     assert "the spec of generation 1 runs again" in message
     assert world.condition("p", "Accepted")[0] == "True"
     assert world.condition("p", "Applied")[:2] == ("False", "LastGoodRunning")
-    assert world.condition("p", "Ready")[:2] == ("False", "RolledBack")
+    status, why, message = world.condition("p", "Ready")
+    assert (status, why) == ("False", "RolledBack")
+    assert message.startswith(f"{reason}: ")
+    assert cause in message
+    assert message.endswith(" (the spec of generation 1 keeps running)")
     assert world.status("p")["failed"]["reason"] == reason
     assert world.status("p")["replicas"] == "2/2"
     settle(world, 10 * D)
@@ -435,7 +442,7 @@ def test_a_damaged_config_map_is_repaired(world: ProfileWorld, how: str, remembe
     settle(world)
     assert world.config_map is not None
     text, served = world.text, world.config_map["data"]["served.json"]
-    world.remembered = served if remembers else ""
+    world.remembered = dict(world.config_map["data"]) if remembers else {}
     damaged(world, how)
     once(world)
     assert (world.text, world.config_map["data"]) == (text, {"scheduler-config.yaml": text, "served.json": served})
@@ -561,11 +568,141 @@ def test_a_profile_of_the_same_name_that_is_not_of_the_values_is_left_alone(worl
     assert [event.reason for event in world.events].count("NotOfTheValues") == 1
     world.kept = ()
     once_all(world)
-    assert "kept" in world.profiles
+    assert set(world.profiles) == {"kept"}
+
+
+def test_a_profile_of_the_values_whose_name_somebody_has_says_so_itself(world: ProfileWorld) -> None:
+    served_by(world, "team/other", "kept", {"schedulerName": "good"})
+    world.kept = (KeptProfile("kept", GOOD),)
+    once_all(world)
+    assert world.condition("kept.sys.pilot", "Accepted") == (
+        "False",
+        "DuplicateSchedulerName",
+        "spec.schedulerName: good belongs to the older profile kept, which the release team/other serves; choose "
+        "another name, or delete that profile (nothing of this profile runs)",
+    )
+    assert world.condition("kept.sys.pilot", "Ready")[:2] == ("False", "NotAccepted")
+    assert names(world) == set()
+    # The other release goes, and with it its profile: ours gets its name, and nothing but its name changes.
+    del world.profiles["kept"]
+    once_all(world)
+    settle(world)
+    assert set(world.profiles) == {"kept"}
+    assert world.condition("kept", "Ready")[0] == "True"
+    assert names(world) == {"kept"}
+
+
+def test_a_second_name_is_given_up_only_for_the_first(world: ProfileWorld) -> None:
+    served_by(world, "team/other", "kept", {"schedulerName": "good"})
+    world.kept = (KeptProfile("kept", GOOD),)
+    once_all(world)
+    del world.profiles["kept"]
+    first = reconcile(world.world(), world.settings, JUDGE)
+    assert [each for each in first if isinstance(each, DeleteProfile)] == []
+    for action in first:
+        world.do(action)
+    second = reconcile(world.world(), world.settings, JUDGE)
+    assert [each.name for each in second if isinstance(each, DeleteProfile)] == ["kept.sys.pilot"]
+
+
+def served_by(world: ProfileWorld, instance: str, name: str, spec: dict[str, Any]) -> None:
+    """Let another release serve a profile."""
+    world.put(name, spec)
+    status = {"instance": instance, "schedulerName": spec.get("schedulerName", name), "pluginCount": 20}
+    world.profiles[name]["status"] = status
+
+
+def test_a_name_that_another_release_serves_is_not_served_twice(world: ProfileWorld) -> None:
+    served_by(world, "team/other", "theirs", GOOD)
+    world.put("ours", GOOD)
+    settle(world)
+    assert world.condition("ours", "Accepted")[:2] == ("False", "DuplicateSchedulerName")
+    assert "older profile theirs, which the release team/other serves" in world.condition("ours", "Ready")[2]
+    assert names(world) == set()
+    world.profiles["theirs"]["status"].pop("pluginCount")  # it serves nothing of it any more
+    settle(world)
+    assert names(world) == {"ours"}
+
+
+def test_what_ran_under_a_name_of_another_release_stops(world: ProfileWorld) -> None:
+    world.put("theirs", GOOD | {"instance": "team/other"})
+    world.put("ours", GOOD)
+    settle(world)
+    settle(world, D)
+    assert names(world) == {"ours"}
+    world.profiles["theirs"]["status"] = {"instance": "team/other", "schedulerName": "good", "pluginCount": 20}
+    settle(world)
+    assert names(world) == set()
+    assert world.condition("ours", "Accepted")[:2] == ("False", "DuplicateSchedulerName")
+
+
+def test_the_older_profile_keeps_its_name_whatever_another_release_does(world: ProfileWorld) -> None:
+    world.put("ours", GOOD)
+    served_by(world, "team/other", "theirs", GOOD)
+    settle(world)
+    assert names(world) == {"ours"}
+    assert world.condition("ours", "Accepted")[0] == "True"
+
+
+@pytest.mark.parametrize(
+    ("spec", "leader", "reason", "words"),
+    [
+        pytest.param({}, "node-1_abc", "NoWarning", "nothing to warn of", id="a plain profile"),
+        pytest.param({"base": "None"}, "", "NoFilters", "add NodeResourcesFit", id="no plugins"),
+        pytest.param(
+            {"base": "None", "plugins": [{"name": "ImageLocality"}]}, "", "NoFilters", "no plugin filters", id="scores"
+        ),
+        pytest.param(
+            {"base": "None", "plugins": [{"name": "NodeResourcesFit"}]}, "", "NoWarning", "nothing", id="a filter"
+        ),
+        pytest.param(
+            {"base": "None", "extenders": [{"urlPrefix": "http://e", "filterVerb": "f"}]},
+            "",
+            "NoWarning",
+            "nothing",
+            id="an extender that filters",
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler"},
+            "node-1_abc",
+            "SharedName",
+            "kube-scheduler (node-1_abc) serves default-scheduler, too",
+            id="beside kube-scheduler",
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler"}, "", "NoWarning", "nothing", id="in the place of kube-scheduler"
+        ),
+        pytest.param(
+            {"schedulerName": "default-scheduler", "base": "None"},
+            "node-1_abc",
+            "NoFilters",
+            "too: both race for its pods",
+            id="two at once",
+        ),
+    ],
+)
+def test_what_runs_and_is_hardly_meant_is_warned_of(
+    world: ProfileWorld, spec: dict[str, Any], leader: str, reason: str, words: str
+) -> None:
+    world.kube_scheduler = leader
+    world.put("p", spec)
+    settle(world)
+    status, why, message = world.condition("p", "Warning")
+    assert (status, why) == ("False" if reason == "NoWarning" else "True", reason)
+    assert words in message
+    assert world.condition("p", "Ready")[0] == "True", "it runs all the same"
+    warned = [event.reason for event in world.events if event.severity == "Warning"]
+    assert warned == ([] if reason == "NoWarning" else [reason])
+
+
+def test_a_spec_that_does_not_run_is_not_warned_of(world: ProfileWorld) -> None:
+    world.put("p", UNKNOWN | {"base": "None"})
+    settle(world)
+    assert world.condition("p", "Warning")[:2] == ("False", "NoWarning")
 
 
 def test_the_queue_keeps_its_order_while_others_need_it(world: ProfileWorld) -> None:
-    judge = Judge(_with_other_sort())
+    judge = UnitJudge(Judge(_with_other_sort()))
     for name in ("oldest", "next", "last"):
         world.put(name, {})
     for action in reconcile(world.world(), world.settings, judge):
@@ -596,7 +733,7 @@ def _with_other_sort() -> Any:
     return catalogue
 
 
-def _run(world: ProfileWorld, judge: Judge) -> None:
+def _run(world: ProfileWorld, judge: UnitJudge) -> None:
     for action in reconcile(world.world(), world.settings, judge):
         world.do(action)
 

@@ -1,6 +1,7 @@
 """Whatever happens in whatever order, and wherever the operator is stopped: the end state is right."""
 
 import json
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
@@ -8,18 +9,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from pilotage.config.handshake import HASH
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.actions import CreateProfile, DeleteProfile, PatchProfile, WakeUp
 from pilotage_operator.profiles.config_map import is_intact
-from pilotage_operator.profiles.hashes import spec_hash
-from pilotage_operator.profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
-from pilotage_operator.profiles.world import HASH, SERVED, KeptProfile
+from pilotage_operator.profiles.unit_judge import UnitJudge
+from pilotage_operator.profiles.world import SERVED, KeptProfile
 from testbed.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
 
 CATALOGUE = built_in()
-JUDGE = Judge(CATALOGUE)
+JUDGE = UnitJudge(Judge(CATALOGUE))
 NAMES = st.sampled_from(["a", "b", "c"])
 INVALID = {"plugins": [{"name": "Nobody"}]}
 WAITING = {"NotAccepted", "RolledBack", "PluginFailing", "NoReplicas", "Waiting"}
@@ -47,7 +50,7 @@ class Operator(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.world = ProfileWorld()
-        self.remembered = ""
+        self.remembered: Mapping[str, str] = {}
         self.complete = False  # the last round was finished, and nothing has happened since
 
     @initialize(replicas=st.integers(1, 3))
@@ -122,18 +125,18 @@ class Operator(RuleBasedStateMachine):
     def look(self) -> None:
         found = self.world.world().config_map
         if found is not None and is_intact(found):
-            self.remembered = found.data[SERVED]
+            self.remembered = found.data
         self.world.remembered = self.remembered
 
     @rule(stopped_after=st.none() | st.integers(0, 6))
     def operate(self, stopped_after: int | None) -> None:
         """One round; one that is stopped in between forgets everything."""
         self.look()
-        before = dict(_served(self.remembered))
+        before = dict(_served(self.remembered.get(SERVED, "")))
         actions = reconcile(self.world.world(), self.world.settings, JUDGE)
         for number, action in enumerate(actions):
             if number == stopped_after:
-                self.remembered = ""
+                self.remembered = {}
                 return
             try:
                 self.world.do(action)
@@ -187,7 +190,7 @@ class Operator(RuleBasedStateMachine):
     def every_profile_says_what_it_is(self) -> None:
         for name, stored in self.world.profiles.items():
             conditions = {each["type"]: each for each in stored["status"]["conditions"]}
-            assert set(conditions) == {"Accepted", "Applied", "Ready", "RolledBack"}
+            assert set(conditions) == {"Accepted", "Applied", "Ready", "RolledBack", "Warning"}
             assert {each["observedGeneration"] for each in conditions.values()} == {stored["metadata"]["generation"]}
             if conditions["Ready"]["status"] == "True":
                 assert self.world.served[name]["hash"] == spec_hash(stored["spec"])

@@ -9,15 +9,16 @@ from typing import Any
 import pytest
 
 from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
 from pilotage_operator.profiles.actions import Action, CreateProfile, PatchStatus
-from pilotage_operator.profiles.judge import Judge
+from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import Answer, Right
 from pilotage_operator.reconciler import Reconciler
 from pilotage_operator.values import ValuesFile
 from testbed.profile_world import Conflict, ProfileWorld
 
-JUDGE = Judge(built_in())
+JUDGE = UnitJudge(Judge(built_in()))
 
 
 class Api:
@@ -34,7 +35,8 @@ class Api:
         if self.failures:
             raise self.failures.pop(0)
         found = self.world.world()
-        return Seen(found.profiles, found.config_map, found.deployment, found.replicas, found.owner)
+        versions = {("SchedulerProfile", each.name): each.metadata.resource_version for each in found.profiles}
+        return Seen(found.profiles, found.config_map, found.deployment, found.replicas, found.owner, versions=versions)
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
         return dict.fromkeys(wanted, "allowed")

@@ -71,6 +71,16 @@ class TellEvent:
 
 
 @dataclass(frozen=True)
+class TellFileEvent:
+    """Tell on a ConfigMap with plugin files that one of them cannot be used; once only."""
+
+    name: str
+    uid: str
+    note: str
+    once: str
+
+
+@dataclass(frozen=True)
 class WakeUp:
     """Look again at this time, even if nothing changes."""
 
@@ -86,6 +96,7 @@ Action: TypeAlias = (
     | PatchConfigMap
     | StampDeployment
     | TellEvent
+    | TellFileEvent
     | WakeUp
 )
 

@@ -1,21 +1,23 @@
-"""The conditions of a profile: four questions, each answered with a reason and a sentence."""
+"""The conditions of a profile: five questions, each answered with a reason and a sentence."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
-from pilotage_operator.profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
-from pilotage_operator.profiles.judge import INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
+from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
+from pilotage.scheduler_profiles.resource import Condition
+from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
 from pilotage_operator.profiles.rollout import PLUGIN_FAILING, Situation
-from pilotage_operator.profiles.wording import shortened
+from pilotage_operator.profiles.unwise import unwise
 from pilotage_operator.profiles.world import Replica, moment, written
-from pilotage_operator.resource import Condition
 
 # Where a spec has several faults, its reason is the first of these.
 _REASONS = (
     TOO_LARGE,
+    BROKEN_PLUGIN,
     UNKNOWN_PLUGIN,
     INVALID,
     MISSING_CRD,
@@ -37,6 +39,7 @@ class Facts:
     chosen: Candidate | None  # what is served
     is_new: bool  # the configuration did not have it before
     at: Situation
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler; empty: nobody, as far as is known
 
     @property
     def is_applied(self) -> bool:
@@ -76,6 +79,7 @@ def conditions(facts: Facts) -> list[Condition]:
         "Applied": _applied(facts),
         "Ready": _ready(facts),
         "RolledBack": _rolled_back(facts),
+        "Warning": _warning(facts),
     }
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
@@ -105,23 +109,33 @@ def _accepted(facts: Facts) -> Said:
 def _what_runs(facts: Facts) -> str:
     if facts.chosen is None:
         return "nothing of this profile runs"
-    which = "it" if facts.is_applied else f"the spec of generation {facts.chosen.generation}"
-    return f"{which} keeps running"
+    return f"{'it' if facts.is_applied else _earlier(facts.chosen, facts)} keeps running"
+
+
+def _earlier(chosen: Candidate, facts: Facts) -> str:
+    """Name a spec that is not the one that its author wants; the same one may have had other plugin files."""
+    which = f"the spec of generation {chosen.generation}"
+    return f"{which} with its earlier plugin files" if chosen.generation == facts.generation else which
 
 
 def _applied(facts: Facts) -> Said:
     if facts.is_applied:
         return True, "Applied", f"it is in the configuration {facts.at.hash}"
     if facts.chosen is not None:
-        return False, "LastGoodRunning", f"the spec of generation {facts.chosen.generation} runs instead"
+        return False, "LastGoodRunning", f"{_earlier(facts.chosen, facts)} runs instead"
     return False, "NotAccepted", "nothing of this profile runs"
 
 
 def _ready(facts: Facts) -> Said:
-    if facts.past.has_failed(facts.hash) and not facts.is_applied:
-        return False, "RolledBack", f"it was taken back; {_what_runs(facts)}"
-    if facts.complaints or facts.chosen is None or not facts.is_applied:
-        return False, "NotAccepted", f"the spec cannot run; {_what_runs(facts)}"
+    failed = facts.past.failed
+    # Lists show this condition alone: it says why, and not only that another one does.
+    if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
+        return False, "RolledBack", f"{failed.reason}: {shortened(failed.message)} ({_what_runs(facts)})"
+    if facts.complaints:
+        _, reason, message = _accepted(facts)
+        return False, "NotAccepted", f"{reason}: {message}"
+    if facts.chosen is None or not facts.is_applied:
+        return False, "NotAccepted", f"the spec cannot run ({_what_runs(facts)})"
     if not facts.at.replicas:
         return False, "NoReplicas", "the scheduler has no replica"
     name = facts.chosen.verdict.scheduler_name
@@ -144,5 +158,12 @@ def _rolled_back(facts: Facts) -> Said:
     failed, before = facts.past.failed, facts.past.is_true("RolledBack")
     if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
         return False, "NotRolledBack", "it was not taken back"
-    tail = f"the spec of generation {facts.chosen.generation} runs again" if facts.chosen else "nothing runs instead"
+    tail = f"{_earlier(facts.chosen, facts)} runs again" if facts.chosen else "nothing runs instead"
     return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"
+
+
+def _warning(facts: Facts) -> Said:
+    found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
+    if not found:
+        return False, "NoWarning", "there is nothing to warn of"
+    return True, found[0][0], "; ".join(sentence for _, sentence in found)

@@ -3,19 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pilotage_operator.profiles.actions import CreateConfigMap, PatchConfigMap, difference
-from pilotage_operator.profiles.hashes import text_hash
-from pilotage_operator.profiles.world import (
-    CONFIGURATION,
+from pilotage.config.handshake import (
     HASH,
-    SERVED,
-    SERVED_HASH,
     STRATEGY,
-    WRITTEN_AT,
-    ConfigMap,
-    Deployment,
+    FilesByProfile,
+    InvalidUnit,
+    text_hash,
+    unit_data,
+    unit_hash,
+    unit_in,
 )
-from pilotage_operator.settings import FIELD_MANAGER, Settings
+from pilotage_operator.profiles.actions import CreateConfigMap, PatchConfigMap, difference
+from pilotage_operator.profiles.units import Units, unit_texts, units_text
+from pilotage_operator.profiles.world import SERVED, SERVED_HASH, UNITS, WRITTEN_AT, ConfigMap, Deployment
+from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
 
 
 def is_intact(config_map: ConfigMap | None) -> bool:
@@ -23,9 +24,17 @@ def is_intact(config_map: ConfigMap | None) -> bool:
     if config_map is None:
         return False
     said, data = config_map.metadata.annotations, config_map.data
-    return all(
-        text_hash(data.get(key, "")) == said.get(name) for key, name in ((CONFIGURATION, HASH), (SERVED, SERVED_HASH))
-    )
+    if (unit_hash(data), _served_hash(data)) != (said.get(HASH), said.get(SERVED_HASH)):
+        return False
+    try:
+        unit_in(data)  # the texts of plugin files, which have their hashes in their names
+    except InvalidUnit:
+        return False
+    return True
+
+
+def _served_hash(data: Mapping[str, str]) -> str:
+    return text_hash(data.get(SERVED, "") + data.get(UNITS, ""))
 
 
 def change(
@@ -33,10 +42,10 @@ def change(
     found: ConfigMap | None,
     deployment: Deployment | None,
     data: Mapping[str, str],
-    annotations: Mapping[str, str],
+    said: Mapping[str, str],
 ) -> CreateConfigMap | PatchConfigMap | None:
     """Return what makes the ConfigMap hold the data, and nothing else; None if it does."""
-    metadata = _metadata(settings, deployment, annotations)
+    metadata = _metadata(settings, deployment, said)
     if found is None:
         named = {"name": settings.config_map, "namespace": settings.namespace} | metadata
         return CreateConfigMap({"apiVersion": "v1", "kind": "ConfigMap", "metadata": named, "data": dict(data)})
@@ -60,14 +69,16 @@ def _drift(found: ConfigMap, metadata: Mapping[str, Any]) -> dict[str, Any]:
     return drift
 
 
-def _metadata(settings: Settings, deployment: Deployment | None, annotations: Mapping[str, str]) -> dict[str, Any]:
+def _metadata(settings: Settings, deployment: Deployment | None, said: Mapping[str, str]) -> dict[str, Any]:
     metadata: dict[str, Any] = {
         "labels": {
             "app.kubernetes.io/name": "pilotage",
             "app.kubernetes.io/instance": settings.release,
             "app.kubernetes.io/managed-by": FIELD_MANAGER,
+            # By which it is watched, beside the ConfigMaps with plugin files.
+            PLUGINS_LABEL: settings.config_label,
         },
-        "annotations": dict(annotations),
+        "annotations": dict(said),
     }
     if deployment is not None:
         owner = {"apiVersion": "apps/v1", "kind": "Deployment"}
@@ -75,8 +86,13 @@ def _metadata(settings: Settings, deployment: Deployment | None, annotations: Ma
     return metadata
 
 
-def content(text: str, served: str, strategy: str, written_at: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Return the data and the annotations for a configuration."""
-    hashes = {HASH: text_hash(text), SERVED_HASH: text_hash(served)}
-    annotations = hashes | {STRATEGY: strategy, WRITTEN_AT: written_at}
-    return {CONFIGURATION: text, SERVED: served}, annotations
+def content(text: str, files: FilesByProfile, served: str, units: Units) -> dict[str, str]:
+    """Return the data for a configuration, the plugin files of its profiles, and what has to be remembered of them."""
+    kept = {UNITS: about} if (about := units_text(units)) else {}
+    return unit_texts(units) | unit_data(text, files) | {SERVED: served} | kept
+
+
+def annotations(data: Mapping[str, str], strategy: str, written_at: str) -> dict[str, str]:
+    """Return what is said beside the data."""
+    hashes = {HASH: unit_hash(data), SERVED_HASH: _served_hash(data)}
+    return hashes | {STRATEGY: strategy, WRITTEN_AT: written_at}

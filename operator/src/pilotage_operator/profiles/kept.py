@@ -1,8 +1,11 @@
 """The profiles that the values of the release describe: created, kept, and deleted when the values drop them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.resource import API_VERSION, KIND
 from pilotage_operator.profiles.actions import (
     Action,
     CreateProfile,
@@ -11,11 +14,10 @@ from pilotage_operator.profiles.actions import (
     TellEvent,
     difference,
 )
-from pilotage_operator.profiles.hashes import spec_hash
 from pilotage_operator.profiles.world import KeptProfile, OwnerReference, StoredProfile, World
-from pilotage_operator.resource import API_VERSION, KIND
 from pilotage_operator.settings import FIELD_MANAGER, Settings
 
+_LONGEST_NAME = 253
 MANAGED_BY, RELEASE, VALUES_HASH = "app.kubernetes.io/managed-by", "pilotage.dev/release", "pilotage.dev/values-hash"
 
 
@@ -24,20 +26,34 @@ def keep(world: World, settings: Settings) -> Iterator[Action]:
     if world.kept is None:
         return
     existing = {profile.name: profile for profile in world.profiles}
+    names: set[str] = set()
     for wanted in world.kept:
-        found = existing.get(wanted.name)
-        if found is None:
-            # Whose owner is gone is being uninstalled.
-            if world.owner is not None or not settings.owner:
-                yield CreateProfile(_manifest(wanted, world.owner, settings))
-        elif not is_ours(found, settings):
-            yield _foreign(found, settings)
-        elif patch := _patch(found, wanted, world.owner, settings):
-            yield PatchProfile(wanted.name, {**patch, "metadata": _at(found) | patch.get("metadata", {})})
-    names = {wanted.name for wanted in world.kept}
+        taken = existing.get(wanted.name)
+        names.add(wanted.name)
+        if taken is not None and not is_ours(taken, settings):
+            yield _foreign(taken, settings)
+            names.add(second := second_name(wanted.name, settings))
+            wanted = replace(wanted, name=second, spec={"schedulerName": wanted.name, **wanted.spec})
+        elif taken is None:
+            names.add(second_name(wanted.name, settings))  # one of that name stays until the first is there
+        yield from _kept(wanted, existing.get(wanted.name), world, settings)
     for profile in world.profiles:
         if is_ours(profile, settings) and profile.name not in names and not profile.metadata.deletion_timestamp:
             yield DeleteProfile(profile.name, profile.metadata.uid)
+
+
+def _kept(wanted: KeptProfile, found: StoredProfile | None, world: World, settings: Settings) -> Iterator[Action]:
+    if found is None:
+        # Whose owner is gone is being uninstalled.
+        if world.owner is not None or not settings.owner:
+            yield CreateProfile(_manifest(wanted, world.owner, settings))
+    elif is_ours(found, settings) and (patch := _patch(found, wanted, world.owner, settings)):
+        yield PatchProfile(wanted.name, {**patch, "metadata": _at(found) | patch.get("metadata", {})})
+
+
+def second_name(name: str, settings: Settings) -> str:
+    """Return how a profile of the values is called where somebody else has its name, so that it can say so itself."""
+    return f"{name}.{settings.release_label}"[:_LONGEST_NAME].rstrip("-.")
 
 
 def is_ours(profile: StoredProfile, settings: Settings) -> bool:
@@ -87,8 +103,8 @@ def _reference(owner: OwnerReference) -> dict[str, str]:
 
 def _foreign(found: StoredProfile, settings: Settings) -> TellEvent:
     note = (
-        f"the values of the release {settings.instance} describe a profile of this name, and it is not theirs: "
-        "it stays as it is; rename one of the two"
+        f"the values of the release {settings.instance} describe a profile of this name, and it is not theirs: it "
+        f"stays as it is, and theirs is {second_name(found.name, settings)}; rename one of the two"
     )
     once = f"{found.metadata.uid} {settings.instance}"
     return TellEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)

@@ -8,9 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pilotage_operator.profiles.hashes import canonical, spec_hash
+from pilotage.config.handshake import PluginFile
+from pilotage.scheduler_profiles.hashes import canonical, spec_hash
+from pilotage.scheduler_profiles.resource import Condition, FailedSpec, GoodSpec, Status
+from pilotage_operator.profiles.units import Unit, Units
 from pilotage_operator.profiles.world import moment
-from pilotage_operator.resource import Condition, FailedSpec, GoodSpec, Status
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,7 @@ class Past:
 
     instance: str = ""
     applied_at: str = ""
+    last_acknowledged: GoodSpec | None = None
     last_good: GoodSpec | None = None
     failed: FailedSpec | None = None
     conditions: Mapping[str, Condition] = field(default_factory=dict)
@@ -54,6 +57,7 @@ def past_of(status: Any) -> Past:
     return Past(
         found.instance or "",
         found.applied_at or "",
+        found.last_acknowledged,
         found.last_good,
         found.failed,
         {condition.type: condition for condition in found.conditions},
@@ -68,9 +72,10 @@ class ServedSpec:
     generation: int
     hash: str
     spec: Mapping[str, Any]
+    files: tuple[PluginFile, ...] = ()
 
 
-def served_in(text: str) -> dict[str, ServedSpec]:
+def served_in(text: str, units: Units) -> dict[str, ServedSpec]:
     """Read who is served with what; an entry that somebody changed by hand does not count."""
     try:
         found = json.loads(text or "{}")
@@ -78,15 +83,16 @@ def served_in(text: str) -> dict[str, ServedSpec]:
         return {}
     if not isinstance(found, dict):
         return {}
-    read = {name: _served(entry) for name, entry in found.items() if isinstance(entry, dict)}
+    read = {name: _served(entry, units.get(name, {})) for name, entry in found.items() if isinstance(entry, dict)}
     return {name: served for name, served in read.items() if served is not None}
 
 
-def _served(entry: dict[str, Any]) -> ServedSpec | None:
+def _served(entry: dict[str, Any], units: Mapping[str, Unit]) -> ServedSpec | None:
     uid, generation, hash_, spec = (entry.get(key) for key in ("uid", "generation", "hash", "spec"))
     if not (isinstance(uid, str) and isinstance(generation, int) and isinstance(spec, dict)):
         return None
-    return ServedSpec(uid, generation, hash_, spec) if hash_ == spec_hash(spec) else None
+    files = units[hash_].files if isinstance(hash_, str) and hash_ in units else ()
+    return ServedSpec(uid, generation, hash_, spec, files) if hash_ == spec_hash(spec, files) else None
 
 
 def served_text(served: Mapping[str, ServedSpec]) -> str:

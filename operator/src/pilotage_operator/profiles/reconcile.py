@@ -8,38 +8,42 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from pilotage.config.handshake import HASH, RESTART, STRATEGY, FilesByProfile, PluginFile, unit_data, unit_hash
+from pilotage.scheduler_profiles.choosing import Applicant, Candidate, Choice, choose
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.judge import Complaint, Verdict
+from pilotage.scheduler_profiles.render import configuration, joined_extenders
+from pilotage.scheduler_profiles.resource import GoodSpec, Part
 from pilotage_operator.profiles import config_map
-from pilotage_operator.profiles.actions import Action, PatchStatus, StampDeployment, WakeUp, difference
-from pilotage_operator.profiles.choosing import Applicant, Candidate, Choice, choose
+from pilotage_operator.profiles.actions import (
+    Action,
+    PatchStatus,
+    StampDeployment,
+    TellFileEvent,
+    WakeUp,
+    difference,
+)
 from pilotage_operator.profiles.conditions import Facts, conditions
-from pilotage_operator.profiles.hashes import spec_hash, text_hash
-from pilotage_operator.profiles.judge import Complaint, Judge, Verdict
 from pilotage_operator.profiles.kept import keep
+from pilotage_operator.profiles.other_releases import served_elsewhere, taken_from
 from pilotage_operator.profiles.ownership import age, gives_up, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
-from pilotage_operator.profiles.render import configuration, joined_extenders
+from pilotage_operator.profiles.plugin_library import Library
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION, missing, needed
 from pilotage_operator.profiles.rollout import (
     HOT_RELOAD,
-    RESTART,
     OnTrial,
     Situation,
+    Trial,
     after_trial,
     blamed_for_refusal,
     next_moments,
 )
 from pilotage_operator.profiles.story import events
-from pilotage_operator.profiles.world import (
-    HASH,
-    SERVED,
-    STRATEGY,
-    WRITTEN_AT,
-    Right,
-    StoredProfile,
-    World,
-    moment,
-    written,
-)
+from pilotage_operator.profiles.unit_judge import UnitJudge
+from pilotage_operator.profiles.units import Unit, units_in
+from pilotage_operator.profiles.world import SERVED, UNITS, WRITTEN_AT, Right, StoredProfile, World, moment, written
+from pilotage_operator.sandbox.records import recorded
 from pilotage_operator.settings import Settings
 
 # Nobody tells when a right is given or a CRD is installed.
@@ -55,8 +59,12 @@ class _Case:
     hash: str
     verdict: Verdict
     ran: ServedSpec | None  # what the configuration has for it
+    files: tuple[PluginFile, ...] = ()  # that the spec needs
+    units: Mapping[str, Unit] = field(default_factory=dict)  # what is kept of specs with plugin files
     complaints: list[Complaint] = field(default_factory=list)
+    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases have
     chosen: Candidate | None = None
+    acknowledged: GoodSpec | None = None  # the last spec that all replicas ran
 
     @property
     def name(self) -> str:
@@ -68,27 +76,31 @@ class _Case:
         return self.chosen is not None and (self.ran is None or self.ran.hash != self.chosen.hash)
 
 
-def rights_needed(world: World, settings: Settings, judge: Judge) -> frozenset[Right]:
+def rights_needed(world: World, settings: Settings, judge: UnitJudge) -> frozenset[Right]:
     """Return what has to be asked before the world can be reconciled."""
     ours = (profile for profile in world.profiles if serves(profile, past_of(profile.status), settings))
-    return needed(judge.judge(profile.name, profile.spec) for profile in ours)
+    library = judge.library(_plugin_files(world))
+    return needed(judge.judge(each.name, each.spec, library.files_for(each.spec)) for each in ours)
 
 
-def reconcile(world: World, settings: Settings, judge: Judge) -> list[Action]:
+def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action]:
     """Return what to do now, in this order; after it has been done, there is nothing to do."""
-    before = _situation(world)
-    cases = _judged(world, settings, judge)  # 1. judge: can each spec run, and may its plugins do what they need
+    before, library = _situation(world), judge.library(_plugin_files(world))
+    cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run, may its plugins do what they need
     _watch_over(cases, before, judge)  # 2. watch over: what has the spec that runs shown by now
-    choice = _chosen(cases, judge)  # 3. which spec of each is served
-    text, served = _rendered(cases, choice, settings)  # 4. render
-    after = _planned(world, before, cases, text)  # 5. apply: how it reaches the replicas
-    urgent, changes, rest = _statuses(cases, after, world, settings)  # 6. status: who acknowledged it
+    choice = _chosen(cases, before, judge)  # 3. which spec of each is served
+    text, files = _rendered(choice, settings)  # 4. render
+    after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
+    _acknowledge(cases, after, world)  # 6. status: who acknowledged it
+    urgent, changes, rest = _statuses(cases, after, world, settings)
+    data = config_map.content(text, files, _served(cases), {case.name: _kept_units(case, library) for case in cases})
     return [
         *keep(world, settings),
         *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
-        *_writes(world, settings, after, text, served),
+        *_writes(world, settings, after, data),
         *changes,
         *rest,
+        *_about_files(world, library),
         *_wake_up(cases, after),
     ]
 
@@ -96,31 +108,54 @@ def reconcile(world: World, settings: Settings, judge: Judge) -> list[Action]:
 # ------------------------------------------------------------------------------------------------ 1. judge
 
 
-def _judged(world: World, settings: Settings, judge: Judge) -> list[_Case]:
-    running = served_in(_served_text(world))
+def _plugin_files(world: World) -> list[PluginFile]:
+    return [file for source in world.plugin_sources for file in source.files]
+
+
+def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
+    data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
+    units = units_in(data.get(UNITS, ""), data)
+    running = served_in(data.get(SERVED, ""), units)
     cases = []
     for stored in sorted(world.profiles, key=age):
         past = past_of(stored.status)
         if not serves(stored, past, settings):
             continue
-        verdict, ran = judge.judge(stored.name, stored.spec), running.get(stored.name)
+        files, ran = library.files_for(stored.spec), running.get(stored.name)
+        verdict = judge.judge(stored.name, stored.spec, files)
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
-        case = _Case(stored, past, _hash(stored.spec), verdict, mine, list(verdict.complaints))
+        kept = units.get(stored.name, {})
+        case = _Case(stored, past, _hash(stored.spec, files), verdict, mine, files, kept)
+        case.complaints += library.explained(verdict.complaints, _where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user)
+        case.taken = taken_from(stored, elsewhere)
+        case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
         cases.append(case)
     return cases
 
 
-def _hash(spec: Any) -> str:
+def _where_plugins_were(units: Mapping[str, Unit]) -> dict[str, str]:
+    return {plugin: path for unit in units.values() for plugin, path in unit.plugins.items()}
+
+
+def _hash(spec: Any, files: tuple[PluginFile, ...]) -> str:
     try:
-        return spec_hash(spec)
+        return spec_hash(spec, files)
     except RecursionError:
         return ""
 
 
-def _served_text(world: World) -> str:
-    found = world.config_map.data.get(SERVED, "") if world.config_map else ""
+def _known_data(world: World) -> Mapping[str, str]:
+    """Return what the ConfigMap holds; what it held when it was last seen intact, if it is not."""
+    found = world.config_map.data if world.config_map else {}
     return found if config_map.is_intact(world.config_map) else world.remembered or found
+
+
+def _about_files(world: World, library: Library) -> Iterator[Action]:
+    for source in world.plugin_sources:
+        for file in source.files:
+            if problem := library.broken.get(file.path):
+                yield TellFileEvent(source.name, source.uid, problem, f"{source.uid} {file.key} {problem}")
 
 
 # ------------------------------------------------------------------------------------------- 2. watch over
@@ -134,10 +169,10 @@ def _situation(world: World) -> Situation:
     return Situation(said.get(HASH, ""), strategy, written_at, world.replicas, world.deployment, world.now)
 
 
-def _watch_over(cases: list[_Case], at: Situation, judge: Judge) -> None:
+def _watch_over(cases: list[_Case], at: Situation, judge: UnitJudge) -> None:
     if not at.hash:
         return
-    running = {case.name: judge.judge(case.name, case.ran.spec) for case in cases if case.ran}
+    running = {case.name: _verdict_on(case.ran, case, judge) for case in cases if case.ran}
     on_trial = {
         case.name: OnTrial(running[case.name].scheduler_name, moment(case.past.applied_at))
         for case in cases
@@ -149,14 +184,29 @@ def _watch_over(cases: list[_Case], at: Situation, judge: Judge) -> None:
             verdict = running[case.name]
             deadline = timedelta(seconds=verdict.spec.rollout.progress_deadline_seconds)
             is_blamed = case.name in blamed
-            case.past = after_trial(case.past, case.ran, verdict.scheduler_name, deadline, at, is_blamed)
+            trial = Trial(case.ran, verdict.scheduler_name, deadline, is_blamed, _had_files(case))
+            case.past = after_trial(case.past, trial, at)
+
+
+def _verdict_on(spec: ServedSpec, case: _Case, judge: UnitJudge) -> Verdict:
+    unit = case.units.get(spec.hash)
+    return judge.judge(case.name, spec.spec, spec.files, unit.verdict if unit else None)
+
+
+def _had_files(case: _Case) -> bool:
+    """Tell whether what could come back has plugin files, which a replica may have fallen silent over."""
+    return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
+
+
+def _come_back(past: Past) -> tuple[GoodSpec | None, ...]:
+    return past.last_acknowledged, past.last_good
 
 
 # ----------------------------------------------------------------------------------------------- 3. choose
 
 
-def _chosen(cases: list[_Case], judge: Judge) -> Choice:
-    choice = choose([Applicant(case.name, tuple(_candidates(case, judge))) for case in cases], judge)
+def _chosen(cases: list[_Case], at: Situation, judge: UnitJudge) -> Choice:
+    choice = choose([Applicant(case.name, tuple(_candidates(case, at, judge))) for case in cases], judge.plain)
     for case in cases:
         case.chosen = choice.served.get(case.name)
         if complaint := choice.refused.get(case.name):
@@ -164,46 +214,74 @@ def _chosen(cases: list[_Case], judge: Judge) -> Choice:
     return choice
 
 
-def _candidates(case: _Case, judge: Judge) -> Iterator[Candidate]:
-    """Yield what its author wants, then what runs, then what ran well; each only if it can run and has not failed."""
+def _candidates(case: _Case, at: Situation, judge: UnitJudge) -> Iterator[Candidate]:
+    """Yield what its author wants, then what ran before; each only if it can run and has not failed."""
     generation, running = case.stored.metadata.generation, case.ran.hash if case.ran else None
     seen = set()
     if not case.complaints and not case.past.has_failed(case.hash):
-        yield Candidate(case.hash, generation, case.stored.spec or {}, case.verdict, True, running == case.hash)
+        yield Candidate(
+            case.hash, generation, case.stored.spec or {}, case.verdict, True, running == case.hash, case.files
+        )
         seen.add(case.hash)
-    earlier = [case.ran] if case.ran else []
-    if good := case.past.last_good:
-        earlier.append(ServedSpec(case.stored.metadata.uid, good.generation, good.spec_hash, good.spec))
-    for spec in earlier:
-        verdict = judge.judge(case.name, spec.spec)
+    for spec in _earlier(case, at):
+        verdict = _verdict_on(spec, case, judge)
+        if verdict.scheduler_name in case.taken:
+            continue
         if spec.hash not in seen and verdict.can_run and not case.past.has_failed(spec.hash):
-            yield Candidate(spec.hash, spec.generation, spec.spec, verdict, False, spec.hash == running)
+            yield Candidate(spec.hash, spec.generation, spec.spec, verdict, False, spec.hash == running, spec.files)
             seen.add(spec.hash)
+
+
+def _earlier(case: _Case, at: Situation) -> Iterator[ServedSpec]:
+    """Yield what runs, what all replicas ran last, and what ran well; nothing over which a replica fell silent."""
+    if case.ran:
+        yield case.ran
+    for good in _come_back(case.past):
+        if good is None:
+            continue
+        files = case.units[good.spec_hash].files if good.spec_hash in case.units else ()
+        is_whole = good.spec_hash == spec_hash(good.spec, files)
+        if is_whole and not (files and at.stalled(case.verdict.scheduler_name)):
+            yield ServedSpec(case.stored.metadata.uid, good.generation, good.spec_hash, good.spec, files)
 
 
 # ----------------------------------------------------------------------------------------------- 4. render
 
 
-def _rendered(cases: list[_Case], choice: Choice, settings: Settings) -> tuple[str, str]:
+def _rendered(choice: Choice, settings: Settings) -> tuple[str, FilesByProfile]:
+    """Return the configuration, and the plugin files of its profiles."""
     verdicts = sorted((each.verdict for each in choice.served.values()), key=lambda verdict: verdict.scheduler_name)
     extenders = joined_extenders(verdict.extenders for verdict in verdicts)
     text = configuration((verdict.profile for verdict in verdicts), extenders, f"idle.{settings.fullname}")
-    served = {case.name: _record(case, case.chosen) for case in cases if case.chosen}
-    return text, served_text(served)
+    return text, {each.verdict.scheduler_name: each.files for each in choice.served.values()}
+
+
+def _served(cases: list[_Case]) -> str:
+    return served_text({case.name: _record(case, case.chosen) for case in cases if case.chosen})
+
+
+def _kept_units(case: _Case, library: Library) -> dict[str, Unit]:
+    """Return what has to be kept of specs with plugin files: of what runs, and of all that may come back."""
+    units = dict(case.units)
+    wanted = {good.spec_hash for good in (case.acknowledged, case.past.last_good) if good is not None}
+    if case.chosen is not None and case.chosen.files:
+        new = Unit(case.chosen.files, library.plugins_in(case.chosen.files), recorded(case.chosen.verdict))
+        units.setdefault(case.chosen.hash, new)
+        wanted.add(case.chosen.hash)
+    return {hash_: unit for hash_, unit in units.items() if hash_ in wanted}
 
 
 def _record(case: _Case, chosen: Candidate) -> ServedSpec:
     if case.ran is not None and case.ran.hash == chosen.hash:
         return case.ran
-    return ServedSpec(case.stored.metadata.uid, chosen.generation, chosen.hash, chosen.spec)
+    return ServedSpec(case.stored.metadata.uid, chosen.generation, chosen.hash, chosen.spec, chosen.files)
 
 
 # ------------------------------------------------------------------------------------------------ 5. apply
 
 
-def _planned(world: World, before: Situation, cases: list[_Case], text: str) -> Situation:
+def _planned(world: World, before: Situation, cases: list[_Case], new_hash: str) -> Situation:
     """Return the configuration that the ConfigMap is going to hold."""
-    new_hash = text_hash(text)
     if new_hash == before.hash and world.config_map is not None:
         return before
     strategy = RESTART if _wants_restart(world, before, cases) else HOT_RELOAD
@@ -232,17 +310,31 @@ def _may_write(world: World, settings: Settings) -> bool:
     return not settings.scheduler_deployment or (found is not None and not found.metadata.deletion_timestamp)
 
 
-def _writes(world: World, settings: Settings, after: Situation, text: str, served: str) -> Iterator[Action]:
+def _writes(world: World, settings: Settings, after: Situation, data: Mapping[str, str]) -> Iterator[Action]:
     if not _may_write(world, settings):
         return
-    data, annotations = config_map.content(text, served, after.strategy, written(after.written_at))
-    if found := config_map.change(settings, world.config_map, world.deployment, data, annotations):
+    said = config_map.annotations(data, after.strategy, written(after.written_at))
+    if found := config_map.change(settings, world.config_map, world.deployment, data, said):
         yield found
     if after.needs_new_pods and world.deployment is not None and world.deployment.stamp != after.hash:
         yield StampDeployment(after.hash)
 
 
 # ----------------------------------------------------------------------------------------------- 6. status
+
+
+def _acknowledge(cases: list[_Case], after: Situation, world: World) -> None:
+    """Note down the last spec that all replicas ran: what is served, if its profile is ready."""
+    for case in cases:
+        case.acknowledged, chosen = case.past.last_acknowledged, case.chosen
+        answers = conditions(_facts(case, after, world))
+        if chosen is not None and any(each.type == "Ready" and each.status == "True" for each in answers):
+            case.acknowledged = GoodSpec(generation=chosen.generation, spec_hash=chosen.hash, spec=dict(chosen.spec))
+
+
+def _facts(case: _Case, after: Situation, world: World) -> Facts:
+    seen = (case.complaints, case.chosen, case.is_new, after, world.kube_scheduler)
+    return Facts(case.stored.metadata.generation, case.hash, case.past, *seen)
 
 
 def _statuses(
@@ -274,24 +366,29 @@ def _patch(stored: StoredProfile, status: Mapping[str, Any]) -> PatchStatus:
 
 
 def _status(case: _Case, after: Situation, world: World, settings: Settings) -> dict[str, Any]:
-    metadata, chosen = case.stored.metadata, case.chosen
-    facts = Facts(metadata.generation, case.hash, case.past, case.complaints, chosen, case.is_new, after)
+    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after, world)
     verdict = chosen.verdict if chosen else None
     starts = case.is_new and _may_write(world, settings)
     status = {
         "observedGeneration": metadata.generation,
         "instance": settings.instance,
         "schedulerName": (verdict or case.verdict).scheduler_name,
-        "conditions": [each.model_dump(mode="json", by_alias=True) for each in conditions(facts)],
+        "conditions": [_dumped(each) for each in conditions(facts)],
         "configHash": after.hash,
         "replicas": facts.replicas,
         "pluginCount": len(verdict.plugins) if verdict else None,
         "plugins": {point: list(names) for point, names in verdict.points.items()} if verdict else None,
+        "pluginFiles": {file.path: file.hash for file in chosen.files} or None if chosen else None,
         "appliedAt": (written(world.now) if starts else case.past.applied_at or None) if chosen else None,
-        "lastGood": case.past.last_good.model_dump(mode="json", by_alias=True) if case.past.last_good else None,
-        "failed": case.past.failed.model_dump(mode="json", by_alias=True) if case.past.failed else None,
+        "lastAcknowledged": _dumped(case.acknowledged),
+        "lastGood": _dumped(case.past.last_good),
+        "failed": _dumped(case.past.failed),
     }
     return {key: value for key, value in status.items() if value is not None}
+
+
+def _dumped(part: Part | None) -> dict[str, Any] | None:
+    return None if part is None else part.model_dump(mode="json", by_alias=True)
 
 
 def _wake_up(cases: list[_Case], after: Situation) -> Iterator[Action]:

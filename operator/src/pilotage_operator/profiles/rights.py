@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from pilotage_operator.profiles.judge import Complaint, Verdict
+from pilotage.scheduler_profiles.judge import Complaint, Verdict
 from pilotage_operator.profiles.world import Answer, Right
 
 MISSING_PERMISSION, MISSING_CRD = "MissingPermission", "MissingCRD"

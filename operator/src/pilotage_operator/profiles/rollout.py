@@ -11,13 +11,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
+from pilotage.config.handshake import FAILING, NEEDS_RESTART, RESTART, STALLED
+from pilotage.config.handshake import REFUSED as REFUSED_BY_REPLICA
+from pilotage.scheduler_profiles.resource import FailedSpec, GoodSpec
+from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past, ServedSpec
-from pilotage_operator.profiles.wording import shortened
 from pilotage_operator.profiles.world import Deployment, Replica, Trouble, moment
-from pilotage_operator.resource import FailedSpec, GoodSpec
 
 REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING = "Refused", "NotAcknowledged", "PluginFailing"
-HOT_RELOAD, RESTART = "HotReload", "Restart"
+HOT_RELOAD = "HotReload"
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Situation:
     @property
     def needs_new_pods(self) -> bool:
         """Tell whether it reaches replicas only as they start."""
-        return self.strategy == RESTART or any(self.troubles("restart"))
+        return self.strategy == RESTART or any(self.troubles(NEEDS_RESTART))
 
     @property
     def is_restarting(self) -> bool:
@@ -66,9 +68,17 @@ class Situation:
         """Return the plugin that fails on every pod; `or_before` also counts what was said of the one before."""
         for replica in self.replicas:
             found = replica.trouble
-            if found is None or found.kind != "failing" or found.scheduler_name != scheduler_name:
+            if found is None or found.kind != FAILING or found.scheduler_name != scheduler_name:
                 continue
             if found.hash == self.hash or (or_before and found.hash == replica.hash):
+                return found
+        return None
+
+    def stalled(self, scheduler_name: str) -> Trouble | None:
+        """Return the plugin of this profile over which a replica stands still, whatever it runs."""
+        for replica in self.replicas:
+            found = replica.trouble
+            if found is not None and found.kind == STALLED and found.scheduler_name == scheduler_name:
                 return found
         return None
 
@@ -77,21 +87,42 @@ class Situation:
         return max(since, self.written_at, replica.created) + within
 
 
-def after_trial(past: Past, ran: ServedSpec, name: str, deadline: timedelta, at: Situation, blamed: bool) -> Past:
-    """Return the past of a profile with what its spec has shown by now; `blamed`: the scheduler refused it."""
-    if past.ran_well(ran.hash) or past.has_failed(ran.hash):
+@dataclass(frozen=True)
+class Trial:
+    """A spec that runs, and what is known about it."""
+
+    ran: ServedSpec
+    scheduler_name: str
+    deadline: timedelta
+    is_blamed: bool  # the scheduler refused it
+    had_files: bool  # what could come back has plugin files
+
+
+def after_trial(past: Past, trial: Trial, at: Situation) -> Past:
+    """Return the past of a profile with what its spec has shown by now."""
+    ran, deadline, failing = trial.ran, trial.deadline, at.failing(trial.scheduler_name)
+    if past.has_failed(ran.hash):
         return past
-    if blamed:
-        return _failed(past, ran, REFUSED, next((trouble.message for trouble in at.troubles("refused")), ""))
-    failing = at.failing(name)
+    if (stalled := at.stalled(trial.scheduler_name)) and stalled.hash == at.hash:
+        return _condemned(past, ran, f"{stalled.plugin} stopped a replica: {stalled.message}")
+    if past.ran_well(ran.hash):
+        return past
+    if trial.is_blamed:
+        return _failed(past, ran, REFUSED, next((each.message for each in at.troubles(REFUSED_BY_REPLICA)), ""))
     if past.last_good is not None:
         if failing is not None:
-            return _failed(past, ran, PLUGIN_FAILING, f"{failing.plugin} failed on every pod: {failing.message}")
-        if late := _late(past, deadline, at):
+            return _failed(past, ran, PLUGIN_FAILING, f"{failing.plugin} failed: {failing.message}")
+        if late := _late(past, trial, at):
             return _failed(past, ran, NOT_ACKNOWLEDGED, _about_late(late, deadline, at))
     if failing is None and at.is_acknowledged and not at.rolls_on and at.now >= proven_at(past, deadline):
         return _proven(past, ran)
     return past
+
+
+def _condemned(past: Past, ran: ServedSpec, message: str) -> Past:
+    """Take back a spec that stops replicas, even if it ran well until now and nothing can run in its place."""
+    failed = _failed(past, ran, PLUGIN_FAILING, message)
+    return replace(failed, last_good=None) if past.ran_well(ran.hash) else failed
 
 
 @dataclass(frozen=True)
@@ -104,7 +135,7 @@ class OnTrial:
 
 def blamed_for_refusal(on_trial: Mapping[str, OnTrial], at: Situation) -> set[str]:
     """Return those profiles on trial that a refusal names, or those that came last: the others were not refused yet."""
-    messages = [trouble.message for trouble in at.troubles("refused")]
+    messages = [trouble.message for trouble in at.troubles(REFUSED_BY_REPLICA)]
     if not messages:
         return set()
     named = {name for name, one in on_trial.items() if any(_names(text, one.scheduler_name) for text in messages)}
@@ -132,13 +163,19 @@ def next_moments(past: Past, ran_well: bool, deadline: timedelta, at: Situation)
     return [each for each in moments if each > at.now]
 
 
-def _late(past: Past, deadline: timedelta, at: Situation) -> list[Replica]:
-    """Return the replicas that had their time. A pod that does not even run says nothing about a spec it never saw."""
+def _late(past: Past, trial: Trial, at: Situation) -> list[Replica]:
+    """Return the replicas that had their time. A pod that does not even run says nothing about a spec it never saw.
+
+    Nor does one that fell silent before it tried this spec, where it ran other people's code: it may stand still over
+    that, and what stopped it must not come back.
+    """
     if past.ready_since is not None:
         return []
     applied = moment(past.applied_at)
-    counting = (replica for replica in at.lagging if replica.is_running or at.is_restarting)
-    return [replica for replica in counting if at.now >= at.due(replica, deadline, applied)]
+    counting = [replica for replica in at.lagging if replica.is_running or at.is_restarting]
+    if trial.had_files and not at.is_restarting:
+        counting = [replica for replica in counting if replica.trying == at.hash or replica.trouble is not None]
+    return [replica for replica in counting if at.now >= at.due(replica, trial.deadline, applied)]
 
 
 def _about_late(late: list[Replica], deadline: timedelta, at: Situation) -> str:
@@ -152,6 +189,6 @@ def _failed(past: Past, ran: ServedSpec, reason: str, message: str) -> Past:
 
 
 def _proven(past: Past, ran: ServedSpec) -> Past:
-    good = GoodSpec(generation=ran.generation, spec_hash=ran.hash, spec=dict(ran.spec))
     # Something else ran well since: whoever wants the failed one back may have it tried again.
+    good = GoodSpec(generation=ran.generation, spec_hash=ran.hash, spec=dict(ran.spec))
     return replace(past, last_good=good, failed=None)

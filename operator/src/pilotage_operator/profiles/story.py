@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
+from pilotage.scheduler_profiles.resource import Condition
 from pilotage_operator.profiles.actions import TellEvent
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
-from pilotage_operator.resource import Condition
 
 # What is normal when it is so, and worth a warning when it is not, or the other way round.
-_GOOD_NEWS = {"Accepted": "True", "Applied": "True", "Ready": "True", "RolledBack": "False"}
+_GOOD_NEWS = {"Accepted": "True", "Applied": "True", "Ready": "True", "RolledBack": "False", "Warning": "False"}
 # These follow from another condition, which tells more.
-_TOLD_ELSEWHERE = {"NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting"}
+_TOLD_ELSEWHERE = {"NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning"}
 
 
 def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:

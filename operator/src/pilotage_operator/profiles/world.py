@@ -8,16 +8,15 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-HASH = "pilotage.dev/config-hash"
-TROUBLE = "pilotage.dev/config-trouble"
-STRATEGY = "pilotage.dev/strategy"
+from pilotage.config.handshake import HASH, TROUBLE, TRYING, PluginFile
+
 WRITTEN_AT = "pilotage.dev/written-at"
 SERVED_HASH = "pilotage.dev/served-hash"
-CONFIGURATION = "scheduler-config.yaml"
-SERVED = "served.json"
+SERVED, UNITS = "served.json", "units.json"
 _LONGEST_TROUBLE = 16 << 10
 _LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
+_LONG_SILENCE = 60.0  # seconds
 
 
 class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen=True):
@@ -112,6 +111,26 @@ class Deployment(msgspec.Struct):
         return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas
 
 
+class LeaseSpec(msgspec.Struct, rename="camel"):
+    """Who holds a Lease, and since when for how long."""
+
+    holder_identity: str | None = None
+    renew_time: str | None = None
+    lease_duration_seconds: int | None = None
+
+    def leader(self, now: datetime) -> str:
+        """Return who holds it; nobody if it was not renewed for long, by clocks that may differ."""
+        silence = (now - moment(self.renew_time)).total_seconds()
+        return self.holder_identity or "" if silence < _LONG_SILENCE + (self.lease_duration_seconds or 0) else ""
+
+
+class Lease(msgspec.Struct):
+    """A Lease."""
+
+    metadata: Metadata
+    spec: LeaseSpec = msgspec.field(default_factory=LeaseSpec)
+
+
 class PodStatus(msgspec.Struct):
     """What a pod is doing."""
 
@@ -129,7 +148,7 @@ class SchedulerPod(msgspec.Struct):
 class Trouble:
     """What a replica has against the configuration of this hash."""
 
-    kind: str  # refused, restart or failing
+    kind: str  # refused, restart, failing or stalled
     hash: str
     message: str
     scheduler_name: str = ""
@@ -145,6 +164,7 @@ class Replica:
     created: datetime
     is_running: bool
     trouble: Trouble | None = None
+    trying: str = ""  # the hash of what it was about to build
 
 
 @dataclass(frozen=True)
@@ -157,6 +177,15 @@ class Right:
 
 
 Answer: TypeAlias = Literal["allowed", "denied", "unserved"]
+
+
+@dataclass(frozen=True)
+class PluginSource:
+    """A ConfigMap with plugin files."""
+
+    name: str
+    uid: str
+    files: tuple[PluginFile, ...]
 
 
 @dataclass(frozen=True)
@@ -179,7 +208,10 @@ class World:
     kept: tuple[KeptProfile, ...] | None = None  # None: nobody said anything about profiles of values
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
-    remembered: str = ""  # what was served when it was last seen, should the ConfigMap be gone
+    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
+    # What the ConfigMap held when it was last seen intact, should it be gone.
+    remembered: Mapping[str, str] = field(default_factory=dict)
+    plugin_sources: tuple["PluginSource", ...] = ()  # the oldest first
 
 
 def replicas_among(pods: list[SchedulerPod], deployment: Deployment | None) -> tuple[Replica, ...]:
@@ -203,6 +235,7 @@ def _replica(pod: SchedulerPod) -> Replica:
         moment(pod.metadata.creation_timestamp),
         pod.status.phase == "Running",
         _trouble(annotations.get(TROUBLE, "")),
+        annotations.get(TRYING, ""),
     )
 
 

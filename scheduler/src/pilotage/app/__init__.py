@@ -1,18 +1,21 @@
 """The only place that constructs and wires."""
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from pilotage.app.profile_engines import engines, retries
+from pilotage.app.profile_files import configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import API_VERSION, KIND
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
 from pilotage.profiles import Profile, build_profiles
 from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.manifest_entries import WrittenProfile
 from pilotage.scheduling.simulation import Clock, Simulation
 
 EMULATES = "v1.37.1"  # the release whose scheduler this one behaves like
@@ -32,10 +35,27 @@ class Configured:
 
 
 def configured(source: Path | str | None, plugin_folders: Iterable[str] = (), *, enable: bool = True) -> Configured:
-    """Load a configuration, or the default one; it gets the plugins of the folders that it does not name, too."""
+    """Load a configuration, or the default one; it gets the plugins of the folders that it does not name, too.
+
+    Where the source holds SchedulerProfiles, they are the configuration, and name all of their plugins.
+    """
+    read = read_source(DEFAULT_CONFIGURATION if source is None else source)
+    if read.profiles:
+        return profiles_configured(read.profiles, plugin_folders)
     catalogue, added = plugins(plugin_folders)
-    text = DEFAULT_CONFIGURATION if source is None else source
-    return Configured(load(text, catalogue, added if enable else ()), catalogue)
+    return Configured(load(read.text, catalogue, added if enable else (), read.name), catalogue)
+
+
+def profiles_configured(profiles: Sequence[WrittenProfile], plugin_folders: Iterable[str] = ()) -> Configured:
+    """Load the configuration that an operator makes of SchedulerProfiles; UnusableProfiles if they cannot run."""
+    catalogue, _ = plugins(plugin_folders)
+    return Configured(load(configuration_of(profiles, catalogue), catalogue), catalogue)
+
+
+def unit_configured(unit: Unit, catalogue: PluginCatalogue) -> Configured:
+    """Load the configuration of a unit, with the plugin files of its profiles."""
+    found = catalogue.with_files(unit.files)
+    return Configured(load(unit.configuration, found), found)
 
 
 def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:

@@ -3,22 +3,33 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol
 
 from pilotage.app.reloading import NeedsRestart, NotListed
-from pilotage.cluster.config_map import ConfigMap, content_hash
+from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.watch_events import ObjectIdentity
 from pilotage.config.faults import InvalidConfiguration
+from pilotage.config.handshake import (
+    FAILING,
+    HASH,
+    NEEDS_RESTART,
+    REFUSED,
+    RESTART,
+    STRATEGY,
+    TROUBLE,
+    TRYING,
+    InvalidUnit,
+    Unit,
+    unit_hash,
+    unit_in,
+)
 from pilotage.plugins.catalogue import BrokenPlugin
 
 log = logging.getLogger(__name__)
 
-KEY = "scheduler-config.yaml"
-HASH, TROUBLE, STRATEGY = "pilotage.dev/config-hash", "pilotage.dev/config-trouble", "pilotage.dev/strategy"
-RESTART = "Restart"
 LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
-REFUSED = (InvalidConfiguration, BrokenPlugin, NotListed)
+UNUSABLE = (InvalidConfiguration, BrokenPlugin, InvalidUnit, NotListed)
 # Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
 # and default plugins would read what our role may not allow, because no profile has them.
 IDLE = """
@@ -35,25 +46,32 @@ Annotate = Callable[[Mapping[str, str | None]], None]
 class Applies(Protocol):
     """Who brings a configuration into service."""
 
-    async def apply(self, text: str) -> None:
+    async def apply(self, unit: Unit) -> None:
         """Run it from now on, or raise and let the one of before go on."""
+
+
+async def _nobody_is_told() -> None:
+    pass
 
 
 class Following:
     """The sink of the ConfigMap's watch, and the task that acts on it."""
 
-    def __init__(self, reloading: Applies, annotate: Annotate) -> None:
+    def __init__(
+        self, reloading: Applies, annotate: Annotate, told: Callable[[], Awaitable[None]] = _nobody_is_told
+    ) -> None:
         self._reloading = reloading
         self._annotate = annotate
+        self._told = told  # waits, for a moment, until the annotations are there
         self._newest: ConfigMap | None = None
         self._news = asyncio.Event()
         self.running = ""  # the hash of what runs; "" before there is anything
         self.swaps = self.refusals = 0
         self.on_applied: Callable[[], None] = lambda: None
 
-    def begin_with(self, text: str) -> None:
+    def begin_with(self, hash_: str) -> None:
         """Take note of what runs from the start."""
-        self._tell_running(content_hash(text))
+        self._tell_running(hash_)
 
     # ----------------------------------------------------------------------------------- what the API server says
 
@@ -89,42 +107,47 @@ class Following:
                 await self._follow(self._newest)
 
     async def _follow(self, given: ConfigMap) -> None:
-        text = given.data.get(KEY, "")
-        wanted = content_hash(text)
+        wanted = unit_hash(given.data)
         if wanted == self.running:
             self._tell_running(wanted)
             return
         if given.metadata.annotations.get(STRATEGY) == RESTART and self.running:
             return  # new pods will run it
         try:
-            if not text:
-                raise NotListed(f"the ConfigMap has no {KEY}")
-            await self._reloading.apply(text)
+            unit = unit_in(given.data)
+            if unit.files:
+                await self._tell_trying(wanted)
+            await self._reloading.apply(unit)
         except NeedsRestart as error:
             if not self.running:
                 raise  # nothing is lost, and the next start begins with it
-            self._tell_trouble("restart", wanted, str(error))
-        except REFUSED as error:
+            self._tell_trouble(NEEDS_RESTART, wanted, str(error))
+        except UNUSABLE as error:
             self.refusals += 1
             log.error("the configuration %s is refused, what runs goes on: %s", wanted, error)
-            self._tell_trouble("refused", wanted, str(error))
+            self._tell_trouble(REFUSED, wanted, str(error))
         else:
             self.swaps += 1
             log.info("running the configuration %s", wanted)
             self._tell_running(wanted)
             self.on_applied()
 
+    async def _tell_trying(self, wanted: str) -> None:
+        """Tell it before other people's code is imported: a replica that then falls silent did so over this one."""
+        self._annotate({TRYING: wanted})
+        await self._told()
+
     def _tell_running(self, found: str) -> None:
         self.running = found
-        self._annotate({HASH: found, TROUBLE: None})
+        self._annotate({HASH: found, TROUBLE: None, TRYING: None})
 
     def _tell_trouble(self, kind: str, wanted: str, message: str, **more: str) -> None:
         trouble = {"kind": kind, "hash": wanted, **more, "message": message[:LONGEST_MESSAGE]}
-        self._annotate({TROUBLE: json.dumps(trouble)})
+        self._annotate({TROUBLE: json.dumps(trouble), TRYING: None})
 
     def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
         """Tell that since the last change a plugin has failed for every pod of a profile."""
-        self._tell_trouble("failing", self.running, message, schedulerName=scheduler, plugin=plugin)
+        self._tell_trouble(FAILING, self.running, message, schedulerName=scheduler, plugin=plugin)
 
     def tell_well(self) -> None:
         """Tell that no plugin fails for every pod any more."""

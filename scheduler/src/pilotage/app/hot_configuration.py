@@ -1,13 +1,13 @@
 """The parts that let a scheduler follow a ConfigMap, from its first text to its last."""
 
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 import msgspec
 
-from pilotage.app import Configured
-from pilotage.app.following import IDLE, KEY, REFUSED, Following
+from pilotage.app import Configured, unit_configured
+from pilotage.app.following import IDLE, UNUSABLE, Following
 from pilotage.app.options import FollowedConfigMap
 from pilotage.app.probation import Probation
 from pilotage.app.reloading import Reloading
@@ -17,7 +17,7 @@ from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.config_map import ConfigMap, config_map_resource
 from pilotage.cluster.own_pod import OwnPod
 from pilotage.cluster.reflector import Reflector
-from pilotage.config.load import load
+from pilotage.config.handshake import Unit, unit_hash, unit_in
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +30,11 @@ class HotConfiguration:
     ) -> None:
         self.reloading = reloading
         self._pod = OwnPod(writes, place.pod_namespace, place.pod_name) if place.pod_name else None
-        self.following = Following(reloading, self._pod.annotate if self._pod else lambda _annotations: None)
+        self.following = (
+            Following(reloading, self._pod.annotate, self._pod.written)
+            if self._pod
+            else Following(reloading, lambda _annotations: None)
+        )
         self.probation = Probation(self.following.tell_failing, self.following.tell_well)
         self.following.on_applied = self.probation.begin
         self._watch = Reflector(watches, config_map_resource(place.namespace, place.name), self.following)
@@ -50,26 +54,26 @@ class HotConfiguration:
 async def first_configuration(
     catalogue_of: Configured, place: FollowedConfigMap, access: Access, agent: str
 ) -> tuple[Configured, str | None]:
-    """Return what to start with: the ConfigMap's text, or a configuration that serves nobody until there is one."""
-    idle = Configured(load(IDLE, catalogue_of.catalogue), catalogue_of.catalogue)
-    text = await _read(place, access, agent)
-    if text is None:
+    """Return what to start with and its hash: the ConfigMap's unit, or what serves nobody until there is one."""
+    idle = unit_configured(Unit(IDLE), catalogue_of.catalogue)
+    data = await _read(place, access, agent)
+    if data is None:
         log.info("waiting for the ConfigMap %s/%s", place.namespace, place.name)
         return idle, None
     try:
-        found = Configured(load(text, catalogue_of.catalogue), catalogue_of.catalogue)
+        found = unit_configured(unit_in(data), catalogue_of.catalogue)
         found.profiles()
-    except REFUSED as error:
+    except UNUSABLE as error:
         log.error("the configuration in the ConfigMap %s/%s is refused: %s", place.namespace, place.name, error)
         return idle, None
-    return found, text
+    return found, unit_hash(data)
 
 
-async def _read(place: FollowedConfigMap, access: Access, agent: str) -> str | None:
+async def _read(place: FollowedConfigMap, access: Access, agent: str) -> Mapping[str, str] | None:
     client = ApiClient(access, agent=agent, connections=1, timeout=10.0)
     try:
         answer = await client.get(f"/api/v1/namespaces/{place.namespace}/configmaps/{place.name}")
-        return msgspec.json.decode(answer, type=ConfigMap).data.get(KEY)
+        return msgspec.json.decode(answer, type=ConfigMap).data or None
     except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
         log.info("no configuration yet: %s", error)  # the watch goes on trying
         return None

@@ -9,6 +9,7 @@ from pilotage.app import Configured
 from pilotage.app.core import Core
 from pilotage.app.profile_engines import engines, let_go, retries
 from pilotage.app.watching import KnownPods, Watching, kinds_read
+from pilotage.config.handshake import Unit
 from pilotage.config.load import load
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.model.pod import Pod
@@ -42,17 +43,18 @@ class Reloading:
     connect: Callable[[Profile], None]  # gives new plugins their way to the API server
     has_extenders: bool = False
 
-    async def apply(self, text: str) -> None:
+    async def apply(self, unit: Unit) -> None:
         """Run another configuration from now on; any exception leaves the one of before in service."""
-        loaded = load(text, self.ready.catalogue)  # 1. is it right
-        self._refuse_the_rest(loaded.config)  # 2. is it about profiles only
-        profiles = build_profiles(loaded, self.ready.catalogue, running=self.profiles)  # 3. plugins
-        await self._list(profiles)  # 4. what they read
+        catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the plugins that there are
+        loaded = load(unit.configuration, catalogue)  # 2. is it right
+        self._refuse_the_rest(loaded.config)  # 3. is it about profiles only
+        profiles = build_profiles(loaded, catalogue, running=self.profiles)  # 4. plugins
+        await self._list(profiles)  # 5. what they read
         for profile in profiles.values():
             self.connect(profile)
-        old = self._swap(profiles)  # 5. between two pods
-        self.ready = Configured(loaded, self.ready.catalogue)
-        await self._finish_binds(old)  # 6. nothing more comes of the policy of before
+        old = self._swap(profiles)  # 6. between two pods
+        self.ready = Configured(loaded, catalogue)
+        await self._finish_binds(old)  # 7. nothing more comes of the policy of before
 
     def _refuse_the_rest(self, config: KubeSchedulerConfiguration) -> None:
         now = self.ready.loaded.config

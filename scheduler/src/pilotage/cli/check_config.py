@@ -14,6 +14,7 @@ EPILOG = """\b
 Examples:
   pilotage check-config scheduler.yaml
   pilotage check-config scheduler.yaml -o json | jq '.profiles[].schedulerName'
+  pilotage check-config examples/profiles/bin-packing.yaml
 """
 
 
@@ -23,7 +24,7 @@ Examples:
 @plugin_dir_option
 @verbose_option
 def command(file: str, output: str, plugin_dirs: tuple[str, ...]) -> None:
-    """Check the KubeSchedulerConfiguration in FILE (- for standard input).
+    """Check the KubeSchedulerConfiguration in FILE (- for standard input), or the SchedulerProfiles.
 
     Prints the effective configuration, with every default filled in, as kube-scheduler would run it; or everything that
     is wrong with it, each with its line, and ends with code 2.

@@ -41,6 +41,7 @@ class PlainCommand(click.Command):
 def is_bad_input(error: Exception) -> bool:
     """Tell whether an error is about what a person gave; its text then says everything."""
     from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
+    from pilotage.app.profile_files import UnusableProfiles
     from pilotage.cluster.api_errors import NoAccess
     from pilotage.cluster.service_tls import BadTLS
     from pilotage.config.faults import InvalidConfiguration
@@ -51,7 +52,8 @@ def is_bad_input(error: Exception) -> bool:
     from pilotage.telemetry.verbosity import InvalidRule
 
     at_the_door = NoAccess | CannotServe | BadTLS | InvalidOptions | InvalidOption | InvalidRule
-    return isinstance(error, BadInput | InvalidConfiguration | BrokenPlugin | BadManifests | at_the_door)
+    in_files = InvalidConfiguration | UnusableProfiles | BrokenPlugin | BadManifests
+    return isinstance(error, BadInput | in_files | at_the_door)
 
 
 def verbose_option(command: Function) -> Function:

@@ -14,7 +14,9 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
+    "check": Listed("pilotage.cli.check", "Tell whether SchedulerProfiles can run, as the operator would."),
     "check-config": Listed("pilotage.cli.check_config", "Check a KubeSchedulerConfiguration and print all of it."),
+    "convert": Listed("pilotage.cli.convert", "Make SchedulerProfiles of older configurations and chart values."),
     "explain": Listed("pilotage.cli.explain", "Tell why a pod of a cluster waits, or is where it is."),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to a stock kube-scheduler."),
     "plugins": Listed("pilotage.cli.plugins", "Show all plugins, or everything about one."),

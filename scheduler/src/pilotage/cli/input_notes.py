@@ -1,7 +1,7 @@
 """What a person should know about the input of a simulation: what plays no part, and what is probably not meant."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pilotage.model.pod import Pod
 from pilotage.scheduling.manifests import Manifests
@@ -10,10 +10,11 @@ CONTROLLERS = ("CronJob", "DaemonSet", "Deployment", "Job")
 FEW = 5
 
 
-def input_notes(found: Manifests, unserved: list[Pod]) -> Iterator[str]:
+def input_notes(found: Manifests, unserved: list[Pod], served: Iterable[str]) -> Iterator[str]:
     """Yield a sentence for each thing."""
     yield from _left_out(found)
-    yield from _about_pods(found, unserved)
+    yield from _about_pods(found)
+    yield from _about_unserved(unserved, served)
     yield from _about_nodes(found)
 
 
@@ -21,7 +22,7 @@ def _left_out(found: Manifests) -> Iterator[str]:
     number = found.left_out.total()
     if number:
         kinds = ", ".join(kind for kind, _ in found.left_out.most_common())
-        yield f"{_count(number, 'object')} of other kinds ({kinds}) {_were(number)} left out"
+        yield f"{counted(number, 'object')} of other kinds ({kinds}) {_were(number)} left out"
     controllers = [kind for kind in CONTROLLERS if found.left_out[kind]]
     if controllers:
         yield (
@@ -30,18 +31,22 @@ def _left_out(found: Manifests) -> Iterator[str]:
         )
 
 
-def _about_pods(found: Manifests, unserved: list[Pod]) -> Iterator[str]:
+def _about_pods(found: Manifests) -> Iterator[str]:
     if found.finished:
-        yield f"{_count(found.finished, 'pod')} that ran to the end {_were(found.finished)} left out"
+        yield f"{counted(found.finished, 'pod')} that ran to the end {_were(found.finished)} left out"
     if found.leaving:
-        yield f"{_count(found.leaving, 'pod')} that {_were(found.leaving)} deleted before scheduling left out"
-    if unserved:
-        names = ", ".join(Counter(pod.scheduler_name for pod in unserved))
-        yield f"pods left alone, since no profile serves the scheduler that they name ({names}): {len(unserved)}"
+        yield f"{counted(found.leaving, 'pod')} that {_were(found.leaving)} deleted before scheduling left out"
     nodes = {node.name for node in found.nodes}
     homeless = Counter(pod.node_name for pod in found.pods if pod.node_name and pod.node_name not in nodes)
     if homeless:
         yield f"pods that play no part, since their nodes are not in the files ({_some(homeless)}): {homeless.total()}"
+
+
+def _about_unserved(unserved: list[Pod], served: Iterable[str]) -> Iterator[str]:
+    if unserved:
+        names = ", ".join(Counter(pod.scheduler_name for pod in unserved))
+        text = f"pods left alone, since no profile serves the scheduler that they name ({names}): {len(unserved)}"
+        yield f"{text}; the profiles are {', '.join(served)}"
 
 
 def _about_nodes(found: Manifests) -> Iterator[str]:
@@ -53,7 +58,8 @@ def _about_nodes(found: Manifests) -> Iterator[str]:
         )
 
 
-def _count(number: int, thing: str) -> str:
+def counted(number: int, thing: str) -> str:
+    """Return a number of things in words: 1 pod, 2 pods."""
     return f"1 {thing}" if number == 1 else f"{number} {thing}s"
 
 

@@ -21,6 +21,7 @@ EPILOG = """\b
 Examples:
   pilotage simulate -f examples/cluster.yaml -f examples/web.yaml
   pilotage simulate -f examples/cluster.yaml -f examples/web.yaml --explain web-1
+  pilotage simulate -f cluster.yaml -f profile.yaml -f pods.yaml
   kubectl get nodes,pods -A -o json | pilotage simulate -f - -f new-pod.yaml --replicas new-pod=20 -o json
 
 \b
@@ -33,7 +34,12 @@ Ends with 0 if every pod has a node, 3 if some have none, 2 if the input is bad.
     "-f", "--filename", "files", multiple=True, metavar="FILE_OR_DIR", help="Manifests; - for standard input."
 )
 @click.argument("more", nargs=-1, metavar="[FILE_OR_DIR]...")
-@click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration; without it, kube-scheduler's defaults.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="A KubeSchedulerConfiguration, or SchedulerProfiles; without it, the profiles among the manifests, or "
+    "kube-scheduler's defaults.",
+)
 @plugin_dir_option
 @click.option("--seed", default=0, show_default=True, metavar="N", help="Decides between equally good nodes.")
 @click.option("--explain", "asked", metavar="POD", help="Show what every plugin says about every node for this pod.")
@@ -56,14 +62,15 @@ def command(
     """
     if not files and not more:
         raise click.UsageError("There is nothing to read; name files or folders with -f.")
-    ready = app.configured(None if config is None else Path(config), plugin_dirs)
+    found = _read([*files, *more])
+    ready = _configured(config, found, plugin_dirs)
     for warning in ready.loaded.warnings:
         note(warning)
-    found = _read([*files, *more])
     explained = _replicate(found, replicas, asked)
     configuration = ready.loaded.config
+    profiles = ready.profiles()
     simulation = app.simulation(
-        ready.profiles(),
+        profiles,
         seed=seed,
         initial_backoff=configuration.pod_initial_backoff_seconds,
         max_backoff=configuration.pod_max_backoff_seconds,
@@ -71,13 +78,22 @@ def command(
         explain_pod=explained,
     )
     results = _run(simulation, found)
-    for text in input_notes(found, simulation.unserved):
+    for text in input_notes(found, simulation.unserved, profiles):
         note(text)
     if configuration.extenders:
         note("the configuration's extenders are not asked: nothing here goes over the network")
     _tell(simulation, results, explained, output)
     if any(result.node is None for result in results):
         raise SystemExit(NOT_ALL_PLACED)
+
+
+def _configured(config: str | None, found: Manifests, plugin_dirs: tuple[str, ...]) -> app.Configured:
+    """Load the configuration that was named; without one the profiles among the manifests count, or the defaults."""
+    if found.profiles and config is None:
+        return app.profiles_configured(found.profiles, plugin_dirs)
+    if found.profiles:
+        note(f"profiles in the files that play no part, since --config {config} counts: {len(found.profiles)}")
+    return app.configured(None if config is None else Path(config), plugin_dirs)
 
 
 def _read(names: list[str]) -> Manifests:

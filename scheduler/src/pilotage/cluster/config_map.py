@@ -1,7 +1,5 @@
 """One ConfigMap, followed by its name."""
 
-import hashlib
-
 from msgspec import Struct
 
 from pilotage.cluster.resources import ApiResource
@@ -20,8 +18,3 @@ def config_map_resource(namespace: str, name: str) -> ApiResource[ConfigMap]:
     return ApiResource(
         "", "v1", "configmaps", ConfigMap, lambda given: given, f"metadata.name={name}", namespace=namespace
     )
-
-
-def content_hash(text: str) -> str:
-    """Return a short name of a text: as long as it is the same, so is the text."""
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]

@@ -19,7 +19,10 @@ def advise(given: KubeSchedulerConfiguration, catalogue: Catalogue) -> list[str]
     return [
         sentence
         for i, profile in enumerate(given.profiles)
-        for sentence in (*_plugin_sets(("profiles", i, "plugins"), profile.plugins), *_unused(i, profile, catalogue))
+        for sentence in (
+            *_plugin_sets(("profiles", i, "plugins"), profile.plugins),
+            *_unused(i, profile, catalogue.of(profile.scheduler_name)),
+        )
     ]
 
 

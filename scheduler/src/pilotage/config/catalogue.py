@@ -51,6 +51,9 @@ ReadArguments: TypeAlias = Callable[[Mapping[str, Any] | None, At], Arguments]
 class Catalogue(Protocol):
     """All plugins that there are."""
 
+    def of(self, scheduler_name: str) -> "Catalogue":
+        """The plugins that the profile of this name can have: some are there for it alone."""
+
     def names(self) -> Collection[str]:
         """The name of every plugin."""
 

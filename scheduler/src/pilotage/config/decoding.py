@@ -31,8 +31,14 @@ def _wrong_kind(value: Any) -> Fault | None:
     if not version:
         return Fault(Stage.DECODING, "Object 'apiVersion' is missing", (), hint)
     if (version, kind) != (API_VERSION, KIND):
-        return Fault(Stage.DECODING, not_registered(kind, version), ("apiVersion",), hint)
+        return Fault(Stage.DECODING, not_registered(kind, version), ("apiVersion",), _older(kind, version) or hint)
     return None
+
+
+def _older(kind: object, version: object) -> str:
+    """What helps with a version that kube-scheduler read once."""
+    is_ours = kind == KIND and str(version).partition("/")[0] == API_VERSION.partition("/")[0]
+    return f"{API_VERSION} is read; `pilotage convert FILE -o config` makes it from an older version" if is_ours else ""
 
 
 def _sorted(value: Any) -> Any:

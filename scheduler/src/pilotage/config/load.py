@@ -30,12 +30,12 @@ class Loaded:
     limits_requests: bool = False  # somebody wrote down how many requests a second are allowed
 
 
-def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = ()) -> Loaded:
-    """Load a file (a Path) or a text (a str); InvalidConfiguration holds every fault.
+def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), name: str = "") -> Loaded:
+    """Load a file (a Path) or a text (a str, of this name); InvalidConfiguration holds every fault.
 
     The plugins of `also` are enabled in every profile that does not name them.
     """
-    name = str(source) if isinstance(source, Path) else "<configuration>"
+    name = name or (str(source) if isinstance(source, Path) else "<configuration>")
     document, warnings = _first_document(source, name)
     given, faults = decode(document)  # 1. types and unknown fields
     if given is None:
@@ -43,8 +43,9 @@ def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = ()) -
     settled = settle(_with_plugins(with_defaults(given), also), catalogue)  # 2. everything that was not said
     faults += validate(settled.config, settled.of_entries)  # 3. rules for values
     faults += settled.other
-    expansions = [expand(profile, catalogue) for profile in settled.config.profiles]  # 4. which plugin runs where
-    faults += _of_profiles(settled.config.profiles, expansions, catalogue)
+    profiles = settled.config.profiles
+    expansions = [expand(each, catalogue.of(each.scheduler_name)) for each in profiles]  # 4. which plugin runs where
+    faults += _of_profiles(profiles, expansions, catalogue)
     if faults:
         raise _refusal(document, faults)
     config = _only_running(settled.config, catalogue)
@@ -91,7 +92,7 @@ def _only_running(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> K
     """Leave out arguments that nobody reads, and sort the others."""
     profiles = []
     for profile in config.profiles:
-        running = enabled(profile) & set(catalogue.names())
+        running = enabled(profile) & set(catalogue.of(profile.scheduler_name).names())
         entries = [entry for entry in profile.plugin_config if entry.name in running and entry.args is not None]
         kept = tuple(sorted(entries, key=lambda entry: entry.name))
         profiles.append(profile.model_copy(update={"plugin_config": kept}))
@@ -101,7 +102,8 @@ def _only_running(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> K
 def _of_profiles(profiles: tuple[Profile, ...], expansions: list[Expansion], catalogue: Catalogue) -> list[Fault]:
     faults: list[Fault] = []
     for i, (profile, expansion) in enumerate(zip(profiles, expansions, strict=True)):
-        faults += [_fault(i, profile, complaint, catalogue) for complaint in expansion.complaints]
+        known = catalogue.of(profile.scheduler_name)
+        faults += [_fault(i, profile, complaint, known) for complaint in expansion.complaints]
         if not expansion.complaints and not expansions[0].complaints:
             faults += _different_queue(i, profile, expansion, profiles[0], expansions[0])
     return faults
@@ -110,7 +112,7 @@ def _of_profiles(profiles: tuple[Profile, ...], expansions: list[Expansion], cat
 def _fault(i: int, profile: Profile, complaint: Complaint, catalogue: Catalogue) -> Fault:
     at: At = ("profiles", i, "plugins", *([complaint.point.value] if complaint.point else []))
     unknown = complaint.plugin and complaint.plugin not in catalogue.names()
-    hint = did_you_mean(complaint.plugin, catalogue.names()) if unknown else ""
+    hint = did_you_mean(complaint.plugin, catalogue.names()) if unknown else complaint.hint
     return Fault(Stage.PROFILES, profile_prefix(profile.scheduler_name) + complaint.text, at, hint)
 
 

@@ -46,7 +46,7 @@ _OWN_RULES = {"value_error": "Value error, ", "assertion_error": "Assertion fail
 def read_section(section: type[SomeSection], given: Any, at: At = ()) -> tuple[SomeSection | None, list[Fault]]:
     """Return the section as far as it can be read, and every field that is unknown or of the wrong type."""
     try:
-        return section.model_validate(given), []
+        return section.model_validate(given, by_alias=True, by_name=False), []
     except ValidationError as error:
         found = _in_reading_order(error.errors(include_url=False), given)
     faults = [_fault(section, at, one) for one in found]

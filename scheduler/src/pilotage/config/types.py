@@ -75,7 +75,8 @@ Bytes = Annotated[bytes, BeforeValidator(_bytes), PlainSerializer(lambda data: b
 class Section(BaseModel):
     """One map of the file: no unknown fields, and null is the same as absent."""
 
-    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", frozen=True)
+    # Python constructs by Python's names; what is read is told to go by the file's names alone.
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="forbid", frozen=True)
 
     @model_validator(mode="before")
     @classmethod

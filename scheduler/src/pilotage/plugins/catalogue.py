@@ -16,13 +16,17 @@ import pilotage.plugins
 from pilotage.config.catalogue import Arguments, ExtensionPoint, ReadArguments
 from pilotage.config.documents import At
 from pilotage.config.faults import dotted
+from pilotage.config.handshake import FilesByProfile, PluginFile
 from pilotage.framework.plugin import Plugin
-from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_of
+from pilotage.framework.verdicts import PluginFailed
+from pilotage.framework.watchdog import within_budget
+from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_in_text, plugins_of
 from pilotage.plugins.soundness import BrokenPlugin, checked
 
 __all__ = ["BrokenPlugin", "Entry", "PluginCatalogue", "built_in"]
 
 ENTRY_POINTS = "pilotage.plugins"
+LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has seen that it ends
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Entry:
     def construct(self, arguments: Mapping[str, Any]) -> Plugin:
         """Return the plugin with its arguments; BrokenPlugin if it cannot be made of them."""
         with self._fence():
-            return self.plugin.model_validate(arguments)
+            return self.plugin.model_validate(arguments, by_alias=True, by_name=False)
 
     @contextmanager
     def _fence(self) -> Iterator[None]:
@@ -67,6 +71,33 @@ class PluginCatalogue:
 
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
+        self._own: dict[str, PluginCatalogue] = {}  # of profiles that have plugin files, by scheduler name
+        self._files: dict[PluginFile, list[type[Plugin]]] = {}
+
+    def copy(self) -> "PluginCatalogue":
+        """Return the same plugins, to which more can be added."""
+        found = PluginCatalogue()
+        found._entries = dict(self._entries)
+        return found
+
+    def of(self, scheduler_name: str) -> "PluginCatalogue":
+        """Return the plugins that the profile of this name can have."""
+        return self._own.get(scheduler_name, self)
+
+    def with_files(self, files: FilesByProfile) -> "PluginCatalogue":
+        """Return these plugins and those of plugin files, each for its profile; a text that is known stays the same.
+
+        Two profiles may run two texts of one file: that of before, where the new one did not do.
+        """
+        found = PluginCatalogue()
+        found._entries = self._entries
+        for name, used in files.items():
+            own = found._own[name] = self.copy()
+            for file in used:
+                plugins = found._files[file] = self._files.get(file) or _imported(file)
+                for plugin in plugins:
+                    own.add(plugin, file.path)
+        return found
 
     def add(self, plugin: type[Plugin], origin: str) -> None:
         """Take in a plugin; two of one name are one too many."""
@@ -136,6 +167,15 @@ def built_in() -> PluginCatalogue:
         origin = f"{point.dist.name if point.dist else '?'} ({point.value})"
         catalogue.add(checked(_from_package(point.load, origin), origin), origin)
     return catalogue
+
+
+def _imported(file: PluginFile) -> list[type[Plugin]]:
+    """Import a plugin file in a process that others depend on; BrokenPlugin if it does not come to an end."""
+    try:
+        with within_budget(f"importing {file.path}", LONGEST_IMPORT):
+            return plugins_in_text(file.path, file.text)
+    except PluginFailed as error:
+        raise BrokenPlugin(str(error)) from error
 
 
 def _from_package(load: Callable[[], object], origin: str) -> type[Plugin]:

@@ -1,8 +1,8 @@
 """Plugins in files: a file is a module, and every plugin class in it is a plugin."""
 
+import linecache
 import sys
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isabstract
 from itertools import count
 from pathlib import Path
@@ -22,10 +22,18 @@ def plugin_files(folder: Path) -> list[Path]:
 
 def plugins_in_file(file: Path) -> list[type[Plugin]]:
     """Return the plugins of a file, of which there is at least one; BrokenPlugin tells what is wrong."""
-    found = list(plugins_of(load(file), str(file)))
+    try:
+        return plugins_in_text(str(file), file.read_bytes())
+    except OSError as error:
+        raise BrokenPlugin(f"{file}: it cannot be read: {error.strerror}") from error
+
+
+def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
+    """Return the plugins of a text, which people find at this path; BrokenPlugin tells what is wrong."""
+    found = list(plugins_of(load(path, text), path))
     if not found:
         raise BrokenPlugin(
-            f"{file}: no plugin in it; a plugin is a class with a base such as Filter or Score "
+            f"{path}: no plugin in it; a plugin is a class with a base such as Filter or Score "
             "from pilotage.framework.plugin"
         )
     return found
@@ -39,30 +47,38 @@ def plugins_of(module: ModuleType, origin: str) -> Iterator[type[Plugin]]:
             yield checked(found, origin)
 
 
-def load(file: Path) -> ModuleType:
-    """Import a file, whatever its folder is; BrokenPlugin tells the line that fails."""
-    number = next(_numbers)  # two folders may have files of one name
-    spec = spec_from_file_location(f"pilotage_plugin_{number}_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
+def load(path: str, text: str | bytes) -> ModuleType:
+    """Import a text, wherever it is; BrokenPlugin tells the line that fails."""
+    number = next(_numbers)  # two folders may have files of one name, and a file has many texts in its life
+    module = ModuleType(f"pilotage_plugin_{number}_{Path(path).stem}")
+    module.__file__ = path
     sys.modules[module.__name__] = module  # where annotations are looked up
     try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        line = f":{error.lineno}" if error.lineno else ""
-        raise BrokenPlugin(f"{file}{line}: syntax error: {error.msg}") from error
-    except (Exception, SystemExit) as error:
+        exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 - that is what a plugin is
+    except (SyntaxError, ValueError) as error:
+        raise BrokenPlugin(_about_syntax(path, error)) from error
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
         problem = f"{type(error).__name__}: {first_line(error)}"
-        raise BrokenPlugin(f"{file}{line_in(file, error)}: it cannot be imported: {problem}") from error
+        raise BrokenPlugin(f"{path}{line_in(path, error)}: it cannot be imported: {problem}") from error
+    if isinstance(text, str):
+        # What no file has, a traceback still shows.
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     return module
 
 
-def line_in(file: Path, error: BaseException) -> str:
+def _about_syntax(path: str, error: SyntaxError | ValueError) -> str:
+    line = line_in(path, error)
+    if line or not isinstance(error, SyntaxError):
+        # It comes from what the file does, or the text cannot be Python at all.
+        return f"{path}{line}: it cannot be imported: {type(error).__name__}: {first_line(error)}"
+    return f"{path}{f':{error.lineno}' if error.lineno else ''}: syntax error: {error.msg}"
+
+
+def line_in(path: str, error: BaseException) -> str:
     """Return the last line of the file that an error went through, as :12, or nothing."""
     trace, line = error.__traceback__, ""
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(file):
+        if trace.tb_frame.f_code.co_filename == path:
             line = f":{trace.tb_lineno}"
         trace = trace.tb_next
     return line

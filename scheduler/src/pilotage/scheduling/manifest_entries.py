@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from pilotage.config.documents import Document, Progress, Unreadable
 from pilotage.model.decoding import KINDS, kind_of
+from pilotage.scheduler_profiles.resource import GROUP
+from pilotage.scheduler_profiles.resource import KIND as PROFILE
 from pilotage.scheduling import manifest_files
 
 KNOWN = frozenset(kind for _, kind in KINDS)
@@ -42,6 +44,13 @@ class Place(NamedTuple):
         return place if self.item is None else f"{place}, items[{self.item}]"
 
 
+class WrittenProfile(NamedTuple):
+    """A SchedulerProfile as it was written, and where."""
+
+    manifest: dict[str, Any]
+    place: Place
+
+
 @dataclass
 class Entry:
     """One object as it was written."""
@@ -72,6 +81,7 @@ class Found:
     """What was found in the input so far, and what is wrong with it."""
 
     entries: list[Entry] = field(default_factory=list)
+    profiles: list[WrittenProfile] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
     problems: list[str] = field(default_factory=list)
 
@@ -79,13 +89,19 @@ class Found:
 def find_entries(names: Iterable[str], progress: Progress | None = None) -> Found:
     """Read files, folders and standard input."""
     found = Found()
-    for document in _documents(names, found.problems, progress):
-        for manifest, place in _objects(document):
-            _sort(manifest, place, found)
+    take(documents_of(names, found.problems, progress), found)
     return found
 
 
-def _documents(names: Iterable[str], problems: list[str], progress: Progress | None) -> Iterator[Document]:
+def take(documents: Iterable[Document], found: Found) -> None:
+    """Sort the objects of documents."""
+    for document in documents:
+        for manifest, place in objects_in(document):
+            _sort(manifest, place, found)
+
+
+def documents_of(names: Iterable[str], problems: list[str], progress: Progress | None = None) -> Iterator[Document]:
+    """Yield the documents of files, folders and standard input; what cannot be read is told in `problems`."""
     seen: set[Path] = set()
     for name in names:
         try:
@@ -104,7 +120,7 @@ def _read(file: str, problems: list[str], progress: Progress | None) -> Iterator
         problems.append(f"{file}: {error.strerror or error}")
 
 
-def _objects(document: Document) -> Iterator[tuple[Any, Place]]:
+def objects_in(document: Document) -> Iterator[tuple[Any, Place]]:
     """Yield the objects of a document, which may be a list of them."""
     value, place = document.value, Place(document.source, document.number)
     if not isinstance(value, dict):
@@ -137,6 +153,8 @@ def _sort(manifest: Any, place: Place, found: Found) -> None:
         found.entries.append(Entry(manifest, kind, place))
     elif name in UNMISTAKABLE:
         found.problems.append(f'{place} ({name}): apiVersion: this must be "v1", not "{manifest["apiVersion"]}"')
+    elif (group, name) == (GROUP, PROFILE):
+        found.profiles.append(WrittenProfile(manifest, place))
     elif name == "KubeSchedulerConfiguration":
         found.problems.append(f"{place} ({name}): a configuration is no part of the cluster; name its file by --config")
     else:

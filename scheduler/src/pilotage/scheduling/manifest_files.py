@@ -31,8 +31,12 @@ def find(name: str, seen: set[Path]) -> Iterator[str]:
 
 def read(name: str, progress: Progress | None = None) -> Iterator[Document]:
     """Yield the documents of a file; Unreadable and OSError tell what is wrong."""
-    source = "standard input" if name == STDIN else name
     data = sys.stdin.buffer.read(LARGEST + 1) if name == STDIN else read_file(Path(name), largest=LARGEST)
+    yield from parse(data, "standard input" if name == STDIN else name, progress)
+
+
+def parse(data: bytes, source: str, progress: Progress | None = None) -> Iterator[Document]:
+    """Yield the documents of a text; Unreadable tells what is wrong."""
     if not looks_like_json(data):
         yield from documents(data, source, largest=LARGEST, references=MOST_REFERENCES, progress=progress)
     elif len(data) < MACHINE_WRITTEN:

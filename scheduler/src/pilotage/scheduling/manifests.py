@@ -22,7 +22,7 @@ from pilotage.scheduling.admission import (
     complete_node,
     is_stored,
 )
-from pilotage.scheduling.manifest_entries import CLUSTER_SCOPED, Entry, find_entries
+from pilotage.scheduling.manifest_entries import CLUSTER_SCOPED, Entry, WrittenProfile, find_entries
 from pilotage.scheduling.manifest_faults import Fault, name_faults, quantity_faults, type_faults
 
 Kind = TypeVar("Kind")
@@ -44,6 +44,7 @@ class Manifests:
     """The objects of the input in its order, and what was left out."""
 
     objects: list[Pod | Node | OtherObject] = field(default_factory=list)
+    profiles: list[WrittenProfile] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
     finished: int = 0  # pods that have run to their end
     leaving: int = 0  # pods that are deleted before they got a node
@@ -69,7 +70,7 @@ def read_manifests(names: Iterable[str], progress: Progress | None = None) -> Ma
         work.take(entry, admission)
     if work.problems:
         raise BadManifests(work.problems)
-    work.result.left_out = found.left_out
+    work.result.profiles, work.result.left_out = found.profiles, found.left_out
     work.result.objects += _other_namespaces(work.result.objects)
     return work.result
 

@@ -1,0 +1,68 @@
+"""What is about to be done, as a line of the log: a sentence that makes sense to who reads nothing else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pilotage.config.handshake import CONFIGURATION, HASH
+from pilotage_operator.profiles.actions import (
+    Action,
+    CreateConfigMap,
+    CreateProfile,
+    DeleteProfile,
+    PatchConfigMap,
+    PatchProfile,
+    PatchStatus,
+    StampDeployment,
+)
+
+
+def sentence(action: Action) -> str:
+    """Return what an action does; empty for one that needs no line."""
+    match action:
+        case CreateProfile(manifest):
+            return f"profile {manifest['metadata']['name']}: it is created, because the values of the release have it"
+        case PatchProfile(name, patch):
+            return f"profile {name}: {_of_the_values(patch)}"
+        case DeleteProfile(name):
+            return f"profile {name}: it is deleted, because the values of the release have it no more"
+        case PatchStatus(name, patch):
+            return f"profile {name}: {_status(patch.get('status', {}))}"
+        case CreateConfigMap(manifest):
+            return f"ConfigMap {manifest['metadata']['name']}: it is created with {_configuration(manifest)}"
+        case PatchConfigMap(patch):
+            return f"the ConfigMap of the scheduler gets {_configuration(patch)}"
+        case StampDeployment(stamp):
+            return f"the Deployment of the scheduler replaces its pods, for configuration {stamp}"
+        case _:
+            return ""
+
+
+def _of_the_values(patch: Mapping[str, Any]) -> str:
+    if "spec" in patch:
+        return f"the values of the release changed, and with them {', '.join(patch['spec']) or 'nothing of it'}"
+    return "it belongs to this release from now on"
+
+
+def _configuration(change: Mapping[str, Any]) -> str:
+    if CONFIGURATION not in (change.get("data") or {}):
+        return "what was missing of its labels, annotations and records"
+    found = (change.get("metadata") or {}).get("annotations", {}).get(HASH)
+    return f"configuration {found}" if found else "its configuration back, which somebody changed"
+
+
+def _status(status: Mapping[str, Any]) -> str:
+    """Return Ready, which says why it is not; else what else is new."""
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "Ready":
+            generation = condition["observedGeneration"]
+            return (
+                f"generation {generation}: Ready={condition['status']}, {condition['reason']}: {condition['message']}"
+            )
+    if "instance" in status and status["instance"] is None:
+        return "it names another release, and this one serves it no longer"
+    if good := status.get("lastGood"):
+        which = f"generation {good['generation']}" if "generation" in good else "what runs"
+        return f"{which} has proved itself, and comes back if a later one fails"
+    if "replicas" in status:
+        return f"{status['replicas']} replicas run it"
+    return f"its status gets {', '.join(status) or 'nothing'}"

@@ -1,0 +1,46 @@
+"""Names that other releases serve: two schedulers of one name would race for pods, so the older profile keeps it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pilotage.scheduler_profiles.choosing import DUPLICATE
+from pilotage.scheduler_profiles.judge import Complaint
+from pilotage_operator.profiles.ownership import age
+from pilotage_operator.profiles.past import past_of
+from pilotage_operator.profiles.world import StoredProfile
+from pilotage_operator.settings import Settings
+
+
+@dataclass(frozen=True)
+class Served:
+    """A profile that another release serves."""
+
+    profile: str
+    instance: str
+    age: tuple[str, str]
+
+
+def served_elsewhere(profiles: Iterable[StoredProfile], settings: Settings) -> dict[str, Served]:
+    """Return who has each schedulerName, as far as other releases say that they serve it."""
+    found: dict[str, Served] = {}
+    for profile in sorted(profiles, key=age, reverse=True):  # of several, the oldest has it
+        instance = past_of(profile.status).instance
+        if profile.metadata.deletion_timestamp or instance in ("", settings.instance):
+            continue
+        name, plugins = profile.status.get("schedulerName"), profile.status.get("pluginCount")
+        if isinstance(name, str) and plugins is not None:
+            found[name] = Served(profile.name, instance, age(profile))
+    return found
+
+
+def taken_from(profile: StoredProfile, elsewhere: Mapping[str, Served]) -> dict[str, Complaint]:
+    """Return the names that this profile cannot have, because older profiles of other releases do."""
+    return {
+        name: Complaint(
+            DUPLICATE,
+            f"spec.schedulerName: {name} belongs to the older profile {other.profile}, which the release "
+            f"{other.instance} serves; choose another name, or delete that profile",
+        )
+        for name, other in elsewhere.items()
+        if other.age < age(profile)
+    }

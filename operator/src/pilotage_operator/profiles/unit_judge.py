@@ -1,0 +1,94 @@
+"""Judges a spec together with the plugin files that it needs: ours in this process, other people's in the sandbox."""
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pilotage.config.handshake import PluginFile
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, Complaint, Judge, Verdict
+from pilotage.scheduler_profiles.wording import shortened
+from pilotage_operator.profiles.plugin_library import Library, library
+from pilotage_operator.sandbox.client import Asks, SandboxFailed
+from pilotage_operator.sandbox.records import Answer, Question, SourceFile, VerdictRecord, restored
+
+_REMEMBERED = 1024
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+class UnitJudge:
+    """Judges units; what was judged is remembered."""
+
+    def __init__(self, plain: Judge, sandbox: Asks | None = None) -> None:
+        self.plain = plain  # of specs without plugin files
+        self._sandbox = sandbox
+        self._described: OrderedDict[PluginFile, tuple[tuple[str, ...], str]] = OrderedDict()
+        self._judged: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
+
+    def library(self, files: Sequence[PluginFile]) -> Library:
+        """Look into plugin files."""
+        return library(files, self._describe)
+
+    def judge(
+        self, name: str, spec: Any, files: Sequence[PluginFile] = (), earlier: VerdictRecord | None = None
+    ) -> Verdict:
+        """Return the verdict on a spec with these files.
+
+        A unit that ran has an earlier verdict: it stands if the sandbox cannot say the same now. What runs is not
+        stopped by a file that takes longer to import today.
+        """
+        if not files:
+            return self.plain.judge(name, spec)
+        try:
+            key = name, spec_hash(spec, files)
+        except RecursionError:
+            return self.plain.judge(name, spec)  # which says so
+        if key not in self._judged:
+            verdict = self._in_the_sandbox(name, spec, files)
+            if earlier is not None and any(each.reason == BROKEN_PLUGIN for each in verdict.complaints):
+                verdict = restored(earlier, name, spec)
+            _remember(self._judged, key, verdict)
+        self._judged.move_to_end(key)
+        return self._judged[key]
+
+    def _in_the_sandbox(self, name: str, spec: Any, files: Sequence[PluginFile]) -> Verdict:
+        try:
+            answer = self._ask(Question("judge", _sources(files), name, spec))
+            if answer.verdict is not None:
+                return restored(answer.verdict, name, spec)
+            problem = answer.problem
+        except (SandboxFailed, ValueError) as error:
+            problem = f"it cannot be judged: {error}"
+        paths = [file.path for file in files]
+        text = problem if problem.startswith(tuple(paths)) else f"{', '.join(paths)}: {problem}"
+        scheduler = spec.get("schedulerName") if isinstance(spec, Mapping) else None
+        return Verdict(scheduler if isinstance(scheduler, str) else name, (Complaint(BROKEN_PLUGIN, shortened(text)),))
+
+    def _describe(self, file: PluginFile) -> tuple[tuple[str, ...], str]:
+        if file not in self._described:
+            try:
+                answer = self._ask(Question("describe", _sources([file])))
+            except SandboxFailed as error:
+                return (), f"it cannot be judged: {error}"  # not remembered: it may not be its fault
+            _remember(self._described, file, (answer.plugins, answer.problem))
+        self._described.move_to_end(file)
+        return self._described[file]
+
+    def _ask(self, question: Question) -> Answer:
+        if self._sandbox is None:
+            raise SandboxFailed("there is no sandbox")
+        try:
+            return self._sandbox.ask(question)
+        except SandboxFailed:
+            return self._sandbox.ask(question)  # somebody else may have ended it
+
+
+def _sources(files: Sequence[PluginFile]) -> tuple[SourceFile, ...]:
+    return tuple(SourceFile(file.path, file.text) for file in files)
+
+
+def _remember(memory: "OrderedDict[Key, Value]", key: Key, value: Value) -> None:
+    memory[key] = value
+    if len(memory) > _REMEMBERED:
+        memory.popitem(last=False)

@@ -1,0 +1,28 @@
+"""What can run and is hardly meant: told by the condition Warning, and stopped by nobody."""
+
+from collections.abc import Iterator
+
+from pilotage.config.catalogue import ExtensionPoint
+from pilotage.scheduler_profiles.judge import Verdict
+
+NO_FILTERS, SHARED_NAME = "NoFilters", "SharedName"
+DEFAULT_SCHEDULER = "default-scheduler"
+
+
+def unwise(verdict: Verdict, kube_scheduler: str) -> Iterator[tuple[str, str]]:
+    """Yield reason and sentence for each; `kube_scheduler` is who leads the cluster's own scheduler, if anybody."""
+    filters = (ExtensionPoint.FILTER.value, ExtensionPoint.PRE_FILTER.value)
+    if not any(verdict.points.get(point) for point in filters) and not any(
+        extender.get("filterVerb") for extender in verdict.extenders
+    ):
+        yield (
+            NO_FILTERS,
+            "no plugin filters nodes: pods also go to nodes that are full, cordoned or tainted, where the kubelet may "
+            "reject them; add NodeResourcesFit, TaintToleration and NodeUnschedulable, or write base: Kubernetes",
+        )
+    if verdict.scheduler_name == DEFAULT_SCHEDULER and kube_scheduler:
+        yield (
+            SHARED_NAME,
+            f"kube-scheduler ({kube_scheduler}) serves {DEFAULT_SCHEDULER}, too: both race for its pods, and neither "
+            "sees what the other is about to place; stop kube-scheduler, or choose another spec.schedulerName",
+        )

@@ -1,0 +1,28 @@
+"""The answers: this part runs the code of plugin files, and so only in a child of the sandbox."""
+
+from collections.abc import Iterable
+
+from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
+from pilotage.plugins.plugin_files import plugins_in_text
+from pilotage.scheduler_profiles.judge import Judge
+from pilotage_operator.sandbox.records import Answer, Question, SourceFile, recorded
+
+
+def answer(question: Question, built_in: PluginCatalogue) -> Answer:
+    """Answer a question; what is wrong with a file is an answer, too."""
+    try:
+        catalogue, names = _with(question.files, built_in)
+    except BrokenPlugin as error:
+        return Answer(problem=str(error))
+    if question.ask == "describe":
+        return Answer(plugins=tuple(names))
+    return Answer(verdict=recorded(Judge(catalogue).judge(question.name, question.spec)))
+
+
+def _with(files: Iterable[SourceFile], built_in: PluginCatalogue) -> tuple[PluginCatalogue, list[str]]:
+    catalogue, names = built_in.copy(), []
+    for file in files:
+        for plugin in plugins_in_text(file.path, file.text):
+            catalogue.add(plugin, file.path)
+            names.append(plugin.name)
+    return catalogue, names

@@ -1,0 +1,34 @@
+"""What was found about one thing of a release: well or not, and what to do."""
+
+from dataclasses import dataclass
+
+from pilotage_operator.condition_reasons import CONDITIONS
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    is_well: bool
+    sentence: str
+    remedy: str = ""
+    may_pass: bool = False  # it may become well by itself, soon
+
+    def __str__(self) -> str:
+        """Return what a person reads."""
+        if self.is_well:
+            return f"ok: {self.sentence}"
+        return f"NOT WELL: {self.sentence}" + (f"\n    do: {self.remedy}" if self.remedy else "")
+
+
+def well(sentence: str) -> Finding:
+    """Return that something is as it should be."""
+    return Finding(True, sentence)
+
+
+def remedy(condition: str, reason: str) -> str:
+    """Return what the documentation says to do about a condition with this reason."""
+    return next(
+        (each.remedy for kind in CONDITIONS if kind.name == condition for each in kind.reasons if each.word == reason),
+        f"See what the condition {condition} says.",
+    )

@@ -1,0 +1,68 @@
+"""SchedulerProfiles as the configuration of a command: judged as the operator does, rendered as it does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pilotage.config.documents import Unreadable, read_file
+from pilotage.config.types import KIND as CONFIGURATION
+from pilotage.plugins.catalogue import PluginCatalogue
+from pilotage.scheduler_profiles.checking import Checked, checked
+from pilotage.scheduler_profiles.judge import Judge
+from pilotage.scheduler_profiles.render import configuration, joined_extenders
+from pilotage.scheduler_profiles.resource import KIND
+from pilotage.scheduling.manifest_entries import Found, WrittenProfile, objects_in, take
+from pilotage.scheduling.manifest_files import parse
+
+
+class UnusableProfiles(Exception):
+    """SchedulerProfiles that cannot run; the text tells everything that is wrong with them."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What a command was given as its configuration: SchedulerProfiles, or anything else that is yet to be loaded."""
+
+    text: Path | str
+    name: str = ""
+    profiles: list[WrittenProfile] = field(default_factory=list)
+
+
+def read_source(source: Path | str) -> Source:
+    """Read a file, once because it may be a pipe, or take a text."""
+    if isinstance(source, str):
+        return Source(source, profiles=_profiles_in(source, "<configuration>"))
+    try:
+        text = read_file(source).decode()
+    except (OSError, Unreadable, UnicodeDecodeError):
+        return Source(source)  # whoever loads it tells what is wrong with it
+    return Source(text, str(source), _profiles_in(text, str(source)))
+
+
+def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
+    if KIND not in text:  # which saves reading the others twice
+        return []
+    found = Found()
+    try:
+        documents = list(parse(text.encode(errors="surrogatepass"), name))
+        take(documents, found)
+    except Unreadable:
+        return []
+    kinds = [value.get("kind") for each in documents for value, _ in objects_in(each) if isinstance(value, dict)]
+    if found.profiles and CONFIGURATION in kinds:
+        raise UnusableProfiles(f"{name}: there are both a {KIND} and a {CONFIGURATION} in it; keep one of the two")
+    return found.profiles
+
+
+def configuration_of(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> str:
+    """Return the configuration that an operator writes for these profiles; UnusableProfiles if they cannot run."""
+    found = checked([profile.manifest for profile in profiles], Judge(catalogue))
+    wrong = [told for profile, each in zip(profiles, found, strict=True) for told in _told(profile, each)]
+    if wrong:
+        raise UnusableProfiles("\n".join(wrong))
+    verdicts = [each.verdict for each in found]
+    return configuration((each.profile for each in verdicts), joined_extenders(each.extenders for each in verdicts), "")
+
+
+def _told(profile: WrittenProfile, found: Checked) -> list[str]:
+    return [f"{profile.place} ({KIND} {found.name}): {complaint.message}" for complaint in found.complaints]

@@ -1,0 +1,37 @@
+"""The line of the log that says what has started: for who knows nothing of this scheduler but its name."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pilotage.app.options import FollowedConfigMap
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a scheduler is when it has seen everything once."""
+
+    version: str
+    emulates: str  # the release whose scheduler it behaves like
+    serves: Collection[str]  # what pods name as their schedulerName
+    followed: FollowedConfigMap | None
+    nodes: int
+    pods: int
+    lease: str  # NAMESPACE/NAME; empty: nobody takes turns
+
+    def __str__(self) -> str:
+        """Return the line."""
+        turns = f"waiting for the lease {self.lease}" if self.lease else "scheduling at once, without a lease"
+        return (
+            f"Pilotage {self.version}, which decides as kube-scheduler {self.emulates} does, has started: "
+            f"it serves {self._names()}, configured by {self._source()}; "
+            f"it sees {self.nodes} nodes and {self.pods} pods; {turns}"
+        )
+
+    def _names(self) -> str:
+        # Without a profile there is one that no pod asks for, of such a name.
+        names = [name for name in self.serves if not name.startswith("idle.")]
+        return f"pods with schedulerName {' or '.join(names)}" if names else "no pods until there is a profile"
+
+    def _source(self) -> str:
+        place = self.followed
+        return f"the ConfigMap {place.namespace}/{place.name}" if place else "its command line"

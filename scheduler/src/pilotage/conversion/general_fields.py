@@ -1,0 +1,63 @@
+"""What a configuration says outside of its profiles: a configuration of v1 keeps it, a profile has no place."""
+
+from typing import Any
+
+from pilotage.config.types import API_VERSION, KIND, KubeSchedulerConfiguration, LeaderElection
+from pilotage.conversion.notes import Notes
+from pilotage.conversion.older_types import OlderConfiguration
+
+_LEASES = "leases"
+_SECURE_PORT = "health and metrics are served on the secure port: --secure-port of `pilotage run`"
+# Fields that v1 does not have.
+_GONE = {
+    "healthz_bind_address": ("healthzBindAddress", _SECURE_PORT),
+    "metrics_bind_address": ("metricsBindAddress", _SECURE_PORT),
+    "feature_gates": ("featureGates", "gates are flags: --feature-gates of `pilotage run`"),
+}
+_EXTRA_ARGS = "scheduler.extraArgs of the chart"
+# Fields of v1 that no profile has, and where the same is said.
+_OF_THE_RELEASE = {
+    "leader_election": ("leaderElection", "scheduler.leaderElect and scheduler.replicaCount of the chart say it"),
+    "client_connection": (
+        "clientConnection",
+        "in a cluster the scheduler reaches the API server as its service account, without limits of its own",
+    ),
+    "parallelism": ("parallelism", "one process decides, and needs no number"),
+    "enable_profiling": ("enableProfiling", "scheduler.profiling of the chart says it"),
+    "enable_contention_profiling": ("enableContentionProfiling", "there is nothing of the kind to profile"),
+    "pod_initial_backoff_seconds": ("podInitialBackoffSeconds", "with profiles it is 1"),
+    "pod_max_backoff_seconds": ("podMaxBackoffSeconds", "with profiles it is 10"),
+    "delay_cache_until_active": ("delayCacheUntilActive", "every replica knows the cluster before its turn"),
+}
+
+
+def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration:
+    """Return everything of a configuration but its profiles."""
+    kept: dict[str, Any] = {
+        name: getattr(given, name)
+        for name in KubeSchedulerConfiguration.model_fields
+        if name in given.model_fields_set and name != "profiles"
+    }
+    for name, (written, why) in _GONE.items():
+        if name in given.model_fields_set:
+            notes.tell(f"{written} is left out: {why}")
+    if "leader_election" in kept:
+        kept["leader_election"] = _with_leases(given.leader_election, notes)
+    return KubeSchedulerConfiguration(**{**kept, "api_version": API_VERSION, "kind": KIND})
+
+
+def _with_leases(given: LeaderElection, notes: Notes) -> LeaderElection:
+    if given.resource_lock in ("", _LEASES):
+        return given
+    notes.tell(f"leaderElection.resourceLock: {given.resource_lock} is gone: it is {_LEASES} now")
+    return given.model_copy(update={"resource_lock": _LEASES})
+
+
+def tell_of_the_release(given: KubeSchedulerConfiguration, notes: Notes) -> None:
+    """Tell what a profile cannot say, where it is not what happens anyway."""
+    for name, (written, why) in _OF_THE_RELEASE.items():
+        if (
+            name in given.model_fields_set
+            and getattr(given, name) != KubeSchedulerConfiguration.model_fields[name].default
+        ):
+            notes.tell(f"{written} is left out: {why}")

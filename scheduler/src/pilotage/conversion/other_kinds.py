@@ -1,0 +1,53 @@
+"""What there is to say about manifests that configure no scheduler."""
+
+from collections.abc import Mapping
+from typing import Any
+
+_APPLY = "apply it as it is"
+_OLD_GROUP, _GROUP = "scheduling.sigs.k8s.io", "scheduling.x-k8s.io"
+# Resources that plugins read, by group and kind.
+_READ_BY_PLUGINS = {
+    (_GROUP, "ElasticQuota"),
+    (_GROUP, "PodGroup"),
+    ("appgroup.diktyo.x-k8s.io", "AppGroup"),
+    ("networktopology.diktyo.x-k8s.io", "NetworkTopology"),
+    ("topology.node.k8s.io", "NodeResourceTopology"),
+    ("security-profiles-operator.x-k8s.io", "SeccompProfile"),
+}
+_OLD_COSTS = (
+    "of an older shape, which a cluster refuses: spec.configmapName, and spec.weights[].topologyList[].originList[]."
+    "costList[] (docs/plugins/network-overhead.md)"
+)
+
+
+def said_about(manifest: Mapping[str, Any]) -> str:
+    """Return what a manifest is, and what to do with it."""
+    kind, version = str(manifest.get("kind", "")), str(manifest.get("apiVersion", ""))
+    group = version.rpartition("/")[0]
+    title = f"{_article(kind)} {kind}"
+    if (group, kind) == ("networktopology.diktyo.x-k8s.io", "NetworkTopology") and _has_old_costs(manifest):
+        return f"{title} {_OLD_COSTS}"
+    if (group, kind) in _READ_BY_PLUGINS:
+        return f"{title}: {_APPLY}"
+    if (_GROUP, kind) in _READ_BY_PLUGINS and group == _OLD_GROUP:
+        return f"{title} of a group that is gone: write apiVersion: {_GROUP}/v1alpha1, and apply it"
+    if kind == "SchedulerProfile":
+        return f"{title} already: {_APPLY}"
+    if kind == "Policy":
+        return f"{title}, which no kube-scheduler reads since v1.23: write a KubeSchedulerConfiguration in its place"
+    if kind == "ConfigMap":
+        return f"{title} without a KubeSchedulerConfiguration in its data"
+    return f"{title}, which is no scheduler configuration" if kind else "no scheduler configuration"
+
+
+def _article(kind: str) -> str:
+    return "an" if kind[:1] in "AEIO" else "a"
+
+
+def _has_old_costs(manifest: Mapping[str, Any]) -> bool:
+    spec = manifest.get("spec")
+    if not isinstance(spec, Mapping):
+        return False
+    weights = spec.get("weights")
+    listed = [each for each in weights if isinstance(each, Mapping)] if isinstance(weights, list) else []
+    return "configMapName" in spec or any("costList" in each for each in listed)

@@ -1,0 +1,119 @@
+"""Plugins of older versions that are gone: what does their work now, if anything does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pilotage.config.catalogue import ExtensionPoint
+from pilotage.config.expansion import ALL
+from pilotage.config.types import Plugin, Plugins, PluginSet
+from pilotage.config.validation import REMOVED_PLUGINS
+from pilotage.conversion.older_types import Version
+
+FIT, LIMITS = "NodeResourcesFit", "NodeVolumeLimits"
+NODE_LABEL = "NodeLabel"
+# Each was a plugin of v1beta1; since v1beta2 it is a way in which NodeResourcesFit scores.
+STRATEGIES = {
+    "NodeResourcesLeastAllocated": "LeastAllocated",
+    "NodeResourcesMostAllocated": "MostAllocated",
+    "RequestedToCapacityRatio": "RequestedToCapacityRatio",
+}
+_SPREAD = "PodTopologySpread, which is there by default, spreads the pods of a service over nodes and zones"
+_ENABLED = {
+    "SelectorSpread": f"it is gone: {_SPREAD}",
+    "NodePreferAvoidPods": "it is gone: taint the nodes with effect PreferNoSchedule",
+    "ServiceAffinity": "it is gone: give the pods a podAffinity with the label as topologyKey",
+    NODE_LABEL: "it is gone: NodeAffinity keeps pods on nodes with a label, by addedAffinity in its arguments",
+}
+_DISABLED = {
+    "SelectorSpread": f"it is gone, so there is nothing to disable; but {_SPREAD}: to have none of that, give "
+    "PodTopologySpread the arguments {defaultingType: List, defaultConstraints: []}",
+    **dict.fromkeys(
+        REMOVED_PLUGINS, f"it is gone, so there is nothing to disable; but {LIMITS} counts its volumes now"
+    ),
+    **dict.fromkeys(
+        STRATEGIES,
+        f"it was a plugin in v1beta1 only, so nothing was disabled, and {FIT} scores: to have none of that, give "
+        f"{FIT} the points preFilter and filter",
+    ),
+}
+
+
+@dataclass
+class Replaced:
+    """The plugin sets with names of today, how NodeResourcesFit is to score, and what there is to tell."""
+
+    sets: dict[str, PluginSet] = field(default_factory=dict)  # by the name of the field
+    strategies: dict[str, int] = field(default_factory=dict)  # plugins of v1beta1 that score, and their weights
+    told: dict[str, str] = field(default_factory=dict)  # by plugin
+
+    def plugins(self) -> Plugins:
+        """Return all sets."""
+        return Plugins(**self.sets)
+
+
+def with_names_of_today(given: Plugins, version: Version) -> Replaced:
+    """Put today's plugins in the places of those that are gone."""
+    found = Replaced()
+    points = [*(point.name.lower() for point in ExtensionPoint), "multi_point"]
+    for point in points:
+        plugins: PluginSet = getattr(given, point)
+        disabled = tuple(_disabled(plugins, version, found))
+        found.sets[point] = PluginSet(enabled=tuple(_enabled(plugins, point, version, found)), disabled=disabled)
+    _settle_strategies(given.score, version, found)
+    return found
+
+
+def _enabled(plugins: PluginSet, point: str, version: Version, found: Replaced) -> Iterator[Plugin]:
+    """Yield what a set enables, each once."""
+    names: set[str] = set()
+    for plugin in plugins.enabled:
+        now = plugin
+        if plugin.name in _ENABLED:
+            found.told[plugin.name] = _ENABLED[plugin.name]
+            continue
+        if plugin.name in STRATEGIES:
+            now = _strategy(plugin, version, found)
+        elif plugin.name in REMOVED_PLUGINS:
+            found.told[plugin.name] = f"it is gone: {LIMITS} counts its volumes"
+            now = Plugin(name=LIMITS)
+            if point == "multi_point" and not {ALL, LIMITS} & plugins.disabled_names:
+                continue  # it is there by default
+        replaces = now is not plugin
+        if not (replaces and now.name in names):
+            names.add(now.name)
+            yield now
+
+
+def _strategy(plugin: Plugin, version: Version, found: Replaced) -> Plugin:
+    found.strategies[plugin.name] = plugin.weight or 1
+    since = "" if version == Version.V1BETA1 else f" (in v1beta1 only; a scheduler refused it in {version})"
+    found.told[plugin.name] = f"it is the scoringStrategy {STRATEGIES[plugin.name]} of {FIT} now{since}"
+    return Plugin(name=FIT, weight=plugin.weight)
+
+
+def _disabled(plugins: PluginSet, version: Version, found: Replaced) -> Iterator[Plugin]:
+    enabled = {plugin.name for plugin in plugins.enabled}
+    for plugin in plugins.disabled:
+        if plugin.name in STRATEGIES and version == Version.V1BETA1:
+            yield Plugin(name=FIT)
+        elif plugin.name in _DISABLED:
+            if plugin.name not in enabled:  # which would be to move it
+                found.told[plugin.name] = _DISABLED[plugin.name]
+        elif plugin.name not in _ENABLED:
+            yield plugin
+
+
+def _settle_strategies(score: PluginSet, version: Version, found: Replaced) -> None:
+    """Choose one strategy where there were several: the one with the most weight."""
+    default = "NodeResourcesLeastAllocated"
+    if version == Version.V1BETA1 and not {ALL, default} & score.disabled_names:
+        found.strategies.setdefault(default, 1)
+    if len(found.strategies) < 2:
+        return
+    # Of two with one weight the one that somebody asked for.
+    order = sorted(found.strategies, key=lambda name: (-found.strategies[name], name == default))
+    others = ", ".join(order[1:])
+    found.told[others] = (
+        f"{FIT} has one scoringStrategy, and {order[0]} takes it; {others} has no counterpart beside it"
+    )
+    found.strategies = {order[0]: found.strategies[order[0]]}

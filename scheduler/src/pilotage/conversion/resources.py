@@ -1,0 +1,106 @@
+"""SchedulerProfiles, one for each profile of a configuration."""
+
+import re
+from typing import Any
+
+from pilotage.config.arguments import enabled
+from pilotage.config.catalogue import Catalogue
+from pilotage.config.defaults import SCHEDULER_NAME
+from pilotage.config.expansion import merged
+from pilotage.config.types import KubeSchedulerConfiguration, Profile
+from pilotage.conversion.general_fields import tell_of_the_release
+from pilotage.conversion.notes import Notes
+from pilotage.conversion.profile_specs import compared, complaints_about, spec_of, unknown_plugins
+from pilotage.model.label_syntax import SUBDOMAIN
+from pilotage.scheduler_profiles.resource import API_VERSION, KIND, LONGEST_SIMPLE_NAME
+
+_RACE = (
+    "kube-scheduler serves this name itself, and both would race for every pod: unless you stop that one, change "
+    "metadata.name, and schedulerName of the pods"
+)
+_ORDER = (
+    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so take out the "
+    "entry of PrioritySort unless the other profiles sort with Coscheduling too"
+)
+_ORDER_IS_TOLD = "what fits is the same, and a message may name another plugin first"
+_ORDER_MATTERS = {
+    "postFilter": "the first that makes room decides: disable whoever should not",
+    "bind": "the first that binds decides: disable whoever should not",
+}
+_STRANGER = (
+    "there is no plugin of this name here: a plugin is one Python file (docs/plugins.md), which --plugin-dir makes "
+    "known; until then the profile is not accepted"
+)
+_SHARED = "extenders see the pods of all profiles of a release, those of other files included"
+
+
+def scheduler_profiles(config: KubeSchedulerConfiguration, catalogue: Catalogue, notes: Notes) -> list[dict[str, Any]]:
+    """Return the manifests for a configuration of v1; what they cannot say is in the notes."""
+    tell_of_the_release(config, notes)
+    if config.extenders:
+        notes.tell(_SHARED)
+    made = [_manifest(profile, config, catalogue, notes) for profile in config.profiles]
+    return [manifest for manifest in made if manifest is not None]
+
+
+def _manifest(
+    profile: Profile, config: KubeSchedulerConfiguration, catalogue: Catalogue, notes: Notes
+) -> dict[str, Any] | None:
+    name = profile.scheduler_name
+    if wrong := complaints_about(profile, catalogue):
+        for text in wrong:
+            notes.complain(f"{text}; no scheduler runs this, so there is nothing to convert", name)
+        return None
+    for plugin in unknown_plugins(profile, catalogue):
+        notes.tell(f"{plugin}: {_STRANGER}", name)
+    _tell_idle_arguments(profile, notes)
+    spec = _named(name) | spec_of(profile, catalogue)
+    _compare(profile, spec, catalogue, notes)
+    if config.percentage_of_nodes_to_score:
+        spec.setdefault("percentageOfNodesToScore", config.percentage_of_nodes_to_score)
+    if config.extenders:
+        spec["extenders"] = [
+            extender.model_dump(mode="json", by_alias=True, exclude_defaults=True) for extender in config.extenders
+        ]
+    _advise(name, spec, notes)
+    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": _object_name(name)}, "spec": spec}
+
+
+def _compare(profile: Profile, spec: dict[str, Any], catalogue: Catalogue, notes: Notes) -> None:
+    """Hold what comes of the spec against what the profile comes to."""
+    name, found = profile.scheduler_name, compared(profile, spec, catalogue)
+    if not found.is_same:
+        notes.complain("it does not run the same plugins at the same points, which is a fault of ours: report it", name)
+    for point, before, now in found.reordered:
+        text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
+        notes.tell(f"{text}; {_ORDER_MATTERS.get(point, _ORDER_IS_TOLD)}", name)
+
+
+def _tell_idle_arguments(profile: Profile, notes: Notes) -> None:
+    running = enabled(profile.model_copy(update={"plugins": merged(profile.plugins)}))
+    for entry in profile.plugin_config:
+        if entry.name not in running:
+            notes.tell(
+                f"pluginConfig: {entry.name} takes no part, so its arguments are left out", profile.scheduler_name
+            )
+
+
+def _advise(name: str, spec: dict[str, Any], notes: Notes) -> None:
+    if name == SCHEDULER_NAME:
+        notes.tell(_RACE, name)
+    entries = {entry["name"]: entry for entry in spec.get("plugins", ())}
+    sorts = "queueSort" in entries.get("Coscheduling", {}).get("points", ["queueSort"])
+    if "Coscheduling" in entries and sorts and not entries.get("PrioritySort", {}).get("enabled", True):
+        notes.tell(_ORDER, name)
+
+
+def _named(scheduler_name: str) -> dict[str, Any]:
+    return {} if _object_name(scheduler_name) == scheduler_name else {"schedulerName": scheduler_name}
+
+
+def _object_name(scheduler_name: str) -> str:
+    """Return the name of the resource: that of the scheduler, as far as a resource can have it."""
+    if re.fullmatch(SUBDOMAIN, scheduler_name[:1024]) and len(scheduler_name) <= LONGEST_SIMPLE_NAME:
+        return scheduler_name
+    words = re.sub("[^a-z0-9]+", "-", scheduler_name.lower())[:LONGEST_SIMPLE_NAME].strip("-")
+    return words or "profile"

@@ -1,0 +1,112 @@
+"""From any version of KubeSchedulerConfiguration to v1: the same policy in the words of today."""
+
+from dataclasses import dataclass
+
+from pilotage.config.catalogue import Catalogue
+from pilotage.config.defaults import SCHEDULER_NAME
+from pilotage.config.types import KubeSchedulerConfiguration, Plugin, Plugins, PluginSet, Profile
+from pilotage.conversion import plugin_arguments
+from pilotage.conversion.general_fields import in_v1
+from pilotage.conversion.known_points import with_reserve, without_missing_points
+from pilotage.conversion.notes import Notes
+from pilotage.conversion.older_types import OlderConfiguration, OlderPlugins, OlderProfile, Version
+from pilotage.conversion.plugin_sets import as_multi_point
+from pilotage.conversion.replaced_plugins import with_names_of_today
+
+_PREEMPTION, _AVOIDING = "DefaultPreemption", "NodePreferAvoidPods"
+_AVOIDED = (
+    "v1beta1 kept pods of controllers off nodes with the annotation scheduler.alpha.kubernetes.io/preferAvoidPods "
+    "(NodePreferAvoidPods), and nothing does that now: taint such nodes with effect PreferNoSchedule"
+)
+
+# What a user asked for counts for more since v1beta3.
+_HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
+_LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: take out the entries to have these"
+
+
+def to_v1(
+    given: OlderConfiguration, version: Version, catalogue: Catalogue, notes: Notes
+) -> KubeSchedulerConfiguration:
+    """Return the configuration that says the same in v1; what it cannot say is in the notes."""
+    upgrade = Upgrade(version, catalogue, notes)
+    profiles = given.profiles or (OlderProfile(),)
+    if given.disable_preemption:
+        profiles = tuple(_without_preemption(profile) for profile in profiles)
+    named = (_named(profile, alone=len(profiles) == 1) for profile in profiles)
+    return in_v1(given, notes).model_copy(update={"profiles": tuple(upgrade.profile(each) for each in named)})
+
+
+def _without_preemption(profile: OlderProfile) -> OlderProfile:
+    plugins = profile.plugins.post_filter
+    disabled = plugins.model_copy(update={"disabled": (*plugins.disabled, Plugin(name=_PREEMPTION))})
+    return profile.model_copy(update={"plugins": profile.plugins.model_copy(update={"post_filter": disabled})})
+
+
+def _named(profile: OlderProfile, *, alone: bool) -> OlderProfile:
+    if alone and "scheduler_name" not in profile.model_fields_set:
+        return profile.model_copy(update={"scheduler_name": SCHEDULER_NAME})
+    return profile
+
+
+@dataclass
+class Upgrade:
+    """Brings profiles of one version to v1."""
+
+    version: Version
+    catalogue: Catalogue
+    notes: Notes
+
+    def profile(self, given: OlderProfile) -> Profile:
+        """Return a profile of v1."""
+        name = given.scheduler_name
+        plugins = self._points_of_today(given.plugins, name)  # 1. points that there are
+        replaced = with_names_of_today(plugins, self.version)  # 2. plugins that there are
+        for plugin, text in replaced.told.items():
+            self.notes.tell(f"{plugin}: {text}", name)
+        if self.version == Version.V1BETA1 and _avoids(plugins.score):
+            self.notes.tell(_AVOIDED, name)
+        sets = self._sets(replaced.plugins(), name)  # 3. who takes part where
+        self._tell_weights(sets, replaced.plugins(), name)
+        arguments = plugin_arguments.converted(  # 4. with which arguments
+            given.plugin_config, self.version, replaced, self.catalogue, self.notes, name
+        )
+        more = {"plugins": sets, "plugin_config": arguments}
+        kept = {field: getattr(given, field) for field in given.model_fields_set if field in _PLAIN}
+        return Profile(**{"scheduler_name": name, **kept, **more})
+
+    def _tell_weights(self, sets: Plugins, given: Plugins, name: str) -> None:
+        own = {plugin.name for plugin in given.score.enabled}
+        lighter = [each.name for each in sets.multi_point.enabled if each.name in _HEAVIER and each.name not in own]
+        if lighter and not self.version.has_multi_point:
+            self.notes.tell(_LIGHTER.format(", ".join(lighter), self.version), name)
+
+    def _points_of_today(self, given: OlderPlugins, name: str) -> Plugins:
+        plugins, unreserving = with_reserve(given)
+        if unreserving:
+            self.notes.tell(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
+        plugins, missing = without_missing_points(plugins, self.catalogue)
+        for plugin, points in missing.items():
+            self.notes.tell(f"{plugin}: it does its work without {' and '.join(points)} here", name)
+        return plugins
+
+    def _sets(self, given: Plugins, name: str) -> Plugins:
+        if self.version.has_multi_point:
+            return given
+        found = as_multi_point(given, self.version, self.catalogue)
+        own = given.multi_point
+        if own == PluginSet():
+            return found
+        self.notes.tell(
+            f"plugins.multiPoint is there since v1beta3 only; in {self.version} it is taken as it is now", name
+        )
+        both = PluginSet(
+            enabled=(*found.multi_point.enabled, *own.enabled), disabled=(*found.multi_point.disabled, *own.disabled)
+        )
+        return found.model_copy(update={"multi_point": both})
+
+
+_PLAIN = ("percentage_of_nodes_to_score",)
+
+
+def _avoids(score: PluginSet) -> bool:
+    return not {"*", _AVOIDING} & score.disabled_names

@@ -1,0 +1,107 @@
+"""The rules of the CRD that an API server checks before an operator sees a profile, for where there is no API server.
+
+Each rule is CEL beside the fields that it is about, in `resource`; here is the same in Python, in the same order.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from pilotage.config.documents import At
+from pilotage.config.faults import dotted
+from pilotage.scheduler_profiles.judge import INVALID, Complaint
+from pilotage.scheduler_profiles.resource import (
+    LONGEST_SIMPLE_NAME,
+    Extender,
+    ExtenderTLS,
+    Part,
+    PluginEntry,
+    Point,
+    Rollout,
+    SchedulerProfile,
+    Spec,
+)
+
+Holds: TypeAlias = Callable[[Any], bool]
+
+
+def _weighs_where_it_scores(entry: PluginEntry) -> bool:
+    return entry.weight is None or entry.points is None or Point.SCORE in entry.points
+
+
+def _trusts_one_way(tls: ExtenderTLS) -> bool:
+    return not tls.insecure or (tls.ca_data is None and tls.ca_file is None)
+
+
+def _has_a_key_to_each_certificate(tls: ExtenderTLS) -> bool:
+    has_certificate = tls.cert_data is not None or tls.cert_file is not None
+    return has_certificate == (tls.key_data is not None or tls.key_file is not None)
+
+
+def _is_asked(extender: Extender) -> bool:
+    verbs = (extender.filter_verb, extender.prioritize_verb, extender.preempt_verb, extender.bind_verb)
+    return any(verb is not None for verb in verbs)
+
+
+def _speaks_tls_by_its_address(extender: Extender) -> bool:
+    is_secure = extender.url_prefix.startswith("https://")
+    return is_secure or (extender.tls_config is None and not extender.enable_https)
+
+
+def _sorts_once(entries: Sequence[PluginEntry]) -> bool:
+    return sum(entry.enabled and Point.QUEUE_SORT in (entry.points or ()) for entry in entries) <= 1
+
+
+def _binds_once(extenders: Sequence[Extender]) -> bool:
+    return sum(extender.bind_verb is not None for extender in extenders) <= 1
+
+
+OF_PARTS: Mapping[type[Part], tuple[Holds, ...]] = {
+    PluginEntry: (lambda entry: entry.name != "*", _weighs_where_it_scores),
+    ExtenderTLS: (_trusts_one_way, _has_a_key_to_each_certificate),
+    Extender: (
+        _is_asked,
+        lambda extender: extender.prioritize_verb is None or extender.weight is not None,
+        _speaks_tls_by_its_address,
+    ),
+    Rollout: (lambda rollout: rollout.strategy != "Restart" or rollout.progress_deadline_seconds >= 15,),
+}
+OF_LISTS: Mapping[str, tuple[Holds, ...]] = {"plugins": (_sorts_once,), "extenders": (_binds_once,)}
+
+
+def broken_rules(spec: Spec, name: str) -> Iterator[Complaint]:
+    """Yield what an API server says to a profile of this name, whose fields all have the right types."""
+    if not spec.scheduler_name and len(name) > LONGEST_SIMPLE_NAME:
+        yield Complaint(INVALID, f"metadata.name: {messages_of(SchedulerProfile)[0]}")
+    for field, holds in OF_LISTS.items():
+        yield from _broken((field,), getattr(spec, field), holds, messages_of_field(Spec, field))
+    for at, part in _parts(spec):
+        yield from _broken(at, part, OF_PARTS[type(part)], messages_of(type(part)))
+
+
+def messages_of(part: type[Part]) -> list[str]:
+    """Return what is said where the rules of a map are broken, in their order."""
+    return _messages(part.model_config.get("json_schema_extra"))
+
+
+def messages_of_field(part: type[Part], field: str) -> list[str]:
+    """Return the same for a list."""
+    return _messages(part.model_fields[field].json_schema_extra)
+
+
+def _messages(schema: Any) -> list[str]:
+    return [str(rule["message"]) for rule in (schema or {}).get("x-kubernetes-validations", ())]
+
+
+def _broken(at: At, value: object, holds: Sequence[Holds], messages: Sequence[str]) -> Iterator[Complaint]:
+    for rule, message in zip(holds, messages, strict=True):
+        if not rule(value):
+            yield Complaint(INVALID, f"{dotted(('spec', *at))}: {message}")
+
+
+def _parts(spec: Spec) -> Iterator[tuple[At, Part]]:
+    yield from ((("plugins", place), entry) for place, entry in enumerate(spec.plugins))
+    for place, extender in enumerate(spec.extenders):
+        yield ("extenders", place), extender
+        if extender.tls_config is not None:
+            yield ("extenders", place, "tlsConfig"), extender.tls_config
+    yield ("rollout",), spec.rollout

@@ -1,0 +1,112 @@
+"""Which spec of each profile is served: what its author wants if that can be, else what ran before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pilotage.config.handshake import PluginFile
+from pilotage.scheduler_profiles.hashes import canonical
+from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
+from pilotage.scheduler_profiles.render import joined_extenders
+
+LARGEST_TOTAL = 384 << 10  # bytes, of which a ConfigMap has to hold more than one form
+_KEPT_UNITS = 3  # of a profile with plugin files: what runs, what was acknowledged last, what ran well
+DUPLICATE, DIFFERENT_QUEUE_SORT = "DuplicateSchedulerName", "DifferentQueueSort"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A spec that could be served."""
+
+    hash: str
+    generation: int
+    spec: Mapping[str, Any]
+    verdict: Verdict
+    is_wish: bool = False  # it is what the author wants now
+    is_running: bool = False  # it is what the configuration has now
+    files: tuple[PluginFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class Applicant:
+    """A profile, and the specs that could be served for it, best first."""
+
+    name: str
+    candidates: tuple[Candidate, ...]
+
+
+@dataclass
+class Choice:
+    """Who is served with what, and why wishes were not granted."""
+
+    served: dict[str, Candidate] = field(default_factory=dict)
+    refused: dict[str, Complaint] = field(default_factory=dict)
+
+
+def choose(applicants: Sequence[Applicant], judge: Judge) -> Choice:
+    """Choose for all profiles, of which the oldest come first and win; their order of the queue stays with the most.
+
+    An edit of the oldest profile could change the order of the queue under all others. It does so only if none of them
+    has to stop for that: of all orders that somebody wants, the one is taken that leaves most in service.
+    """
+    wanted = dict.fromkeys(
+        candidate.verdict.queue_sort for applicant in applicants for candidate in applicant.candidates
+    )
+    running = {applicant.name for applicant in applicants if any(each.is_running for each in applicant.candidates)}
+    choices = [_choose(applicants, order, judge) for order in wanted] or [Choice()]
+    return max(choices, key=lambda choice: len(running & choice.served.keys()))
+
+
+def _choose(applicants: Sequence[Applicant], order: str, judge: Judge) -> Choice:
+    choice = Choice()
+    for applicant in applicants:
+        for candidate in applicant.candidates:
+            complaint = _against(candidate, order, choice, judge)
+            if complaint is None:
+                choice.served[applicant.name] = candidate
+                break
+            if candidate.is_wish:
+                choice.refused[applicant.name] = complaint
+    return choice
+
+
+def _against(candidate: Candidate, order: str, choice: Choice, judge: Judge) -> Complaint | None:
+    verdict = candidate.verdict
+    taken = {each.verdict.scheduler_name: name for name, each in choice.served.items()}
+    if older := taken.get(verdict.scheduler_name):
+        text = f"spec.schedulerName: {verdict.scheduler_name} belongs to the older profile {older}"
+        return Complaint(DUPLICATE, f"{text}; choose another name, or delete that profile")
+    if verdict.queue_sort != order:
+        sorter, others = verdict.queue_sort.partition(" ")[0], order.partition(" ")[0]
+        how = f"with {others}" if sorter != others else f"with other arguments of {others}"
+        text = f"spec.plugins: {sorter} sorts the queue here, and the other profiles sort it {how}"
+        return Complaint(
+            DIFFERENT_QUEUE_SORT,
+            f"{text}; there is one queue: sort as they do, or change all profiles, the oldest last",
+        )
+    return _against_all(candidate, choice, judge)
+
+
+def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complaint | None:
+    everybody = [*choice.served.values(), candidate]
+    size = sum(map(_size, everybody))
+    if size > LARGEST_TOTAL and (choice.served or candidate.files):
+        text = f"spec: with the older profiles and all plugin files the configuration has {size >> 10} KiB"
+        return Complaint(
+            TOO_LARGE, f"{text}, more than {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files"
+        )
+    extenders = joined_extenders(each.verdict.extenders for each in everybody)
+    # Only extenders have a say in other profiles; without them profiles that are right alone are right together.
+    # What plugins of files say to them is left to the scheduler: their code is not run here.
+    profiles = [each.verdict.profile for each in everybody if not each.files]
+    if extenders and profiles and choice.served and (trouble := judge.together(profiles, extenders)):
+        return Complaint(INVALID, f"spec.extenders: beside the older profiles it cannot run: {trouble}")
+    return None
+
+
+def _size(candidate: Candidate) -> int:
+    """Return how much room a spec takes in the ConfigMap, where its plugin files are kept for several units."""
+    size = len(canonical(candidate.verdict.profile))
+    if not candidate.files:
+        return size
+    return _KEPT_UNITS * (size + sum(len(file.text.encode(errors="surrogatepass")) for file in candidate.files))

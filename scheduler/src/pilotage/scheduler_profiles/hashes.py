@@ -1,0 +1,19 @@
+"""What tells two specs or two texts apart, in sixteen digits."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from pilotage.config.handshake import PluginFile, text_hash
+
+
+def canonical(value: Any) -> str:
+    """Return JSON that is the same for equal values."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def spec_hash(spec: Any, files: Sequence[PluginFile] = ()) -> str:
+    """Return the hash of a spec as the API server has it, and of the plugin files that it needs."""
+    if not files:
+        return text_hash(canonical(spec))
+    return text_hash(canonical({"spec": spec, "files": {file.path: file.hash for file in files}}))

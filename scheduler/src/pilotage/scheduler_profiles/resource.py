@@ -1,0 +1,381 @@
+"""SchedulerProfile (`pilotage.dev/v1alpha1`): every field in one place; the CRD and its documentation come from here.
+
+What a field's description says is what `kubectl explain` shows. Bounds and rules are here so that the API server
+refuses what breaks them; what only the scheduler's own code can judge is judged by `judge`.
+`make generate` writes both.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+from pydantic.alias_generators import to_camel
+
+GROUP = "pilotage.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+KIND = "SchedulerProfile"
+PLURAL = "schedulerprofiles"
+SINGULAR = "schedulerprofile"
+SHORT_NAME = "schedprof"
+CATEGORY = "pilotage"
+
+# Events name the scheduler as the one who reports, and the API server takes only such names there.
+LONGEST_SIMPLE_NAME = 63
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+
+PluginName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+PluginNames = Annotated[list[PluginName], Field(max_length=512, json_schema_extra={"x-kubernetes-list-type": "atomic"})]
+ResourceName = Annotated[str, StringConstraints(min_length=1, max_length=317)]
+Duration = Annotated[str, StringConstraints(max_length=32, pattern=r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
+Verb = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+SchedulerName = Annotated[
+    str,
+    StringConstraints(max_length=253, pattern=rf"^({_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{{0,61}})?[A-Za-z0-9]$"),
+]
+Instance = Annotated[str, StringConstraints(max_length=127, pattern=rf"^(({_LABEL}/)?{_SUBDOMAIN})?$")]
+Hash = Annotated[str, StringConstraints(max_length=64)]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
+Message = Annotated[str, StringConstraints(max_length=32768)]
+Time = Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})]
+Base64 = Annotated[str, Field(min_length=1, max_length=65536, json_schema_extra={"format": "byte"})]
+FilePath = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+
+
+def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
+    """What a schema says about fields that depend on each other: CEL that must hold, and the message if it does not."""
+    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
+
+
+def list_by(key: str) -> dict[str, Any]:
+    """What a schema says about a list whose entries are told apart by a field, so that several people can own some."""
+    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
+
+
+class Part(BaseModel):
+    """One map of the resource."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+
+class Point(StrEnum):
+    """The extension points at which a plugin can take part."""
+
+    PRE_ENQUEUE = "preEnqueue"
+    QUEUE_SORT = "queueSort"
+    PRE_FILTER = "preFilter"
+    FILTER = "filter"
+    POST_FILTER = "postFilter"
+    PRE_SCORE = "preScore"
+    SCORE = "score"
+    RESERVE = "reserve"
+    PERMIT = "permit"
+    PRE_BIND = "preBind"
+    BIND = "bind"
+    POST_BIND = "postBind"
+
+
+# `kubectl explain` shows no words that a list may have, except in a description.
+NamedPoint = Annotated[Point, Field(description=f"Each is one of {', '.join(Point)}.")]
+
+
+class PluginEntry(Part):
+    """What is different for one plugin."""
+
+    # A disabled plugin may keep its weight, points and arguments: a toggle is one field, there and back.
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            ("self.name != '*'", "* is no plugin; to start without the default plugins, write base: None"),
+            (
+                "!has(self.weight) || !has(self.points) || 'score' in self.points",
+                "a weight counts only where the plugin scores; add score to points, or remove weight",
+            ),
+        )
+    )
+
+    name: PluginName = Field(description="The plugin's name, as `pilotage plugins` lists it.")
+    enabled: StrictBool = Field(
+        default=True,
+        description="Whether the plugin takes part. false takes it out; what else is said here then waits until it is "
+        "true again. Without it: true.",
+    )
+    weight: StrictInt | None = Field(
+        default=None,
+        ge=1,
+        le=1_000_000,
+        description="How much its scores count. Without it: as much as in the base, or 1.",
+    )
+    args: dict[str, Any] | None = Field(
+        default=None,
+        max_length=256,
+        description="The plugin's arguments, as under pluginConfig of KubeSchedulerConfiguration; `pilotage plugins "
+        "NAME` lists them. The operator judges them with the plugin's own code.",
+    )
+    points: list[NamedPoint] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=12,
+        description="The only extension points at which it takes part. Without it: all that the plugin has.",
+        json_schema_extra={"x-kubernetes-list-type": "set"},
+    )
+
+
+class ManagedResource(Part):
+    """An extended resource that an extender looks after."""
+
+    name: ResourceName = Field(description="The resource's name, such as example.com/gpu.")
+    ignored_by_scheduler: StrictBool = Field(
+        default=False, description="Whether counting it is left to the extender. Without it: false."
+    )
+
+
+class ExtenderTLS(Part):
+    """How to speak TLS with an extender."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "!(has(self.insecure) && self.insecure) || (!has(self.caData) && !has(self.caFile))",
+                "insecure trusts anybody, so a CA is never looked at; remove insecure, or caData and caFile",
+            ),
+            (
+                "(has(self.certData) || has(self.certFile)) == (has(self.keyData) || has(self.keyFile))",
+                "a certificate and its key belong together; give both, or neither",
+            ),
+        )
+    )
+
+    insecure: StrictBool | None = Field(default=None, description="Whether to talk to anybody who answers.")
+    server_name: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
+        default=None, description="The name in the extender's certificate, if it is not that of urlPrefix."
+    )
+    cert_file: FilePath | None = Field(default=None, description="Our certificate: a file in the scheduler's pod.")
+    key_file: FilePath | None = Field(default=None, description="The key to it: a file in the scheduler's pod.")
+    ca_file: FilePath | None = Field(default=None, description="Who vouches for it: a file in the scheduler's pod.")
+    cert_data: Base64 | None = Field(default=None, description="Our certificate: PEM in base64.")
+    key_data: Base64 | None = Field(default=None, description="The key to it: PEM in base64. A file is safer.")
+    ca_data: Base64 | None = Field(default=None, description="Who vouches for the extender: PEM in base64.")
+
+
+class Extender(Part):
+    """An HTTP service that takes part in decisions; the fields are those of KubeSchedulerConfiguration."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "has(self.filterVerb) || has(self.prioritizeVerb) || has(self.preemptVerb) || has(self.bindVerb)",
+                "an extender without a verb is never asked; "
+                "give one of filterVerb, prioritizeVerb, preemptVerb and bindVerb",
+            ),
+            (
+                "!has(self.prioritizeVerb) || has(self.weight)",
+                "scores need a weight; add weight beside prioritizeVerb",
+            ),
+            (
+                "self.urlPrefix.startsWith('https://') || "
+                "(!has(self.tlsConfig) && !(has(self.enableHTTPS) && self.enableHTTPS))",
+                "TLS is spoken only with https://; "
+                "let urlPrefix start with https://, or remove enableHTTPS and tlsConfig",
+            ),
+        )
+    )
+
+    url_prefix: Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^/?#\s]+[^?#\s]*$")] = Field(
+        description="Where the extender listens, such as http://gpu-broker.tools:8888/scheduler; verbs are appended."
+    )
+    filter_verb: Verb | None = Field(default=None, description="Its path for filtering nodes, if it does.")
+    preempt_verb: Verb | None = Field(default=None, description="Its path for judging victims, if it does.")
+    prioritize_verb: Verb | None = Field(default=None, description="Its path for scoring nodes, if it does.")
+    bind_verb: Verb | None = Field(default=None, description="Its path for binding pods, if it does; one extender may.")
+    weight: StrictInt | None = Field(
+        default=None, ge=1, le=1_000_000, description="How much its scores count; needed with prioritizeVerb."
+    )
+    http_timeout: Duration | None = Field(
+        default=None, alias="httpTimeout", description="How long to wait for an answer. Without it: 5s."
+    )
+    enable_https: StrictBool | None = Field(
+        default=None,
+        alias="enableHTTPS",
+        description="Whether to trust any certificate where tlsConfig names no CA. urlPrefix says whether TLS is "
+        "spoken; without this, the scheduler's pod knows whom to trust.",
+    )
+    tls_config: ExtenderTLS | None = Field(
+        default=None,
+        description="Whom to trust, and who we are. Data wins over files; who may read the profile may read it.",
+    )
+    node_cache_capable: StrictBool | None = Field(
+        default=None, description="Whether it knows the nodes itself, so that their names are enough for it."
+    )
+    managed_resources: list[ManagedResource] | None = Field(
+        default=None,
+        max_length=64,
+        description="It is asked only about pods that want one of these. Without it: about all pods.",
+        json_schema_extra=list_by("name"),
+    )
+    ignorable: StrictBool | None = Field(
+        default=None, description="Whether pods are scheduled without it when it fails."
+    )
+
+
+class Rollout(Part):
+    """How a change reaches the running scheduler."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "self.strategy != 'Restart' || self.progressDeadlineSeconds >= 15",
+                "a restart takes longer than this; set progressDeadlineSeconds to 15 or more",
+            ),
+        )
+    )
+
+    strategy: Literal["HotReload", "Restart"] = Field(
+        default="HotReload",
+        description="HotReload swaps the policy between two pods; Restart replaces the scheduler's pods one by one.",
+    )
+    progress_deadline_seconds: StrictInt = Field(
+        default=60,
+        ge=5,
+        le=3600,
+        description="After so long without the acknowledgement of all replicas the last good spec comes back; "
+        "for as long after it, failing plugins bring it back too.",
+    )
+
+
+class Spec(Part):
+    """What its author wants."""
+
+    scheduler_name: SchedulerName | None = Field(
+        default=None,
+        description="What pods name as their schedulerName. Without it: the resource's name. A name with which "
+        "another scheduler of the cluster works, such as default-scheduler, makes both race for every pod.",
+    )
+    instance: Instance | None = Field(
+        default=None,
+        description="The Helm release that serves the profile, as NAME or NAMESPACE/NAME. "
+        "Without it: the first release that sees it.",
+    )
+    base: Literal["Kubernetes", "None"] = Field(
+        default="Kubernetes",
+        description="Where to start: from kube-scheduler's default plugins, or from nothing but what every scheduler "
+        "needs, an order of the queue and a binder.",
+    )
+    plugins: list[PluginEntry] = Field(
+        default_factory=list,
+        max_length=200,
+        description="What is different from the base, plugin by plugin.",
+        json_schema_extra=list_by("name")
+        | rules(
+            (
+                "self.filter(p, (!has(p.enabled) || p.enabled) && has(p.points) && 'queueSort' in p.points)"
+                ".size() <= 1",
+                "only one plugin can sort the queue; leave queueSort in the points of one",
+            ),
+        ),
+    )
+    extenders: list[Extender] = Field(
+        default_factory=list,
+        max_length=16,
+        description="HTTP services that take part. The scheduler has one list of them: they see the pods of all its "
+        "profiles.",
+        json_schema_extra={"x-kubernetes-list-type": "atomic"}
+        | rules(
+            (
+                "self.filter(e, has(e.bindVerb)).size() <= 1",
+                "only one extender can bind pods; leave bindVerb to one",
+            ),
+        ),
+    )
+    percentage_of_nodes_to_score: StrictInt | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="How much of the cluster to look at for a pod, 100 nodes at least. 0, or without it: all nodes, "
+        "which is fast too.",
+    )
+    rollout: Rollout = Field(default_factory=Rollout, description="How a change reaches the running scheduler.")
+
+
+class Condition(Part):
+    """One aspect of the state, as all Kubernetes resources tell it."""
+
+    type: Annotated[str, StringConstraints(min_length=1, max_length=316)] = Field(description="Which aspect.")
+    status: Literal["True", "False", "Unknown"] = Field(description="Whether it is so.")
+    reason: Word = Field(description="Why, in one word for machines.")
+    message: Message = Field(description="Why, in a sentence for people, with what to do.")
+    last_transition_time: Time = Field(description="Since when the status is what it is.")
+    observed_generation: int | None = Field(
+        default=None, ge=0, description="The generation of the resource that this tells about."
+    )
+
+
+class GoodSpec(Part):
+    """A spec that ran well, to come back to."""
+
+    generation: int = Field(ge=0, description="The generation that it was.")
+    spec_hash: Hash = Field(description="The hash of the spec, and of its plugin files.")
+    spec: dict[str, Any] = Field(max_length=64, description="The spec itself.")
+
+
+class FailedSpec(Part):
+    """A spec that was tried and taken back; it is not tried again until it changes."""
+
+    spec_hash: Hash = Field(description="The hash of the spec.")
+    reason: Word = Field(description="Why, in one word.")
+    message: Message = Field(description="What happened.")
+
+
+class Status(Part):
+    """What has become of it; written by the operator alone."""
+
+    observed_generation: int | None = Field(default=None, ge=0, description="The generation that this tells about.")
+    instance: Annotated[str, StringConstraints(max_length=127)] | None = Field(
+        default=None, description="The release that serves the profile: NAMESPACE/NAME."
+    )
+    scheduler_name: Annotated[str, StringConstraints(max_length=253)] | None = Field(
+        default=None, description="What pods name as their schedulerName."
+    )
+    conditions: list[Condition] = Field(
+        default_factory=list,
+        max_length=16,
+        description="Accepted, Applied, Ready, RolledBack, Warning.",
+        json_schema_extra=list_by("type"),
+    )
+    config_hash: Hash | None = Field(default=None, description="The hash of the configuration that should run.")
+    replicas: Annotated[str, StringConstraints(max_length=32)] | None = Field(
+        default=None, description="How many replicas run it, of how many there are: 2/2."
+    )
+    plugin_count: int | None = Field(default=None, ge=0, description="How many plugins take part.")
+    plugins: dict[str, PluginNames] | None = Field(
+        default=None, max_length=32, description="The plugins that take part at each extension point, in their order."
+    )
+    plugin_files: dict[str, Hash] | None = Field(
+        default=None,
+        max_length=200,
+        description="The plugin files that run, as CONFIGMAP/FILE, each with the hash of its text.",
+    )
+    applied_at: Time | None = Field(default=None, description="When the spec that runs on trial was applied.")
+    last_acknowledged: GoodSpec | None = Field(
+        default=None, description="The last spec that all replicas ran; it comes back when a replica refuses another."
+    )
+    last_good: GoodSpec | None = Field(default=None, description="What runs when the spec cannot.")
+    failed: FailedSpec | None = Field(default=None, description="The spec that was taken back, and why.")
+
+
+class SchedulerProfile(Part):
+    """A SchedulerProfile makes one scheduler: the name that pods ask for, and the policy that decides for them."""
+
+    model_config = ConfigDict(
+        json_schema_extra=rules(
+            (
+                "(has(self.spec) && has(self.spec.schedulerName)) "
+                f"|| size(self.metadata.name) <= {LONGEST_SIMPLE_NAME}",
+                f"a scheduler's name has at most {LONGEST_SIMPLE_NAME} characters; "
+                "shorten metadata.name, or give spec.schedulerName",
+            ),
+        )
+    )
+
+    spec: Spec = Field(default_factory=Spec, description="What is wanted.")
+    status: Status | None = Field(default=None, description="What has become of it.")

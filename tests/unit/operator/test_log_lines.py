@@ -1,0 +1,110 @@
+"""The operator's log is sentences: which profile, what about it, and why."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from pilotage.config.handshake import CONFIGURATION, HASH
+from pilotage_operator.profiles.actions import (
+    Action,
+    CreateConfigMap,
+    CreateProfile,
+    DeleteProfile,
+    PatchConfigMap,
+    PatchProfile,
+    PatchStatus,
+    StampDeployment,
+    TellEvent,
+    WakeUp,
+)
+from pilotage_operator.profiles.log_lines import sentence
+
+READY = {"type": "Ready", "status": "False", "reason": "NotAccepted", "observedGeneration": 3}
+FAULT = "UnknownPlugin: spec.plugins[name=Priorty]: unknown plugin; did you mean 'Priority'?"
+CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT}]
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        pytest.param(
+            PatchStatus("batch", {"metadata": {}, "status": {"conditions": CONDITIONS, "replicas": "0/2"}}),
+            f"profile batch: generation 3: Ready=False, NotAccepted: {FAULT}",
+            id="a condition with its reason and message",
+        ),
+        pytest.param(
+            PatchStatus("batch", {"status": {"replicas": "1/2"}}), "profile batch: 1/2 replicas run it", id="replicas"
+        ),
+        pytest.param(
+            PatchStatus("batch", {"status": {"lastGood": {"generation": 3, "spec": {}}}}),
+            "profile batch: generation 3 has proved itself, and comes back if a later one fails",
+            id="a trial that is over",
+        ),
+        pytest.param(
+            PatchStatus("batch", {"status": {"lastGood": {"specHash": "x"}}}),
+            "profile batch: what runs has proved itself, and comes back if a later one fails",
+            id="a trial of the same generation",
+        ),
+        pytest.param(
+            PatchStatus("batch", {"status": {"instance": None}}),
+            "profile batch: it names another release, and this one serves it no longer",
+            id="a profile that went to somebody else",
+        ),
+        pytest.param(
+            PatchStatus("batch", {"status": {"configHash": "x"}}),
+            "profile batch: its status gets configHash",
+            id="more",
+        ),
+        pytest.param(
+            CreateProfile({"metadata": {"name": "batch"}}),
+            "profile batch: it is created, because the values of the release have it",
+            id="a profile of the values",
+        ),
+        pytest.param(
+            PatchProfile("batch", {"metadata": {}, "spec": {"plugins": [], "base": "None"}}),
+            "profile batch: the values of the release changed, and with them plugins, base",
+            id="values that changed",
+        ),
+        pytest.param(
+            PatchProfile("batch", {"metadata": {"ownerReferences": []}}),
+            "profile batch: it belongs to this release from now on",
+            id="a new owner",
+        ),
+        pytest.param(
+            DeleteProfile("batch", "uid"),
+            "profile batch: it is deleted, because the values of the release have it no more",
+            id="a profile that the values dropped",
+        ),
+        pytest.param(
+            CreateConfigMap(
+                {"metadata": {"name": "pilotage-config", "annotations": {HASH: "abc"}}, "data": {CONFIGURATION: "x"}}
+            ),
+            "ConfigMap pilotage-config: it is created with configuration abc",
+            id="the first configuration",
+        ),
+        pytest.param(
+            PatchConfigMap({"data": {CONFIGURATION: "x"}, "metadata": {"annotations": {HASH: "abc"}}}),
+            "the ConfigMap of the scheduler gets configuration abc",
+            id="another configuration",
+        ),
+        pytest.param(
+            PatchConfigMap({"data": {CONFIGURATION: "x"}}),
+            "the ConfigMap of the scheduler gets its configuration back, which somebody changed",
+            id="a configuration that was damaged",
+        ),
+        pytest.param(
+            PatchConfigMap({"metadata": {"labels": {}}}),
+            "the ConfigMap of the scheduler gets what was missing of its labels, annotations and records",
+            id="labels that are missing",
+        ),
+        pytest.param(
+            StampDeployment("abc"),
+            "the Deployment of the scheduler replaces its pods, for configuration abc",
+            id="new pods",
+        ),
+        pytest.param(TellEvent("batch", "uid", "Normal", "Ready", "well"), "", id="an event is told elsewhere"),
+        pytest.param(WakeUp(datetime.now(UTC)), "", id="time passes"),
+    ],
+)
+def test_an_action_is_a_sentence(action: Action, expected: str) -> None:
+    assert sentence(action) == expected
