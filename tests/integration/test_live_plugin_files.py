@@ -6,6 +6,8 @@ other profiles get a pod all the time, whatever is done to the plugin.
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -195,6 +197,13 @@ def _waited(pod: dict[str, Any]) -> float:
     return max(0.1, time.mktime(bound) - time.mktime(created))
 
 
+def explained(stage: Stage, pod: str) -> str:
+    """Return what `pilotage explain` tells, which finds configuration and plugin files in the cluster."""
+    command = [str(Path(sys.executable).with_name("pilotage")), "explain", f"{stage.release.namespace}/{pod}"]
+    words = [f"--kubeconfig={stage.release.control_plane.kubeconfig}"]
+    return subprocess.run([*command, *words], capture_output=True, text=True, check=True).stdout
+
+
 def uids(stage: Stage) -> dict[str, str]:
     selector = f"app.kubernetes.io/instance={RELEASE}"
     items = stage.release.kubectl.get("pods", "-n", stage.release.namespace, "-l", selector)["items"]
@@ -212,6 +221,7 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(stage: S
         seconds.append(time.monotonic() - started)
         assert stage.place().endswith("ab"[(number + 1) % 2])
     print("seconds from kubectl apply to acknowledged:", *(f"{each:.2f}" for each in seconds))
+    assert "ChosenNode x1000" in explained(stage, f"mine-{stage.number}"), "explain knows the plugin of the file"
     assert uids(stage) == pods
     assert all(process.program.poll() is None for process in stage.processes)
 
