@@ -7,6 +7,7 @@ import sys
 from cluster.progress import say
 
 ANSWER_SECONDS = 10.0
+RUN_SECONDS = 60.0
 PULL_SECONDS = 900.0  # a node image is a gigabyte
 
 
@@ -36,6 +37,16 @@ def why_not_there(image: str) -> str | None:
     return None if done.returncode == 0 else _last_words(done.stderr)
 
 
+def why_not_privileged(image: str) -> str | None:
+    """Why the engine cannot run an image with all rights, as a node needs them; None if it can."""
+    words = ("run", "--rm", "--privileged", "--network=none", "--entrypoint=/bin/true", image)
+    try:
+        done = _docker(*words, seconds=RUN_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"a container did not end within {RUN_SECONDS:.0f} s"
+    return None if done.returncode == 0 else _last_words(done.stderr)
+
+
 def labels_of_containers(label: str) -> list[str]:
     """The values of a label among all containers, each once."""
     form = f'{{{{.Label "{label}"}}}}'
@@ -44,8 +55,10 @@ def labels_of_containers(label: str) -> list[str]:
 
 
 def _last_words(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1].removeprefix("Error response from daemon: ")[:300] if lines else "it did not say why"
+    lines = [line.strip() for line in said.splitlines() if line.strip() and "docker run --help" not in line]
+    return (
+        lines[-1].partition("Error response from daemon: ")[2][:300] or lines[-1][:300] if lines else "no reason given"
+    )
 
 
 def _docker(*words: str, seconds: float) -> subprocess.CompletedProcess[str]:

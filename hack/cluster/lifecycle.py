@@ -273,6 +273,10 @@ def _why_it_failed(cluster: Cluster) -> str:
     reason = failure.read_text() if failure.exists() else log.read_text(errors="replace").strip()[-600:]
     if "no space left on device" in reason:
         return f"The disk of {cluster.folder} is full; make room or set PILOTAGE_STATE to a folder that has it"
+    if "too many open files" in reason:
+        return (
+            f"The machine allows too few watchers of files ({reason}); run: sysctl fs.inotify.max_user_instances=1024"
+        )
     if "address already in use" in reason:
         return f"A port of the cluster was taken meanwhile ({reason}); try again"
     return f"The cluster {cluster.name!r} did not start: {reason}; keep its logs with --retain"

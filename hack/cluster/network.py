@@ -17,7 +17,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
-from cluster import address_plan, cgroups, isolation
+from cluster import address_plan, cgroups, isolation, limits
 from cluster.address_plan import Network, belongs_to_some_cluster
 from cluster.processes import processes_of
 from cluster.shell import run
@@ -59,6 +59,7 @@ def take(network: Network, folder: Path) -> None:
     for range_ in (network.pods, network.services):
         run("ip", "route", "add", range_, "dev", network.bridge)
     isolation.make_folders()
+    limits.raise_them()
 
 
 def bring_up(network: Network, folder: Path, nodes: int) -> None:
@@ -116,6 +117,7 @@ def _remove(bridge: str) -> None:
     cgroups.remove(bridge)
     if not _owners():
         isolation.remove_made_folders()
+        limits.put_them_back()
 
 
 def _links_of_nodes(bridge: str) -> list[str]:

@@ -3,7 +3,8 @@
     PILOTAGE_ENGINE=own, or --shape          our own nodes
     no Docker engine answers                 our own nodes
     an engine that cannot get a node image   our own nodes, and one sentence that says so
-    an engine that has it, or can pull it    the real kind; PILOTAGE_ENGINE=docker insists on it
+    ... or cannot run it with all rights     our own nodes, and one sentence that says so
+    any other engine                         the real kind; PILOTAGE_ENGINE=docker insists on it
 
 A cluster that exists is asked where it is: what we made is on record.
 """
@@ -38,15 +39,22 @@ def makes_nodes(words: Sequence[str], kubernetes: str) -> bool:
     """Whether the real kind will make the nodes of a new cluster; says why, if an engine answers and it will not."""
     if not engine_answers():
         return False
-    image = image_of(words, kubernetes)
-    reason = docker_engine.why_not_there(image)
+    reason = _why_not(image_of(words, kubernetes))
     if reason is None:
         return True
-    named = image.partition("@")[0]
     if os.environ.get("PILOTAGE_ENGINE") == "docker":
-        raise Problem(f"Docker cannot get {named} ({reason}); give it one with docker load, or unset PILOTAGE_ENGINE")
-    say(f"Docker is here but cannot get {named} ({reason}): the nodes are made without Docker")
+        raise Problem(f"Docker {reason}; give it what it lacks, or unset PILOTAGE_ENGINE")
+    say(f"Docker is here but {reason}: the nodes are made without Docker")
     return False
+
+
+def _why_not(image: str) -> str | None:
+    named = image.partition("@")[0]
+    if reason := docker_engine.why_not_there(image):
+        return f"cannot get {named} ({reason})"
+    if reason := docker_engine.why_not_privileged(image):
+        return f"cannot run {named} as a node ({reason})"
+    return None
 
 
 def image_of(words: Sequence[str], kubernetes: str) -> str:

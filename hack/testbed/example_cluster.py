@@ -95,7 +95,8 @@ def _fresh(known: Manifest) -> Manifest:
 
 def _creatable(pod: Manifest) -> Manifest:
     """Return a pod that no scheduler looks at; one that is to leave is held."""
-    metadata = dict(pod["metadata"])
+    # An owner that is not there would have its pods collected.
+    metadata = {key: value for key, value in pod["metadata"].items() if key != "ownerReferences"}
     if metadata.pop("deletionTimestamp", None):
         metadata["finalizers"] = [HELD]
     spec = {key: value for key, value in pod["spec"].items() if key != "nodeName"}

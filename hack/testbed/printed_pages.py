@@ -55,7 +55,18 @@ ENDLESS: Mapping[str, str] = {
     "kubectl get schedprof --watch": "NAME",
     "kubectl -n pilotage port-forward": "Forwarding from",
 }
-# Pages whose commands are run elsewhere, because they need more around them than a cluster.
+# Pages that are played from the first to the last command on real nodes, too.
+ON_REAL_NODES = tuple(
+    REPOSITORY / name
+    for name in (
+        "README.md",
+        "docs/install.md",
+        "docs/operations.md",
+        "docs/migrate-from-scheduler-plugins.md",
+        "docs/run.md",
+    )
+)
+# These have nodes and pods of their own around them.
 PLUGIN_PAGES = "docs/plugins/"
 
 

@@ -18,7 +18,7 @@ from testbed.printed_commands import Printed, files_of
 
 PATIENCE = 60.0  # seconds until something must look as it is printed
 LINKED = ("charts", "docs", "hack", "tests", "Makefile", ".venv")
-VARIABLE = re.compile(r"\w+=\$\(")  # what a shell keeps for the next commands
+VARIABLE = re.compile(r"(\w+)=\$\(")  # what a shell keeps for the next commands
 WAITS_FOR_A_POD = ("pilotage simulate", "pilotage explain")  # they end with 3 where a pod waits
 # What differs from one day to the next, and what stands for it; the width of columns follows from them.
 CHANGES = (
@@ -40,7 +40,6 @@ class PrintedShell:
 
     def __init__(self, folder: Path, control_plane: ControlPlane | None, swapped: Mapping[str, str]) -> None:
         self.folder, self._swapped = folder, swapped
-        self._kept: list[str] = []
         self._endless: list[tuple[Printed, subprocess.Popen[bytes], Path]] = []
         self._environment = {
             **os.environ,
@@ -72,20 +71,21 @@ class PrintedShell:
 
     def run(self, printed: Printed) -> None:
         """Run a command: it succeeds, and says what is printed, soon if not at once."""
+        if variable := VARIABLE.match(printed.command):
+            self._environment[variable[1]] = self._value(printed, variable[1])
+            return
         deadline = time.monotonic() + PATIENCE
         while problem := self._problem(printed):
             if printed.output is None or time.monotonic() > deadline:
                 raise NotAsPrinted(f"{printed}\n{problem}")
             time.sleep(0.2)
-        if VARIABLE.match(printed.command):
-            self._kept.append(printed.command)
 
     def start(self, printed: Printed, says: str) -> None:
         """Start a command that goes on until somebody stops it, and wait until it says something."""
         log = self.folder / f"endless-{len(self._endless)}.log"
         with log.open("wb") as file:
             process = subprocess.Popen(
-                self._words(printed), cwd=self.folder, env=self._environment, stdout=file, stderr=file,
+                _bash(self._meant(printed.command)), cwd=self.folder, env=self._environment, stdout=file, stderr=file,
                 start_new_session=True,
             )  # fmt: skip
         self._endless.append((printed, process, log))
@@ -108,10 +108,7 @@ class PrintedShell:
             raise NotAsPrinted("\n".join(ended))
 
     def _problem(self, printed: Printed) -> str:
-        done = subprocess.run(
-            self._words(printed), cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=300,
-            check=False,
-        )  # fmt: skip
+        done = self._done(self._meant(printed.command))
         fine = (0, 3) if printed.command.removeprefix(".venv/bin/").startswith(WAITS_FOR_A_POD) else (0,)
         if done.returncode not in fine:
             return f"ended with code {done.returncode}\n{done.stdout}{done.stderr}"
@@ -119,13 +116,27 @@ class PrintedShell:
             return ""
         return f"printed:\n{normal(printed.output)}\nsaid:\n{normal(done.stdout)}\n{done.stderr}"
 
-    def _words(self, printed: Printed) -> list[str]:
-        return ["bash", "-o", "pipefail", "-c", self._meant("\n".join([*self._kept, printed.command]))]
+    def _value(self, printed: Printed, name: str) -> str:
+        """Return what a shell keeps under a name for the commands that follow."""
+        done = self._done(f'{self._meant(printed.command)} && printf %s "${name}"')
+        if done.returncode or not done.stdout:
+            raise NotAsPrinted(f"{printed}\nended with code {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def _done(self, text: str) -> subprocess.CompletedProcess[str]:
+        words = _bash(text)
+        return subprocess.run(
+            words, cwd=self.folder, env=self._environment, capture_output=True, text=True, timeout=300, check=False
+        )
 
     def _meant(self, text: str) -> str:
         for shown, meant in self._swapped.items():
             text = text.replace(shown, meant)
         return text
+
+
+def _bash(text: str) -> list[str]:
+    return ["bash", "-o", "pipefail", "-c", text]
 
 
 def same(said: str, printed: str) -> bool:

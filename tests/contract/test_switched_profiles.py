@@ -2,7 +2,8 @@
 
 import pytest
 
-from pilotage.app.profile_switch import PROFILES, base_of
+from pilotage.app.profile_entry import base_of
+from pilotage.app.profile_switch import PROFILES
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.render import configuration, profile_of

@@ -488,3 +488,17 @@ async def test_a_unit_whose_file_was_changed_by_hand_is_refused(api: SmallApi, t
         api.put("configmaps", {"metadata": {"name": PLACE.name, "namespace": PLACE.namespace}, "data": data})
         await until(lambda: told(api)[1])
         assert "does not have the text that it is named by" in told(api)[1]["message"]
+
+
+async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_up_for_long(
+    api: SmallApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pilotage.plugins.catalogue.LONGEST_IMPORT", 0.1)
+    good = write(api, PLAIN)
+    async with following(api, tmp_path) as world:
+        await until(lambda: told(api) == (good, {}))
+        write_unit(api, text_of(profile("ours", "Ending")), {"ours": [PluginFile("mine/x.py", "while True: pass")]})
+        await until(lambda: told(api)[1])
+        assert "importing mine/x.py did not end within 0.1s" in told(api)[1]["message"]
+        world.create("one")
+        await until(lambda: world.node_of("one"))

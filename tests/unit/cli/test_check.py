@@ -162,3 +162,11 @@ def test_files_that_hold_no_profile(text: str, told: str, pilotage: Pilotage, wr
 def test_no_file_at_all(pilotage: Pilotage) -> None:
     assert pilotage("check").exit_code == 2
     assert "no such file or folder" in pilotage("check", "-f", "/nowhere").stderr
+
+
+def test_the_page_shows_what_is_printed(pilotage: Pilotage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)
+    page = (EXAMPLES.parent / "docs/check.md").read_text()
+    for file in ("examples/profiles", "examples/check/typo.yaml"):
+        result = pilotage("check", "-f", file)
+        assert f"```\n$ pilotage check -f {file}\n{result.stdout}```" in page

@@ -413,6 +413,13 @@ class TestWhoDecides:
         world.pod("web", cpu="3", scheduler="batch")
         assert (await world.explain("web", "--config", str(file))).exit_code == 0
 
+    async def test_a_scheduler_profile(self, world: World) -> None:
+        head = "apiVersion: pilotage.dev/v1alpha1\nkind: SchedulerProfile\nmetadata: {name: batch}\n"
+        file = world.folder / "profile.yaml"
+        file.write_text(head + "spec: {plugins: [{name: NodeResourcesFit, enabled: false}]}\n")
+        world.pod("web", cpu="3", scheduler="batch")
+        assert (await world.explain("web", "--config", str(file))).exit_code == 0
+
     async def test_the_default_scheduler_that_is_ours(self, world: World) -> None:
         world.config_map(BATCH.replace("batch", "default-scheduler"))
         world.pod("web", cpu="3")
@@ -508,9 +515,9 @@ class TestWhatIsInTheWay:
                 id="pods too, so that only this one is seen",
             ),
             pytest.param(
-                ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/nodes"],
-                "you may not list pods, nodes in all namespaces; ",
-                id="not even this one",
+                ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
+                "you may not list pods, configmaps, nodes in all namespaces; ",
+                id="not even this one, so that any configuration may be its",
             ),
         ],
     )
@@ -520,6 +527,11 @@ class TestWhatIsInTheWay:
         result = await world.explain("web")
         assert result.exit_code == 2
         assert result.stderr.startswith(told)
+
+    async def test_a_right_to_read_what_is_not_there_is_not_missing(self, world: World) -> None:
+        world.api.refusals["/apis/policy/v1/poddisruptionbudgets"] = 403  # and the group does not list them
+        world.pod("web")
+        assert (await world.explain("web")).exit_code == 0
 
     async def test_no_right_to_read_the_named_configuration(self, world: World) -> None:
         world.api.refusals |= {"/api/v1/namespaces/pilotage/configmaps": 403, "/api/v1/nodes": 403}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cluster import cgroups, isolation, network
+from cluster import cgroups, isolation, limits, network
 from cluster.address_plan import Network
 
 OWN = Network("pilotage0", "172.30.0.0/24", "10.244.0.0/19", "10.96.0.0/24")
@@ -53,7 +53,10 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Make:
         monkeypatch.setattr(network, "run", made.run)
         monkeypatch.setattr(cgroups, "names", lambda: set(made.groups))
         monkeypatch.setattr(cgroups, "remove", made.remove_groups)
+        monkeypatch.setattr(isolation, "make_folders", lambda: None)
         monkeypatch.setattr(isolation, "remove_made_folders", made.remove_folders)
+        monkeypatch.setattr(limits, "raise_them", lambda: made.done.append("limits raised"))
+        monkeypatch.setattr(limits, "put_them_back", lambda: made.done.append("limits put back"))
         monkeypatch.setattr(network, "processes_of", lambda folder: {1: ""} if folder.name == "runs" else {})
         return made
 
@@ -81,11 +84,8 @@ def test_what_another_cluster_has_is_not_taken(
     assert made.done == []
 
 
-def test_taking_it_makes_it_visible_to_everybody_and_says_whose_it_is(
-    machine: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_taking_it_makes_it_visible_to_everybody_and_says_whose_it_is(machine: Make) -> None:
     made = machine()
-    monkeypatch.setattr(isolation, "make_folders", lambda: None)
     network.take(OWN, Path("/state/x"))
     assert made.done == [
         "ip link add pilotage0 type bridge",
@@ -94,6 +94,7 @@ def test_taking_it_makes_it_visible_to_everybody_and_says_whose_it_is(
         "ip link set pilotage0 up",
         "ip route add 10.244.0.0/19 dev pilotage0",
         "ip route add 10.96.0.0/24 dev pilotage0",
+        "limits raised",
     ]
 
 
@@ -121,6 +122,7 @@ def test_one_gives_back_its_own_and_nothing_of_the_others(machine: Make) -> None
     assert sorted(made.links) == ["eth0", "pilotage0", "pilotage10", "pilotage10-1"]
     assert made.groups == ["pilotage10-1", "pilotage0-1"]
     assert not made.folders_removed, "a cluster that runs has mounts there"
+    assert "limits put back" not in made.done
 
 
 def test_the_last_one_also_removes_the_mount_points(machine: Make) -> None:
@@ -128,6 +130,7 @@ def test_the_last_one_also_removes_the_mount_points(machine: Make) -> None:
     network.give_back(OWN, Path("/a"))
     assert list(made.links) == ["eth0"]
     assert made.folders_removed
+    assert made.done[-1] == "limits put back"
 
 
 def test_giving_back_twice_is_no_error_and_what_another_has_taken_meanwhile_stays(machine: Make) -> None:

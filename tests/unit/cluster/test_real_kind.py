@@ -16,6 +16,7 @@ FAKE = """#!/bin/sh
 case "$1 $2" in
 "info ") [ -n "$ANSWERS" ] ;;
 "image inspect") [ "$HAS" = "$3" ] ;;
+"run --rm") [ -z "$TIED" ] || { echo "docker: Error response from daemon: unable to apply caps" >&2; exit 1; } ;;
 "ps --all") printf '%s\\n' $KIND $KIND ;;
 "pull $PULLS") echo "pulled $2" ;;
 pull*) echo "Error response from daemon: no such host" >&2; exit 1 ;;
@@ -65,6 +66,13 @@ def test_without_docker_our_own_nodes_are_made_and_nothing_is_said(
             "Docker is here but cannot get kindest/node:v1.37.0 (no such host): the nodes are made without Docker\n",
             id="it cannot be pulled",
         ),
+        pytest.param(
+            {"ANSWERS": "1", "HAS": "mine:1", "TIED": "1"},
+            [*CREATE, "--image=mine:1"],
+            False,
+            "here but cannot run mine:1 as a node (unable to apply caps): the nodes are made without Docker\n",
+            id="its containers cannot have all rights",
+        ),
         pytest.param({"ANSWERS": "1", "HAS": "mine:1"}, [*CREATE, "--image=mine:1"], True, "", id="an image by name"),
         pytest.param(
             {"ANSWERS": "1", "HAS": "mine:1"}, [*CREATE, "--image", "mine:1"], True, "", id="and with a space"
@@ -104,7 +112,9 @@ def test_who_makes_the_nodes(
 
 def test_who_insists_on_docker_is_told_what_it_lacks(docker: Docker) -> None:
     docker(PILOTAGE_ENGINE="docker")
-    with pytest.raises(Problem, match=r"cannot get kindest/node:v1.37.0 \(no such host\); .*docker load"):
+    with pytest.raises(
+        Problem, match=r"cannot get kindest/node:v1.37.0 \(no such host\); give it what it lacks, or unset"
+    ):
         goes_to_the_real_kind(CREATE)
 
 

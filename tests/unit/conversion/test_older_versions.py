@@ -254,6 +254,14 @@ def test_node_label_becomes_an_affinity_of_all_pods() -> None:
     assert any("NodeLabel: presentLabelsPreference has no counterpart" in text for text in notes.told)
 
 
+def test_node_label_without_who_does_its_work_is_wrong() -> None:
+    sets = {"filter": {"disabled": named("*"), "enabled": named("NodeLabel", "NodeName")}}
+    entry = {"name": "NodeLabel", "args": {"presentLabels": ["disk"]}}
+    _, _, notes = converted(Version.V1BETA1, {"plugins": sets, "pluginConfig": [entry]})
+    assert len(notes.wrong) == 1
+    assert "so nothing keeps pods on these nodes: enable it at filter" in notes.wrong[0]
+
+
 def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
     entry = {"name": "NodeLabel", "args": {"presentLabels": ["disk"]}}
     profile, _, notes = converted(Version.V1BETA1, {"pluginConfig": [entry]})
@@ -341,7 +349,7 @@ def test_what_v1_has_stays() -> None:
     [
         ({"healthzBindAddress": "0.0.0.0:10251"}, "healthzBindAddress is left out: health and metrics are served"),
         ({"metricsBindAddress": ""}, "metricsBindAddress is left out: health and metrics are served"),
-        ({"featureGates": {"X": True}}, "featureGates is left out: gates are flags"),
+        ({"featureGates": {"X": True}}, "featureGates is left out: gates are as in a kube-scheduler"),
         ({"leaderElection": {"resourceLock": "endpointsleases"}}, "endpointsleases is gone: it is leases now"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),

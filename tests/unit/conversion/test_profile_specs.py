@@ -7,10 +7,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from pilotage.config.catalogue import ExtensionPoint
+from pilotage.config.expansion import expand, merged
 from pilotage.config.types import Plugins, Profile
-from pilotage.conversion.profile_specs import compared, complaints_about, spec_of, unknown_plugins
+from pilotage.conversion.lineups import complaints_about, unknown_plugins
+from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.plugins.catalogue import built_in
-from pilotage.scheduler_profiles.resource import Point
+from pilotage.scheduler_profiles.render import profile_of
+from pilotage.scheduler_profiles.resource import Point, Spec
 
 CATALOGUE = built_in()
 ON, OFF = "enabled", "disabled"
@@ -95,12 +98,35 @@ def test_the_share_of_nodes_stays() -> None:
     assert spec_of(profile({}, percentageOfNodesToScore=30), CATALOGUE) == {"percentageOfNodesToScore": 30}
 
 
+@pytest.mark.parametrize(
+    ("plugins", "order"),
+    [
+        pytest.param(
+            {"multiPoint": {ON: named("CapacityScheduling")}, "postFilter": {ON: named("CapacityScheduling")}},
+            ("CapacityScheduling", "DynamicResources", "DefaultPreemption"),
+            id="another one goes before the default ones",
+        ),
+        pytest.param(
+            {"score": {OFF: named("DynamicResources")}},
+            ("DynamicResources", "DefaultPreemption"),
+            id="a default one that names its points stays where it was",
+        ),
+    ],
+)
+def test_the_first_that_makes_room_stays_the_first(plugins: dict[str, Any], order: tuple[str, ...]) -> None:
+    given = profile(plugins)
+    spec = spec_of(given, CATALOGUE)
+    made = Profile.model_validate(profile_of("p", Spec.model_validate(spec), CATALOGUE))
+    for each in (given, made):
+        found = expand(each.model_copy(update={"plugins": merged(each.plugins)}), CATALOGUE)
+        assert found.points[ExtensionPoint.POST_FILTER] == order
+    assert compared(given, spec, CATALOGUE).is_same
+
+
 def test_an_order_that_differs_is_told() -> None:
-    given = profile({"multiPoint": {ON: named("CapacityScheduling")}, "postFilter": {ON: named("CapacityScheduling")}})
+    given = profile({"score": {OFF: named("TaintToleration")}})
     found = compared(given, spec_of(given, CATALOGUE), CATALOGUE)
-    assert found.is_same
-    (point, before, now) = found.reordered[0]
-    assert (point, before[0], now[-1]) == ("postFilter", "CapacityScheduling", "CapacityScheduling")
+    assert (found.is_same, [point for point, _, _ in found.reordered]) == (True, ["filter"])
 
 
 def test_what_no_scheduler_runs() -> None:
@@ -137,4 +163,6 @@ def _set(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
 def test_a_spec_comes_to_what_its_profile_comes_to(plugins: Plugins) -> None:
     given = Profile(scheduler_name="p", plugins=plugins)
     assume(not complaints_about(given, CATALOGUE))
-    assert compared(given, spec_of(given, CATALOGUE), CATALOGUE).is_same
+    found = compared(given, spec_of(given, CATALOGUE), CATALOGUE)
+    assert found.is_same
+    assert not {"postFilter", "bind"} & {point for point, _, _ in found.reordered}

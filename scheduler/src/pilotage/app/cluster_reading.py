@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from urllib.parse import quote
 
+import msgspec
+
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError
 from pilotage.cluster.known_objects import KnownObjects
@@ -23,6 +25,14 @@ GRANT = (
 )
 
 
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Served(msgspec.Struct):
+    resources: list[_Named] = []
+
+
 class ClusterReading:
     """Lists resources, and goes on where it is refused."""
 
@@ -36,10 +46,21 @@ class ClusterReading:
         try:
             found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
         except ApiError as error:
-            if not self.refused(error, f"list {resource}") and error.status != NOT_FOUND:
+            # Who lacks a right is refused what is not there, too.
+            is_there = error.status != NOT_FOUND and await self._is_served(resource)
+            if is_there and not self.refused(error, f"list {resource}"):
                 raise
             return KnownObjects()
         return found
+
+    async def _is_served(self, resource: ApiResource[T]) -> bool:
+        if not resource.group:
+            return True
+        try:
+            body = await self._api.get(f"/apis/{resource.group}/{resource.version}")
+        except ApiError as error:
+            return error.status != NOT_FOUND
+        return any(each.name == resource.plural for each in msgspec.json.decode(body, type=_Served).resources)
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
         """Return one pod; None if it is not there, or not to be seen."""

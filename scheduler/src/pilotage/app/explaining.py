@@ -125,7 +125,7 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
     """Return the configuration that serves a pod; the default one where rights are missing to find it."""
-    wanted, found = DEFAULT_SCHEDULER if pod is None else pod.scheduler_name, []
+    wanted, found = "" if pod is None else pod.scheduler_name, []
     for source in await _sources(api, reading, question, wanted):
         # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
         if isinstance(source, Unit):

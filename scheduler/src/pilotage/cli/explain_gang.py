@@ -37,9 +37,10 @@ def _what(gang: GangStanding) -> str:
         return f"{gang.lacking} more of {group}: {at_once}, {there} are there; see {_look(gang.name)}"
     if gang.held:
         return f"{gang.held} more of {group}, at their scheduling gates: {at_once}; see {_look(gang.name)}"
-    found = "" if gang.fitting is None else f", {gang.fitting} would"
+    if gang.fitting is None:  # nobody was tried: the cluster lacks something, or pods leave for the group
+        return f"{group} as a whole: {at_once}"
     see = f"; see pilotage explain {gang.name.namespace}/{gang.blocker}" if gang.blocker else ""
-    return f"the rest of {group}: {at_once}{found}{see}"
+    return f"the rest of {group}: {at_once}, {gang.fitting} would{see}"
 
 
 def _titled(name: GangName) -> str:

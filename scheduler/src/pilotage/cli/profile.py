@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import click
 import yaml
 
-from pilotage.app.profile_switch import CannotSwitch, Change, Fate, Outcome, ProfileSwitch, Switch, base_of
+from pilotage.app.profile_entry import Fate, Switch, base_of
+from pilotage.app.profile_switch import CannotSwitch, Change, Outcome, ProfileSwitch
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
 from pilotage.cluster.access import find
 from pilotage.config.suggestions import did_you_mean

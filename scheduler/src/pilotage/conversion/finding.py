@@ -11,7 +11,7 @@ from pilotage.config.strict_reading import read_section
 from pilotage.config.types import KIND
 from pilotage.conversion.chart_values import NoValues, are_values, configuration_of
 from pilotage.conversion.notes import Notes
-from pilotage.conversion.older_types import OlderConfiguration, Version, version_of
+from pilotage.conversion.older_types import GROUP, OlderConfiguration, Version, version_of
 from pilotage.conversion.other_kinds import said_about
 
 
@@ -110,6 +110,6 @@ def _version(value: Mapping[str, Any], source: str) -> Version:
     version = version_of(written)
     if version is None:
         known = ", ".join(map(str, Version))
-        text = f"{KIND} {written} cannot be converted; what can is {known} of kubescheduler.config.k8s.io"
+        text = f"{KIND} {written} cannot be converted: write it in one of {known} of {GROUP} first"
         raise NotConvertible(f"{source}: {text}", is_wrong=True)
     return version

@@ -12,7 +12,7 @@ _SECURE_PORT = "health and metrics are served on the secure port: --secure-port 
 _GONE = {
     "healthz_bind_address": ("healthzBindAddress", _SECURE_PORT),
     "metrics_bind_address": ("metricsBindAddress", _SECURE_PORT),
-    "feature_gates": ("featureGates", "gates are flags: --feature-gates of `pilotage run`"),
+    "feature_gates": ("featureGates", "gates are as in a kube-scheduler with its defaults"),
 }
 _EXTRA_ARGS = "scheduler.extraArgs of the chart"
 # Fields of v1 that no profile has, and where the same is said.

@@ -9,8 +9,9 @@ from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.expansion import merged
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
 from pilotage.conversion.general_fields import tell_of_the_release
+from pilotage.conversion.lineups import complaints_about, unknown_plugins
 from pilotage.conversion.notes import Notes
-from pilotage.conversion.profile_specs import compared, complaints_about, spec_of, unknown_plugins
+from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage.scheduler_profiles.resource import API_VERSION, KIND, LONGEST_SIMPLE_NAME
 
@@ -19,8 +20,8 @@ _RACE = (
     "metadata.name, and schedulerName of the pods"
 )
 _ORDER = (
-    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so take out the "
-    "entry of PrioritySort unless the other profiles sort with Coscheduling too"
+    "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so {}, unless "
+    "the other profiles sort with Coscheduling too"
 )
 _ORDER_IS_TOLD = "what fits is the same, and a message may name another plugin first"
 _ORDER_MATTERS = {
@@ -72,8 +73,11 @@ def _compare(profile: Profile, spec: dict[str, Any], catalogue: Catalogue, notes
     if not found.is_same:
         notes.complain("it does not run the same plugins at the same points, which is a fault of ours: report it", name)
     for point, before, now in found.reordered:
-        text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
-        notes.tell(f"{text}; {_ORDER_MATTERS.get(point, _ORDER_IS_TOLD)}", name)
+        if point in _ORDER_MATTERS:
+            text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
+            notes.tell(f"{text}; {_ORDER_MATTERS[point]}", name)
+        else:
+            notes.tell(f"at {point} some plugins run in another order: {_ORDER_IS_TOLD}", name)
 
 
 def _tell_idle_arguments(profile: Profile, notes: Notes) -> None:
@@ -89,9 +93,11 @@ def _advise(name: str, spec: dict[str, Any], notes: Notes) -> None:
     if name == SCHEDULER_NAME:
         notes.tell(_RACE, name)
     entries = {entry["name"]: entry for entry in spec.get("plugins", ())}
-    sorts = "queueSort" in entries.get("Coscheduling", {}).get("points", ["queueSort"])
+    points = entries.get("Coscheduling", {}).get("points")
+    sorts = points is None or "queueSort" in points
     if "Coscheduling" in entries and sorts and not entries.get("PrioritySort", {}).get("enabled", True):
-        notes.tell(_ORDER, name)
+        first = "take queueSort out of its points and " if points else ""
+        notes.tell(_ORDER.format(f"{first}remove the entry of PrioritySort"), name)
 
 
 def _named(scheduler_name: str) -> dict[str, Any]:

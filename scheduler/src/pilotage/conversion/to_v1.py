@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
-from pilotage.config.catalogue import Catalogue
+from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.types import KubeSchedulerConfiguration, Plugin, Plugins, PluginSet, Profile
 from pilotage.conversion import plugin_arguments
 from pilotage.conversion.general_fields import in_v1
 from pilotage.conversion.known_points import with_reserve, without_missing_points
+from pilotage.conversion.lineups import expanded, parted
 from pilotage.conversion.notes import Notes
 from pilotage.conversion.older_types import OlderConfiguration, OlderPlugins, OlderProfile, Version
 from pilotage.conversion.plugin_sets import as_multi_point
-from pilotage.conversion.replaced_plugins import with_names_of_today
+from pilotage.conversion.replaced_plugins import NODE_LABEL, with_names_of_today
 
 _PREEMPTION, _AVOIDING = "DefaultPreemption", "NodePreferAvoidPods"
 _AVOIDED = (
@@ -19,6 +20,10 @@ _AVOIDED = (
     "(NodePreferAvoidPods), and nothing does that now: taint such nodes with effect PreferNoSchedule"
 )
 
+_NO_LABELS = (
+    "NodeLabel: NodeAffinity, which does its work, does not filter in this profile, so nothing keeps pods on these "
+    "nodes: enable it at filter"
+)
 # What a user asked for counts for more since v1beta3.
 _HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
 _LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: take out the entries to have these"
@@ -72,7 +77,14 @@ class Upgrade:
         )
         more = {"plugins": sets, "plugin_config": arguments}
         kept = {field: getattr(given, field) for field in given.model_fields_set if field in _PLAIN}
-        return Profile(**{"scheduler_name": name, **kept, **more})
+        found = Profile(**{"scheduler_name": name, **kept, **more})
+        if NODE_LABEL in replaced.told and not self._filters(found, "NodeAffinity"):
+            self.notes.complain(_NO_LABELS, name)
+        return found
+
+    def _filters(self, profile: Profile, plugin: str) -> bool:
+        known, _ = parted(profile.plugins, self.catalogue)
+        return plugin in expanded(profile, known, self.catalogue).points[ExtensionPoint.FILTER]
 
     def _tell_weights(self, sets: Plugins, given: Plugins, name: str) -> None:
         own = {plugin.name for plugin in given.score.enabled}

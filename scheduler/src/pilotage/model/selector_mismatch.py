@@ -31,7 +31,7 @@ def selector_mismatch(selector: NodeMatcher, labels: Labels, name: str) -> str:
     if selector.matches(labels, name):
         return ""
     terms = [next(_failing(term, labels, name)) for term in selector.terms]
-    return _some(terms, MOST_TERMS, ", or ") if terms else NO_TERM
+    return _some(terms, MOST_TERMS, "; or ") if terms else NO_TERM
 
 
 def _failing(term: TermMatcher, labels: Labels, name: str) -> Iterator[str]:

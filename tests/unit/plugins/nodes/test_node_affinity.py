@@ -346,12 +346,12 @@ MANY = [f"z{number}" for number in range(9)]
         ),
         pytest.param(
             pod_with(required(term("zone In b"), term("disk Exists"))),
-            "wants the label disk, or wants zone = b, has a",
+            "wants the label disk; or wants zone = b, has a",
             id="each term has its own",
         ),
         pytest.param(
             pod_with(required(*(term(f"{zone} Exists") for zone in MANY))),
-            "wants the label z0, or wants the label z1, or wants the label z2, or 6 more",
+            "wants the label z0; or wants the label z1; or wants the label z2; or 6 more",
             id="of many terms a few",
         ),
         pytest.param(
