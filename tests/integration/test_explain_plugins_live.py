@@ -24,7 +24,7 @@ CLASSES = {
         "value": 1,
         "annotations": {
             f"{TOLERATION}/minimum-preemptable-priority": "1000000",
-            **{f"{TOLERATION}/toleration-seconds": "3600"},
+            f"{TOLERATION}/toleration-seconds": "3600",
         },
     },
     HIGH: {"value": 1000, "annotations": {}},

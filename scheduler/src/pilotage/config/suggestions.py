@@ -7,7 +7,6 @@ from typing import get_args
 from pilotage.config.documents import At
 from pilotage.config.types import Section
 
-
 _ASKING = "did you mean "
 
 
