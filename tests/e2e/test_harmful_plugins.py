@@ -192,10 +192,10 @@ def test_whatever_a_plugin_does_others_go_on(installed: Installed) -> None:
     stage, good = Stage(installed), text(mark="good")
     stage.apply(good)
     api: dict[str, Any] = {"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfile"}
-    spec = {"plugins": [{"name": "Everywhere"}], "rollout": {"progressDeadlineSeconds": 5}}
+    spec = {"plugins": [{"name": "Everywhere"}], "rollout": {"progressDeadlineSeconds": 30}}
     installed.kubectl.apply(api | {"metadata": {"name": SCHEDULER}, "spec": spec})
     stage.until_it_runs(good)
-    installed.until(lambda: "lastGood" in stage.status(), "the file has proved itself")
+    installed.until(lambda: "lastGood" in stage.status(), "the file has proved itself", seconds=120)
     before = restarts(installed)
     with probing(installed) as probes:
         for what, (source, message) in NOT_USABLE.items():

@@ -28,7 +28,7 @@ EDITS = 20 if os.environ.get("PILOTAGE_TESTS") == "all" else 5
 SCHEDULER, BYSTANDERS = "mine", ("first", "second")
 RELEASE, SOURCE, FILE = "files", "my-plugins", "chosen_node.py"
 PACE = 0.2  # seconds between two pods of the bystanders
-SPEC = {"plugins": [{"name": "ChosenNode", "weight": 1000}], "rollout": {"progressDeadlineSeconds": 5}}
+SPEC = {"plugins": [{"name": "ChosenNode", "weight": 1000}], "rollout": {"progressDeadlineSeconds": 10}}
 VALUES: dict[str, Any] = {
     "scheduler": {"createProfile": False, **TO_HOME_NODES},
     "operator": TO_HOME_NODES,

@@ -116,7 +116,7 @@ CONDITIONS = (
             Reason(
                 "False",
                 "PluginFailing",
-                "A plugin fails on every pod, and there is no good spec to come back to.",
+                "A plugin fails on every pod or takes too long, and there is no other spec to come back to.",
                 "Correct or disable the plugin that the message names.",
             ),
             Reason(
@@ -147,7 +147,7 @@ CONDITIONS = (
             Reason(
                 "True",
                 "PluginFailing",
-                "With it a plugin failed on every pod; the message has the plugin and its error.",
+                "With it a plugin failed on every pod, took too long, or stopped a replica; the message names it and the error.",
                 "Correct or disable the plugin that the message names.",
             ),
             Reason("False", "NotRolledBack", "It was not.", _NOTHING),

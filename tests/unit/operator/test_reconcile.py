@@ -204,7 +204,7 @@ def test_failing_after_the_trial_is_told_and_left(world: ProfileWorld) -> None:
         f'{{"kind": "failing", "hash": "{world.hash}", "schedulerName": "good", "plugin": "P", "message": "oops"}}'
     )
     once(world)
-    assert world.condition("p", "Ready") == ("False", "PluginFailing", "P fails on every pod: oops")
+    assert world.condition("p", "Ready") == ("False", "PluginFailing", "P fails: oops")
     world.react()
     once(world)
     assert world.condition("p", "Ready")[0] == "True"

@@ -140,7 +140,7 @@ def _ready(facts: Facts) -> Said:
         return False, "NoReplicas", "the scheduler has no replica"
     name = facts.chosen.verdict.scheduler_name
     if failing := facts.at.failing(name, or_before=not facts.is_new):
-        return False, PLUGIN_FAILING, f"{failing.plugin} fails on every pod: {failing.message}"
+        return False, PLUGIN_FAILING, f"{failing.plugin} fails: {failing.message}"
     return _acknowledged(facts)
 
 
