@@ -12,7 +12,7 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images lint format generate test test-all test-unit test-integration test-e2e oracle faults gangs \
+.PHONY: help setup binaries images push lint format generate test test-all test-unit test-integration test-e2e oracle faults gangs \
         soak bench-engine bench demo demo-down clean always
 
 help:
@@ -33,6 +33,10 @@ binaries: $(READY) ## Build Kubernetes and its companions into the user cache (o
 
 images: $(READY) ## Build the images of scheduler and operator
 	@$(BIN)/python -m images build
+
+# make images push REGISTRY=registry.example.com/team TAG=1.0.0
+push: $(READY) ## Push the images to a registry: REGISTRY says which, TAG under what tag
+	@$(BIN)/python -m images push --registry="$(REGISTRY)" --tag="$(TAG)"
 
 lint: $(READY) ## Check format, style, types, layers, generated files, shell scripts and the chart
 	$(BIN)/ruff format --check

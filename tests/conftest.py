@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,13 +19,14 @@ from testbed.control_plane import control_plane as running_control_plane
 from testbed.fixtures import Audit, Nodes
 
 TESTS = Path(__file__).parent
+PYTEST_KIND_NAME = "pytest-kind"  # what pytest-kind says if nobody does
 
 # No timing in a test's verdict: a loaded machine is no failure.
 settings.register_profile("pilotage", deadline=None)
 settings.load_profile("pilotage")
 
-# One full cluster fits on a machine, and who compares the machine before and after must be alone in changing it.
-WHOLE_MACHINE = ("tests/e2e/", "tests/integration/test_cluster_tool.py")
+# Real nodes take what two cores give: one run has one cluster of them at a time. Other runs and a demo live beside it.
+REAL_NODES = ("tests/e2e/",)
 
 
 # Left out of a plain test run, which has minutes; PILOTAGE_TESTS=all (make test-all) runs them too. What they show is
@@ -47,17 +49,32 @@ ONLY_WITH_ALL = re.compile(
     r"|test_live_wording.*(message|lost its|then is again)"
     r"|test_operator.*(survived|anywhere)"
     r"|test_chart_on_a_cluster.*(every_variant|written_by|side_by_side|security.Helm 3)"
-    r"|test_release.*(Helm 3|by_values)"
+    r"|test_release.*(Helm 3|by_values)|test_harmful_plugins"
+    r"|test_live_plugin_files.*(2 GB|exits as|sleeps|wrong type|it raises|new_argument)"
     r"|test_helm_test.*(ready.Helm 3|somebody_else)"
+    r"|integration/test_printed_commands.*(operations|migrate|charts|sharing|run\.md|cluster\.md)|e2e/test_printed_commands"
+    r"|test_plugin_pages_live.*\[(cross|load|low|network|node|peaks|pod|preemption|score|sy|target|topological)"
     r"|test_volumes_live.*(\[kube-scheduler|attach|made_where)"
 )
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist tells no types
-    """Shares files of tests out among workers; all that need the whole machine go to one of them."""
+    """Shares files of tests out among workers; all that need real nodes go to one of them."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return "whole machine" if nodeid.startswith(WHOLE_MACHINE) else str(super()._split_scope(nodeid))
+        return "real nodes" if nodeid.startswith(REAL_NODES) else str(super()._split_scope(nodeid))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give pytest-kind's cluster a name of this run's own, unless somebody chose one."""
+    if config.option.cluster_name == PYTEST_KIND_NAME:
+        config.option.cluster_name = f"{name_for_this_run()}-kind"
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove what pytest-kind keeps of a cluster that has a name of this run's own."""
+    if config.option.cluster_name == f"{name_for_this_run()}-kind":
+        shutil.rmtree(Path(".pytest-kind") / config.option.cluster_name, ignore_errors=True)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:

@@ -9,4 +9,5 @@ class NameScore(Score):
     depends_on = STATIC
 
     def score(self, cycle, pod, node):
-        return min(100, int("0" + "".join(filter(str.isdigit, node.name))))
+        digits = node.name.removeprefix(node.name.rstrip("0123456789"))
+        return min(100, int("0" + digits))

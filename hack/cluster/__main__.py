@@ -1,5 +1,5 @@
 """`python -m cluster`."""
 
-from cluster.cli import entry
+from cluster.entry import entry
 
 entry()

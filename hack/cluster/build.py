@@ -21,9 +21,14 @@ from cluster.progress import Step, say
 ROOM_FOR_BINARIES = 1 << 30
 
 
+def is_built(tool: Tool) -> bool:
+    """Whether this user has built the tool before."""
+    return _target(tool).is_dir()
+
+
 def ensure(tool: Tool) -> Path:
     """The folder that holds the tool's commands, built now if this user never built them."""
-    target = cache_dir() / "bin" / _key(tool)
+    target = _target(tool)
     if target.is_dir():
         return target
     try:
@@ -36,6 +41,10 @@ def ensure(tool: Tool) -> Path:
             f"The cache {cache_dir()} cannot be written ({error.strerror}); set PILOTAGE_CACHE to a folder with room"
         ) from error
     return target
+
+
+def _target(tool: Tool) -> Path:
+    return cache_dir() / "bin" / _key(tool)
 
 
 def _key(tool: Tool) -> str:

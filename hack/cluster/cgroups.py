@@ -5,15 +5,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from cluster.address_plan import PREFIX, belongs_to_some_cluster
 from cluster.errors import Problem
 
 ROOT = Path("/sys/fs/cgroup")
-PREFIX = "pilotage-"
-
-
-def group_of(cluster: str, number: int) -> str:
-    """The name of a node's control group."""
-    return f"{PREFIX}{cluster}-{number}"
 
 
 def create(names: list[str]) -> None:
@@ -23,13 +18,22 @@ def create(names: list[str]) -> None:
             _create_one(hierarchy, hierarchy / name)
 
 
-def remove(cluster: str) -> None:
-    """Remove all groups of a cluster whose processes are gone."""
+def names() -> set[str]:
+    """The groups of all clusters on this machine."""
+    return {group.name for hierarchy in _hierarchies() for group in _groups(hierarchy)}
+
+
+def remove(bridge: str) -> None:
+    """Remove all groups of the cluster with this bridge, whose processes are gone."""
     deadline = time.monotonic() + 10
     for hierarchy in _hierarchies():
-        for group in hierarchy.glob(f"{PREFIX}{cluster}-*"):
-            if group.name.removeprefix(f"{PREFIX}{cluster}-").isdigit():
+        for group in _groups(hierarchy):
+            if group.name.startswith(f"{bridge}-"):
                 _remove_tree(group, deadline)
+
+
+def _groups(hierarchy: Path) -> list[Path]:
+    return [group for group in hierarchy.glob(f"{PREFIX}*") if belongs_to_some_cluster(group.name)]
 
 
 def _hierarchies() -> Iterator[Path]:

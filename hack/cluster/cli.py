@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -61,6 +60,8 @@ def create() -> None:
 @click.option("--nodes", type=int, help="How many real nodes; 2 if not said.")
 @click.option("--api-port", type=click.IntRange(1, 65535), help="The API server's port; a free one if not said.")
 @click.option("--scheduler/--no-scheduler", default=None, help="Run the stock kube-scheduler (default: in full only).")
+@click.option("--registry", "registries", multiple=True, help="Nodes pull from this registry here: localhost:PORT.")
+@click.option("--fake-nodes", is_flag=True, help="Run kwok, which plays fake nodes, beside real ones, too.")
 def create_cluster(
     name: str,
     kubeconfig_path: Path | None,
@@ -72,6 +73,8 @@ def create_cluster(
     nodes: int | None,
     api_port: int | None,
     scheduler: bool | None,
+    registries: tuple[str, ...],
+    fake_nodes: bool,
 ) -> None:
     """Create a cluster and add it to the kubeconfig."""
     config = kind_config.read(config_file) if config_file else kind_config.KindConfig()
@@ -84,10 +87,12 @@ def create_cluster(
         workers=nodes if nodes is not None else config.workers or 2,
         api_port=api_port or config.api_port,
         with_scheduler=shape == "full" if scheduler is None else scheduler,
+        with_fake_nodes=fake_nodes or shape == "control-plane",
         kubeconfig=(kubeconfig_path or kubeconfig.default_path()).resolve(),
         retain=retain,
         feature_gates=config.feature_gates,
         runtime_config=config.runtime_config,
+        registries=registries,
     )
     cluster = lifecycle.create(wish)
     click.echo(f"cluster {cluster.name} is ready; try: kubectl --context {cluster.context} get nodes", err=True)
@@ -112,12 +117,15 @@ def delete_cluster(name: str, kubeconfig_path: Path | None) -> None:
 @KUBECONFIG
 def delete_clusters(names: tuple[str, ...], every: bool, kubeconfig_path: Path | None) -> None:
     """Delete several clusters."""
-    for name in record.cluster_names() if every else names:
+    for name in [*record.cluster_names(), *real_kind.cluster_names()] if every else names:
         _delete(name, kubeconfig_path)
 
 
 def _delete(name: str, kubeconfig_path: Path | None) -> None:
     record.check_name(name)
+    if name in real_kind.cluster_names():
+        real_kind.delete(name, kubeconfig_path)
+        return
     lifecycle.delete(name)
     if kubeconfig_path:
         kubeconfig.remove(kubeconfig_path, f"kind-{name}")
@@ -131,8 +139,8 @@ def get() -> None:
 
 @get.command("clusters")
 def get_clusters() -> None:
-    """The clusters of this user."""
-    names = record.cluster_names()
+    """The clusters of this user, those of the real kind among them."""
+    names = sorted({*record.cluster_names(), *real_kind.cluster_names()})
     click.echo("\n".join(names) if names else "No kind clusters found.", err=not names)
 
 
@@ -251,25 +259,3 @@ def _program(name: str) -> tuple[Tool, str]:
 
 
 main.add_command(demo)
-
-# What the real kind knows too; everything else is ours wherever we are.
-KIND_VERBS = {"create", "delete", "get", "load", "export", "version"}
-
-
-def entry() -> None:
-    """Run the command line; hand kind's verbs to the real kind where a Docker engine answers."""
-    words = sys.argv[1:]
-    try:
-        own_shape = any(word.startswith("--shape") for word in words)
-        if words and words[0] in KIND_VERBS and not own_shape and real_kind.engine_answers():
-            real_kind.hand_over(words, wanted_kubernetes())
-        main(standalone_mode=False, prog_name="hack/kind")
-    except click.ClickException as error:
-        error.show()
-        raise SystemExit(2) from error
-    except (KeyboardInterrupt, click.Abort) as error:
-        click.echo("interrupted", err=True)
-        raise SystemExit(130) from error
-    except (Problem, subprocess.CalledProcessError) as error:
-        click.echo(f"ERROR: {error}", err=True)
-        raise SystemExit(1) from error

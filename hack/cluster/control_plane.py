@@ -2,7 +2,6 @@
 
 from cluster import kubeconfig
 from cluster.component import Component, flags
-from cluster.network import SERVICE_RANGE, SERVICE_ROUTER
 from cluster.pki import Authority, Identity, write_service_account_keys
 from cluster.record import Cluster
 
@@ -42,7 +41,7 @@ def identities(cluster: Cluster) -> list[Identity]:
             "apiserver",
             "kube-apiserver",
             "kubernetes",
-            (*names, "localhost", LOOPBACK, SERVICE_ROUTER, cluster.host),
+            (*names, "localhost", LOOPBACK, cluster.network.service_router, cluster.host),
         ),
         Identity("apiserver-kubelet-client", "kube-apiserver-kubelet-client", "system:masters"),
         Identity("etcd", "etcd", "etcd", ("localhost", LOOPBACK)),
@@ -71,7 +70,8 @@ def write_files(cluster: Cluster, more: list[Identity]) -> None:
 
 def components(cluster: Cluster) -> list[Component]:
     """The programs in the order of their start."""
-    programs = [_etcd(cluster), _api_server(cluster), _controller_manager(cluster), _kwok(cluster)]
+    programs = [_etcd(cluster), _api_server(cluster), _controller_manager(cluster)]
+    programs += [_kwok(cluster)] if cluster.with_fake_nodes else []
     return [*programs, _scheduler(cluster)] if cluster.with_scheduler else programs
 
 
@@ -108,7 +108,7 @@ def _api_server(cluster: Cluster) -> Component:
         secure_port=cluster.ports.api,
         # A loopback address is no valid endpoint; without real nodes nobody needs one.
         endpoint_reconciler_type="lease" if cluster.shape == "full" else "none",
-        service_cluster_ip_range=SERVICE_RANGE,
+        service_cluster_ip_range=cluster.network.services,
         authorization_mode="Node,RBAC",
         enable_admission_plugins="NodeRestriction",
         client_ca_file=pki / "ca.crt",

@@ -6,7 +6,7 @@ import time
 
 import click
 
-from cluster import demo_install, demo_processes, record
+from cluster import demo_build, demo_ground, demo_install, demo_processes, record
 from cluster.demo_shell import CONTEXT, NAME, explain, kubectl, show, tool, until
 
 LABEL = "priority.lixueduan.com"
@@ -34,8 +34,24 @@ def demo() -> None:
 @demo.command()
 def up() -> None:
     """Install Pilotage on a cluster of its own and play with its policy; goes on with a demo that is already there."""
-    demo_install.create(NAME)
-    demo_install.install(NAME)
+    with demo_ground.ours() as elsewhere:
+        _up(elsewhere)
+
+
+def _up(elsewhere: str) -> None:
+    # 1. Where it runs, and everything that has to be built: after this, every command answers at once.
+    ground = demo_ground.find_ground(NAME)
+    built = demo_build.build_all(ground)
+
+    # 2. The cluster, with Pilotage on it.
+    if elsewhere and record.load(NAME):
+        click.echo(
+            f"The demo of {elsewhere} runs; there is one for each user, and it goes on with the code of this folder."
+        )
+    demo_install.create(NAME, ground)
+    demo_install.install(NAME, ground, built)
+
+    # 3. What it does.
     kubectl("wait", "--for=condition=Ready", "/".join(PROFILE), "--timeout=120s")
     show("get", "schedulerprofiles")
     first, second = _start_over()
@@ -48,10 +64,13 @@ def up() -> None:
 @demo.command()
 def down() -> None:
     """Remove the demonstration and everything it started."""
+    elsewhere = demo_ground.started_elsewhere()
     demo_processes.stop(NAME)
     tool("cluster", "delete", "cluster", "--name", NAME)
     shutil.rmtree(record.folder_of(NAME), ignore_errors=True)
-    click.echo("the demo is gone; built programs and images stay in the cache")
+    demo_ground.forget()
+    whose = f"the demo that {elsewhere} brought up" if elsewhere else "the demo"
+    click.echo(f"{whose} is gone; built programs and images stay in the cache")
 
 
 def _start_over() -> tuple[str, str]:

@@ -1,50 +1,48 @@
 """How the demo installs Pilotage: with Helm on real nodes, or, where none can run, as processes beside fake ones."""
 
 import json
-import os
 import subprocess
+from collections.abc import Sequence
 
 import click
 import yaml
 
-from cluster import demo_processes, real_kind, record
+from cluster import demo_processes, record
+from cluster.demo_ground import Ground
 from cluster.demo_shell import CONTEXT, kubectl, show, tool
 from cluster.errors import Problem
 from cluster.paths import REPOSITORY
 from cluster.progress import Step
+from images.build import Built
 
 NAMESPACE = "pilotage"
 VALUES = "examples/demo/values.yaml"
 CRD = "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
-IMAGES = ("scheduler", "operator")
 NO_NODES = """
-There is neither root nor a Docker engine here, so that no container can run: the nodes are fake, and scheduler and
-operator are processes on this machine instead of pods that Helm installs. The rest is the same.
+There is neither root nor a Docker engine that can make nodes, so that no container can run: the nodes are fake, and
+scheduler and operator are processes on this machine instead of pods that Helm installs. The rest is the same.
 """
+SHAPES: dict[Ground, list[str]] = {
+    "kind": [],
+    "own nodes": ["--shape=full"],
+    "fake nodes": ["--shape=control-plane"],
+}
 
 
-def needs_fake_nodes() -> bool:
-    """Tell whether no container can run here."""
-    return os.geteuid() != 0 and not real_kind.engine_answers()
-
-
-def create(name: str) -> None:
+def create(name: str, ground: Ground) -> None:
     """Create the cluster, unless it is there."""
-    if name in tool("cluster", "get", "clusters", hidden=True).split():
-        return
-    shape = ["--shape=control-plane"] if needs_fake_nodes() else []
-    tool("cluster", "create", "cluster", "--name", name, *shape)
+    if name not in tool("cluster", "get", "clusters", hidden=True).split():
+        tool("cluster", "create", "cluster", "--name", name, *SHAPES[ground])
 
 
-def install(name: str) -> None:
+def install(name: str, ground: Ground, built: Sequence[Built]) -> None:
     """Bring Pilotage into the cluster; what is there already is brought up to date."""
-    if needs_fake_nodes():
+    if ground == "fake nodes":
         click.echo(NO_NODES)
         _install_processes(name)
         return
-    for component in IMAGES:
-        tool("images", "build", component)
-        tool("cluster", "load", "docker-image", f"localhost/pilotage-{component}:dev", "--name", name)
+    for image in built:
+        tool("cluster", "load", "image-archive", str(image.archive), "--name", name)
     _helm("upgrade", "--install", "pilotage", "charts/pilotage", "--namespace", NAMESPACE, "--create-namespace",
           "--values", VALUES, "--wait", "--timeout", "3m")  # fmt: skip
 

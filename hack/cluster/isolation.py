@@ -15,7 +15,7 @@ KUBELET_SETTINGS = {
 }
 # Fixed paths where containerd, the kubelet and CNI plugins leave files: theirs are thrown away with the namespace.
 PRIVATE_FOLDERS = ("/run", "/var/log", "/var/lib/cni")
-# Of these, what a machine may not have: made for the mount, removed after it.
+# Of these, what a machine may not have: made for the first cluster, removed after the last.
 MADE_FOLDERS = ("/var/lib/cni",)
 
 
@@ -24,7 +24,6 @@ def isolate(folder: Path) -> None:
     # Volumes that a container mounts for others must be seen by those others.
     run("mount", "--make-rshared", "/")
     for private in PRIVATE_FOLDERS:
-        Path(private).mkdir(exist_ok=True)
         run("mount", "-t", "tmpfs", "tmpfs", private)
     Path("/run/lock").mkdir()
     shown = folder / "settings"
@@ -35,8 +34,17 @@ def isolate(folder: Path) -> None:
         run("mount", "--bind", str(file), f"/proc/sys/{setting}")
 
 
+def make_folders() -> None:
+    """Make the mount points that this machine does not have."""
+    for made in MADE_FOLDERS:
+        Path(made).mkdir(exist_ok=True)
+
+
 def remove_made_folders() -> None:
-    """Remove the mount points that were made on the machine, unless something else uses them."""
+    """Remove the mount points that were made on the machine, unless something else uses them.
+
+    Not while a cluster runs: to remove a folder is to unmount it in every namespace that has a mount there.
+    """
     for made in MADE_FOLDERS:
         path = Path(made)
         if path.is_dir() and not any(path.iterdir()):

@@ -146,8 +146,8 @@ def main(name: str) -> None:
 def _prepare_machine(cluster: record.Cluster) -> None:
     cluster.pid_namespace_file.write_text(str(Path("/proc/self/ns/pid").readlink()))
     isolate(cluster.folder)
-    cgroups.create([cgroups.group_of(cluster.name, number) for number in range(1, cluster.workers + 1)])
-    network.bring_up(cluster.folder, cluster.workers)
+    cgroups.create([cluster.network.node_name(number) for number in range(1, cluster.workers + 1)])
+    network.bring_up(cluster.network, cluster.folder, cluster.workers)
 
 
 def command(cluster: record.Cluster) -> list[str]:

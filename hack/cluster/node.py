@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cluster import cgroups, network
+from cluster import network, registries
 from cluster.component import Component, flags
 from cluster.packages import SEARCH_PATH, find_program
 from cluster.pki import Identity
@@ -35,7 +35,7 @@ class Node:
         self.cluster = cluster
         self.number = number
         self.name = cluster.nodes[number - 1]
-        self.address = network.node_address(number)
+        self.address = cluster.network.node_address(number)
         self.folder = cluster.folder / "nodes" / str(number)
         self.socket = self.folder / "containerd.sock"
 
@@ -91,7 +91,7 @@ class Node:
         addresses = {
             "type": "host-local",
             "dataDir": str(self.folder / "cni-addresses"),
-            "ranges": [[{"subnet": network.pod_range(self.number)}]],
+            "ranges": [[{"subnet": self.cluster.network.pod_range(self.number)}]],
             "routes": [{"dst": "0.0.0.0/0"}],
         }
         bridge = {"type": "bridge", "bridge": "cni0", "isGateway": True, "hairpinMode": True, "ipam": addresses}
@@ -112,6 +112,8 @@ state = "/run/containerd/{self.number}"
   disable = true
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "{PAUSE_IMAGE}"
+[plugins."io.containerd.cri.v1.images".registry]
+  config_path = "{registries.folder_of(self.cluster)}"
 [plugins."io.containerd.cri.v1.runtime"]
   # Without CAP_SYS_RESOURCE the kernel refuses the negative scores that the kubelet asks for.
   restrict_oom_score_adj = true
@@ -130,7 +132,7 @@ state = "/run/containerd/{self.number}"
             "failSwapOn": False,
             "cgroupDriver": "cgroupfs",
             # Two kubelets on one parent would each delete the other's pods as orphans.
-            "cgroupRoot": f"/{cgroups.group_of(self.cluster.name, self.number)}",
+            "cgroupRoot": f"/{self.cluster.network.node_name(self.number)}",
             "address": self.address,
             "containerRuntimeEndpoint": f"unix://{self.socket}",
             "authentication": {
@@ -141,7 +143,7 @@ state = "/run/containerd/{self.number}"
             "authorization": {"mode": "Webhook"},
             "tlsCertFile": str(pki / f"{self.name}.crt"),
             "tlsPrivateKeyFile": str(pki / f"{self.name}.key"),
-            "clusterDNS": [network.DNS_ADDRESS],
+            "clusterDNS": [self.cluster.network.dns],
             "clusterDomain": "cluster.local",
             "resolvConf": str(self.folder / "resolv.conf"),
             "podLogsDir": str(self.folder / "pods"),
@@ -157,7 +159,7 @@ state = "/run/containerd/{self.number}"
             "kind": "KubeProxyConfiguration",
             "mode": "nftables",
             "hostnameOverride": self.name,
-            "clusterCIDR": network.POD_RANGE,
+            "clusterCIDR": self.cluster.network.pods,
             "detectLocalMode": "ClusterCIDR",
             "clientConnection": {"kubeconfig": str(self.cluster.identity_kubeconfig("kube-proxy"))},
             "bindAddress": self.address,

@@ -4,7 +4,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from cluster.errors import Problem
@@ -41,12 +41,18 @@ def end_processes(folder: Path) -> None:
             raise Problem(f"These processes of {folder} do not end: {left}; end them by hand and delete again")
 
 
-def wait_for_namespace(namespace: str, seconds: float = 20) -> None:
-    """Wait until the kernel has ended everything in a PID namespace: containers carry no mark of ours."""
+def processes_in(namespace: str) -> dict[int, str]:
+    """The processes in a PID namespace, containers among them, which carry no mark of ours."""
+    return {pid: where for pid, where in process_namespaces().items() if where == namespace}
+
+
+def wait_for_end(processes: Mapping[int, str], seconds: float = 20) -> None:
+    """Wait until the kernel has ended these processes; by their number and namespace, as both are given anew later."""
     deadline = time.monotonic() + seconds
-    while left := [pid for pid, where in process_namespaces().items() if where == namespace]:
+    while left := processes.items() & process_namespaces().items():
         if time.monotonic() > deadline:
-            raise Problem(f"Processes of the cluster do not end: {left}; end them by hand and delete again")
+            named = sorted(pid for pid, _ in left)
+            raise Problem(f"Processes of the cluster do not end: {named}; end them by hand and delete again")
         time.sleep(0.05)
 
 

@@ -1,17 +1,28 @@
 """What we know of one cluster: written before anything starts, read by everything that touches it later."""
 
+import fcntl
 import json
 import re
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from cluster.address_plan import UNROUTED, Network
 from cluster.errors import Problem
 from cluster.paths import state_dir
 
 Shape = Literal["control-plane", "full"]
 SHAPES: tuple[Shape, ...] = ("control-plane", "full")
 LONGEST_SOCKET_PATH = 100  # the kernel takes 107 bytes
+# Of a full cluster that was made when there could be one only, and did not record it.
+ONLY_NETWORK = {
+    "bridge": "pilotage0",
+    "nodes": "172.30.0.0/24",
+    "pods": "10.244.0.0/16",
+    "services": "10.96.0.0/24",
+}
 
 
 @dataclass(frozen=True)
@@ -36,10 +47,13 @@ class Cluster:
     host: str  # where the API server listens
     ports: Ports
     with_scheduler: bool
+    with_fake_nodes: bool
     kubeconfig: str  # the user's file that got an entry
     binaries: dict[str, str]  # command -> path
+    network: Network = UNROUTED
     feature_gates: str = ""
     runtime_config: str = ""
+    registries: list[str] = field(default_factory=list)  # on this machine, beside the usual one
 
     @property
     def folder(self) -> Path:
@@ -116,7 +130,9 @@ def load(name: str) -> Cluster | None:
         content = json.loads((folder_of(name) / "cluster.json").read_text())
     except (FileNotFoundError, NotADirectoryError):
         return None
-    return Cluster(**content | {"ports": Ports(**content["ports"])})
+    network = content.get("network", ONLY_NETWORK if content["shape"] == "full" else asdict(UNROUTED))
+    content.setdefault("with_fake_nodes", True)
+    return Cluster(**content | {"ports": Ports(**content["ports"]), "network": Network(**network)})
 
 
 def load_existing(name: str) -> Cluster:
@@ -130,6 +146,44 @@ def load_existing(name: str) -> Cluster:
 def cluster_names() -> list[str]:
     """The clusters of this user that have files, running or not."""
     return sorted(path.name for path in state_dir().glob("*") if path.is_dir())
+
+
+def networks() -> list[Network]:
+    """What the clusters of this user have taken on the machine, running or not."""
+    return [cluster.network for cluster in _all() if cluster.shape == "full"]
+
+
+def ports() -> set[int]:
+    """The loopback ports of the clusters of this user, running or not."""
+    return {port for cluster in _all() for port in asdict(cluster.ports).values()}
+
+
+def _all() -> list[Cluster]:
+    return [cluster for name in cluster_names() if (cluster := load(name))]
+
+
+@contextmanager
+def in_creation(name: str) -> Iterator[None]:
+    """Tell others that somebody brings this cluster up, until that is done or has died."""
+    with _creation_file(name).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def is_in_creation(name: str) -> bool:
+    """Whether somebody brings this cluster up."""
+    try:
+        with _creation_file(name).open() as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except FileNotFoundError:
+        return False
+    return False
+
+
+def _creation_file(name: str) -> Path:
+    return folder_of(name) / "creation.lock"
 
 
 def retain(name: str) -> None:

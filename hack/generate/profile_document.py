@@ -53,14 +53,40 @@ More examples:
 4. If a replica refuses it, if not all acknowledge it in time, or if a plugin then fails on every pod, the last good
    spec comes back by itself: `RolledBack` says why. The same spec is not tried a second time.
 
-A plugin is switched off and on again by one field; its weight and arguments can stay where they are:
+## One plugin, on or off
 
 ```sh
-kubectl patch schedprof priority --type=json -p '[{{"op": "add", "path": "/spec/plugins/0/enabled", "value": false}}]'
+pilotage profile disable priority Priority
+pilotage profile enable priority Priority --dry-run       # shows the change, and keeps nothing
+pilotage profile enable priority Priority
 ```
 
-Plugins are told apart by name, so several people can each own some of them: `kubectl apply --server-side
---field-manager=me`. Deleting a profile takes its scheduler out of service; its pods wait, and none is lost.
+Only the plugin's entry is touched; its weight and arguments stay, and whoever edits the profile at the same time loses
+nothing. The command shows the change, waits until every replica runs it, or until it is refused or taken back, and says
+so. A plugin without an entry gets one. It needs the rights to `get` and `patch` the profile.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | every replica runs it, or there was nothing to change; with `--no-wait` or `--dry-run`, the API server took it |
+| 3 | refused or taken back: what ran before runs on, and the text says why |
+| 4 | not known within `--timeout` (90 seconds), or somebody changed the profile again meanwhile |
+| 2 | the profile could not be read or changed |
+
+With kubectl alone, a JSON patch names the entry by its place in the list, and `test` makes sure that it is the right
+one:
+
+```sh
+kubectl patch schedprof priority --type=json -p '[
+    {{"op": "test", "path": "/spec/plugins/0/name", "value": "Priority"}},
+    {{"op": "add", "path": "/spec/plugins/0/enabled", "value": false}}]'
+```
+
+`kubectl patch --type=merge` is not for this: it replaces the whole list. Where all who write a profile use
+`kubectl apply --server-side`, each with a `--field-manager` of their own, everybody can apply a file with just their
+own entries: plugins are told apart by name. Where it was made by a plain `kubectl apply` they cannot: kubectl takes the
+other entries out.
+
+Deleting a profile takes its scheduler out of service; its pods wait, and none is lost.
 """
 
 

@@ -4,14 +4,18 @@ from pathlib import Path
 
 from cluster.errors import Problem
 from images.components import DEFAULT_TAG, component
-from images.engines import Engine, commands_of, find_engine
+from images.engines import Engine, commands_of, engines_with_images
 from images.store import Store, opened
 
 
 def export(image: str) -> Path:
-    """The archive of an image that the engine of this machine holds, written now unless it is there."""
+    """The archive of the newest image of that name on this machine, written now unless it is there."""
     with opened() as store:
-        return export_from(find_engine(commands_of(store), store), store, image)
+        engines = engines_with_images(commands_of(store), store)
+        holders = [(facts.created, engine) for engine in engines if (facts := engine.facts(image))]
+        if not holders:
+            raise _unknown(image)
+        return export_from(max(holders, key=lambda holder: holder[0])[1], store, image)
 
 
 def archive_of(name: str, tag: str = DEFAULT_TAG) -> Path:
@@ -23,7 +27,7 @@ def export_from(engine: Engine, store: Store, image: str) -> Path:
     """The archive of an image, named after its content."""
     facts = engine.facts(image)
     if facts is None:
-        raise Problem(f"there is no image {image!r} on this machine; build it first (ours: make images)")
+        raise _unknown(image)
     archive = store.archive(image, facts.image_id)
     if not archive.exists():
         unfinished = store.temporary / archive.name
@@ -31,3 +35,7 @@ def export_from(engine: Engine, store: Store, image: str) -> Path:
         unfinished.rename(archive)
         store.forget_old_archives(image)
     return archive
+
+
+def _unknown(image: str) -> Problem:
+    return Problem(f"there is no image {image!r} on this machine; build it first (ours: make images)")

@@ -33,7 +33,7 @@ def build(names: Sequence[str], wishes: Wishes, archive_dir: Path | None = None)
     components = [component(name) for name in names]
     with opened() as store:
         commands = commands_of(store)
-        workshop = Workshop(find_engine(commands, store), commands, store)
+        workshop = Workshop(find_engine(commands, store, wishes.base), commands, store)
         built = [workshop.bring_up_to_date(each, wishes) for each in components]
         return [_placed(each, archive_dir) for each in built] if archive_dir else built
 

@@ -45,7 +45,9 @@ class Buildah:
         if answer is None:
             return None
         details = json.loads(answer)
-        return Facts(details["FromImageID"], (details["OCIv1"]["config"].get("Labels") or {}).get(FINGERPRINT_LABEL))
+        described = details["OCIv1"]
+        labels = described["config"].get("Labels") or {}
+        return Facts(details["FromImageID"], labels.get(FINGERPRINT_LABEL), described.get("created", ""))
 
     def save(self, image: str, archive: Path) -> None:
         """Write an archive of an image, under the name a node will know it by."""

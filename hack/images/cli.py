@@ -9,16 +9,15 @@ from images.archives import export
 from images.build import build
 from images.components import COMPONENTS, DEFAULT_TAG
 from images.order import Wishes
+from images.push import install_command, push, version
+from images.registry import parse_address
 
 
 def main(arguments: list[str]) -> int:
     """Do what the arguments ask; 1 after a problem, told in its own words."""
     options = _parser().parse_args(arguments)
     try:
-        if options.verb == "export":
-            print(export(options.image))
-        else:
-            _build(options)
+        VERBS[options.verb](options)
     except Problem as problem:
         print(f"images: {problem}", file=sys.stderr)
         return 1
@@ -29,21 +28,44 @@ def main(arguments: list[str]) -> int:
 
 
 def _build(options: argparse.Namespace) -> None:
-    platforms = tuple(options.platform.split(",")) if options.platform else ()
-    wishes = Wishes(tag=options.tag, base=options.base, platforms=platforms)
-    for built in build(options.components or list(COMPONENTS), wishes, options.archive_dir):
+    for built in build(options.components or list(COMPONENTS), _wishes(options, options.tag), options.archive_dir):
         print(f"{built.image}  {built.archive}")
+
+
+def _push(options: argparse.Namespace) -> None:
+    if not options.registry:
+        raise Problem("say where to: make images push REGISTRY=registry.example.com/team TAG=1.0.0")
+    address, tag = parse_address(options.registry), options.tag or version()
+    for pushed in push(options.components or list(COMPONENTS), _wishes(options, DEFAULT_TAG), address, tag):
+        print(f"{pushed.image}  {pushed.digest}")
+    print(f"\nInstall them with:\n  {install_command(address, tag)}")
+
+
+def _export(options: argparse.Namespace) -> None:
+    print(export(options.image))
+
+
+VERBS = {"build": _build, "push": _push, "export": _export}
+
+
+def _wishes(options: argparse.Namespace, tag: str) -> Wishes:
+    platforms = tuple(options.platform.split(",")) if options.platform else ()
+    return Wishes(tag=tag, base=options.base, platforms=platforms)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m images", description=__doc__)
     verbs = parser.add_subparsers(dest="verb", required=True)
     building = verbs.add_parser("build", help="build images and write an archive of each")
-    building.add_argument("components", nargs="*", metavar="|".join(COMPONENTS), help="default: all of them")
     building.add_argument("--tag", default=DEFAULT_TAG, help="default: %(default)s")
-    building.add_argument("--base", metavar="IMAGE", help="a Python image to build on, instead of the usual one")
-    building.add_argument("--platform", metavar="OS/ARCH,...", help="default: this machine's; several need buildx")
     building.add_argument("--archive-dir", type=Path, metavar="DIR", help="put the archives here too")
+    pushing = verbs.add_parser("push", help="build images and push them to a registry")
+    pushing.add_argument("--registry", metavar="HOST/PATH", help="where to, as in registry.example.com/team")
+    pushing.add_argument("--tag", help="default: the version of Pilotage, which the chart asks for")
+    for verb in (building, pushing):
+        verb.add_argument("components", nargs="*", metavar="|".join(COMPONENTS), help="default: all of them")
+        verb.add_argument("--base", metavar="IMAGE", help="a Python image to build on, instead of the usual one")
+        verb.add_argument("--platform", metavar="OS/ARCH,...", help="default: this machine's; several need buildx")
     exporting = verbs.add_parser("export", help="print the path of an archive of an image that exists")
     exporting.add_argument("image")
     return parser

@@ -1,10 +1,12 @@
 """Building with a Docker engine."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from cluster.errors import Problem
+from cluster.progress import say
 from images.commands import Commands, Progress
 from images.order import FINGERPRINT_LABEL, Facts, Order
 
@@ -16,9 +18,11 @@ BEGUN = r"^#\d+ \[.*\d+/\d+\] "
 class Docker:
     """A Docker engine that answers, with or without buildx."""
 
-    def __init__(self, commands: Commands, buildx: bool) -> None:
+    def __init__(self, commands: Commands, buildx: bool, network: bool = True) -> None:
         self._commands = commands
         self._buildx = buildx
+        # An engine that gives containers no network lends them the machine's: a build fetches packages.
+        self._network = [] if network else ["--network=host"]
 
     def check(self, platforms: Sequence[str]) -> None:
         """A Problem if it cannot build for these platforms: several at once need buildx."""
@@ -42,7 +46,8 @@ class Docker:
         if answer is None:
             return None
         details = json.loads(answer)[0]
-        return Facts(details["Id"], (details["Config"].get("Labels") or {}).get(FINGERPRINT_LABEL))
+        labels = details["Config"].get("Labels") or {}
+        return Facts(details["Id"], labels.get(FINGERPRINT_LABEL), details.get("Created", ""))
 
     def save(self, image: str, archive: Path) -> None:
         """Write an archive of an image."""
@@ -61,11 +66,23 @@ class Docker:
         return ["docker", "buildx", "build", "--progress=plain", platforms, output, *self._rest(order)]
 
     def _rest(self, order: Order) -> Sequence[str]:
-        return [f"--tag={order.image}", *order.flags(), str(order.context)]
+        return [*self._network, f"--tag={order.image}", *order.flags(), str(order.context)]
 
 
 def find_docker(commands: Commands) -> Docker | None:
-    """Docker, if an engine answers."""
-    if commands.read(["docker", "info"], ANSWER_WITHIN_SECONDS) is None:
+    """Docker, if an engine answers and can read our Dockerfiles; says so if it answers and cannot."""
+    if not engine_answers(commands):
         return None
-    return Docker(commands, buildx=commands.read(["docker", "buildx", "version"], ANSWER_WITHIN_SECONDS) is not None)
+    buildx = commands.read(["docker", "buildx", "version"], ANSWER_WITHIN_SECONDS) is not None
+    # Clients before version 23 speak to BuildKit themselves; newer ones refuse even this without buildx.
+    if not buildx and commands.read(["docker", "build", "--help"], ANSWER_WITHIN_SECONDS) is None:
+        say("Docker has no buildx here, without which it cannot read our Dockerfiles: building without Docker")
+        return None
+    network = commands.read(["docker", "network", "inspect", "bridge"], ANSWER_WITHIN_SECONDS) is not None
+    return Docker(commands, buildx, network)
+
+
+def engine_answers(commands: Commands) -> bool:
+    """Whether an engine, not only its client, is there and may be used."""
+    wanted = os.environ.get("PILOTAGE_ENGINE")
+    return wanted != "own" and commands.read(["docker", "info"], ANSWER_WITHIN_SECONDS) is not None

@@ -5,6 +5,8 @@ from pathlib import Path
 
 # Carried by every image we make: the fingerprint of what it was made from.
 FINGERPRINT_LABEL = "dev.pilotage.inputs"
+# What the Dockerfiles build on if nobody says.
+DEFAULT_BASE = "python:3.13-slim"
 
 
 @dataclass(frozen=True)
@@ -45,3 +47,4 @@ class Facts:
 
     image_id: str
     fingerprint: str | None
+    created: str = ""  # as RFC 3339 has it, so that the later one is the greater one

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import yaml
 
-from cluster import lifecycle, record
+from cluster import lifecycle, real_kind, record
 from cluster.api import Api
 from cluster.binaries import TOOLS
 from cluster.build import ensure
@@ -24,6 +24,7 @@ from testbed.commands import Command, CommandFailed, Kubectl, Manifest
 
 KIND = HACK / "kind"
 PREFIX = "test-"
+NO_OWN_NODES = "real nodes of our own need root; here a Docker engine has those of the real kind"
 PILOTAGE = str(Path(sys.executable).with_name("pilotage"))
 
 
@@ -121,6 +122,11 @@ def control_plane(name: str, kubeconfig: Path, features: Manifest | None = None)
         yield ControlPlane(record.load_existing(name))
     finally:
         lifecycle.delete(name)
+
+
+def without_own_nodes() -> bool:
+    """Whether the real kind is the only way to real nodes here."""
+    return os.geteuid() != 0 and real_kind.engine_answers()
 
 
 def name_for_this_run() -> str:

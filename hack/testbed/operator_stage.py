@@ -113,12 +113,14 @@ class OperatorStage:
             rules("authorization.k8s.io", "subjectaccessreviews", "create"),
             rules("rbac.authorization.k8s.io", "clusterroles", "get", names=(self.owner,)),
             rules("events.k8s.io", "events", "create"),
+            rules("coordination.k8s.io", "leases", "get", names=("kube-scheduler",)),
         ]
 
     def _own_rules(self) -> list[dict[str, Any]]:
         return [
             rules("", "configmaps", "create"),
-            rules("", "configmaps", "get", "list", "watch", "patch", names=(f"{RELEASE}-config",)),
+            rules("", "configmaps", "get", "patch", names=(f"{RELEASE}-config",)),
+            rules("", "configmaps", "list", "watch"),
             rules("", "pods", "list", "watch"),
             rules("apps", "deployments", "get", "list", "watch", "patch", names=(f"{RELEASE}-scheduler",)),
         ]

@@ -106,6 +106,7 @@ class Play:
             self.somebody_reads_the_metrics,
             self.objects_of_controllers,
             self.values_that_change,
+            self.a_profile_of_the_clusters_own_name,
             self.a_configuration_that_is_deleted,
             self.a_change_that_needs_new_pods,
         ):
@@ -258,6 +259,17 @@ class Play:
         file.write_text(yaml.safe_dump([first]))
         self.make_a_round()
         self.until(lambda: self.admin.find(f"{PROFILES}/second") is None, "it is gone", plain)
+
+    def a_profile_of_the_clusters_own_name(self) -> None:
+        """The operator looks whether kube-scheduler leads; the profile itself cannot run, and takes no pods from it."""
+        spec = {"schedulerName": "default-scheduler", "plugins": [{"name": "Nobody"}]}
+        profile = {"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfile", "metadata": {"name": "shared"}}
+        metadata = {"name": "kube-scheduler", "namespace": "kube-system"}
+        lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata}
+        self.kubectl.create(lease, profile | {"spec": {"instance": f"{self.namespace}/plain", **spec}})
+        path = f"{PROFILES}/shared"
+        self.until(lambda: self.admin.get(path).get("status"), "somebody has looked at it", self.neighbours.plain)
+        self.admin.delete(path)
 
     def make_a_round(self) -> None:
         """Have the operator look at everything; a kubelet that brings a new file would start a new one."""

@@ -29,10 +29,10 @@ class SmallApi:
         self._watchers: dict[str, set[asyncio.Queue[bytes | None]]] = {}
 
     def put(self, kind: str, manifest: Manifest) -> None:
-        """Add an object or change it."""
+        """Add an object or change it; of two kinds with one name, podgroups.scheduling.k8s.io tells which."""
         metadata = manifest["metadata"]
         key = f"{metadata.get('namespace', '')}/{metadata['name']}"
-        known = key in self.objects[kind]
+        known = key in self.objects.setdefault(kind, {})
         self.objects[kind][key] = self._stamped(manifest)
         self._tell(kind, "MODIFIED" if known else "ADDED", manifest)
 
@@ -79,11 +79,16 @@ class SmallApi:
             found = self.objects.get(parts[4], {}).get(f"{parts[3]}/{parts[5]}")
             return _status(404, "not found") if found is None else web.json_response(found)
         if method == "GET" and len(parts) > 2:
-            return await self._list(request, parts[-1])
+            kind = f"{parts[-1]}.{parts[1]}"
+            namespace = parts[-2] if parts[-3] == "namespaces" else ""
+            return await self._list(request, kind if kind in self.objects else parts[-1], namespace)
         return web.json_response({"resources": []})
 
-    async def _list(self, request: web.Request, kind: str) -> web.StreamResponse:
-        found = list(self.objects.get(kind, {}).values())
+    async def _list(self, request: web.Request, kind: str, namespace: str) -> web.StreamResponse:
+        known = self.objects.get(kind, {}).values()
+        found = [
+            each for each in known if namespace in ("", each["metadata"].get("namespace")) and _chosen(request, each)
+        ]
         if request.query.get("watch") != "true":
             return web.json_response({"metadata": {"resourceVersion": str(self._version)}, "items": found})
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -154,6 +159,12 @@ class SmallApi:
         for queues in self._watchers.values():
             for queue in queues:
                 queue.put_nowait(None)
+
+
+def _chosen(request: web.Request, manifest: Manifest) -> bool:
+    """Tell whether a field selector chooses an object, of which the reason of events is understood and nothing else."""
+    fields = dict(part.split("=", 1) for part in request.query.get("fieldSelector", "").split(",") if part)
+    return fields.get("reason") in (None, manifest.get("reason"))
 
 
 def _line(event: str, manifest: Manifest) -> bytes:

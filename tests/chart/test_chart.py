@@ -48,7 +48,7 @@ def test_every_file_is_a_template_of_a_component() -> None:
                 "kubectl get schedprof mine-pilotage",
                 "kubectl run hello",
                 "kubectl describe pod hello",
-                "helm test mine --namespace team",
+                "helm test mine --namespace team || kubectl -n team logs mine-pilotage-test",
             ],
             id="plain",
         ),
@@ -59,6 +59,25 @@ def test_every_file_is_a_template_of_a_component() -> None:
             ["scheduler.createProfile=false"],
             ["Apply a SchedulerProfile", "kubectl -n team logs"],
             id="without a profile",
+        ),
+        pytest.param(
+            [],
+            [
+                "localhost/pilotage-scheduler:0.1.0 and localhost/pilotage-operator:0.1.0",
+                "no node can pull an image from localhost",
+                "set image.registry and image.tag",
+            ],
+            id="images that no node can pull",
+        ),
+        pytest.param(
+            ["scheduler.image=registry.example.com/mine:1"],
+            ["registry.example.com/mine:1 and localhost/pilotage-operator:0.1.0", "no node can pull"],
+            id="one image that no node can pull",
+        ),
+        pytest.param(
+            ["image.registry=registry.example.com/team", "image.tag=v1"],
+            ["registry.example.com/team/pilotage-operator:v1", "correct image.registry and image.tag"],
+            id="images in a registry",
         ),
     ],
 )

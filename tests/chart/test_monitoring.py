@@ -13,6 +13,7 @@ from pilotage.telemetry.cluster_metrics import ClusterMetrics
 from pilotage.telemetry.families import Described
 from pilotage.telemetry.plugin_metrics import PluginMetrics
 from pilotage.telemetry.queue_metrics import QueueMetrics
+from pilotage_operator.metrics import LABELS as OPERATOR_METRICS
 
 Manifest = dict[str, Any]
 Render = Callable[..., list[Manifest]]
@@ -32,6 +33,7 @@ def unknown(expression: str) -> list[str]:
         if isinstance(family, Described)
     }
     labels["pilotage_build_info"] = set()
+    labels |= {name: set(own) for name, own in OPERATOR_METRICS.items()}
     problems = []
     for name, matchers in METRIC.findall(expression):
         own = labels.get(name, labels.get(re.sub("_(bucket|sum|count)$", "", name)))
@@ -41,8 +43,8 @@ def unknown(expression: str) -> list[str]:
     return problems
 
 
-def of_kind(rendered: list[Manifest], kind: str) -> Manifest:
-    (found,) = [each for each in rendered if each["kind"] == kind]
+def of_kind(rendered: list[Manifest], kind: str, component: str = "") -> Manifest:
+    (found,) = [each for each in rendered if each["kind"] == kind and each["metadata"]["name"].endswith(component)]
     return found
 
 
@@ -97,15 +99,39 @@ def test_without_a_lease_nobody_waits_for_a_leader(render_values: Render) -> Non
 
 def test_a_service_monitor_shows_prometheus_own_token(render: Render) -> None:
     rendered = render("monitoring")
-    (endpoint,) = of_kind(rendered, "ServiceMonitor")["spec"]["endpoints"]
+    (endpoint,) = of_kind(rendered, "ServiceMonitor", "scheduler")["spec"]["endpoints"]
     assert (endpoint["port"], endpoint["scheme"]) == ("https", "https")
     assert endpoint["bearerTokenFile"] == "/var/run/secrets/kubernetes.io/serviceaccount/token"
-    selected = of_kind(rendered, "ServiceMonitor")["spec"]["selector"]["matchLabels"].items()
-    assert selected <= of_kind(rendered, "Service")["metadata"]["labels"].items()
+
+
+@pytest.mark.parametrize("component", ["scheduler", "operator"])
+def test_monitors_find_what_there_is(render: Render, component: str) -> None:
+    rendered = render("monitoring")
+    service = of_kind(rendered, "Service", component)
+    monitor = of_kind(rendered, "ServiceMonitor", component)["spec"]
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert monitor["endpoints"][0]["port"] in {port["name"] for port in service["spec"]["ports"]}
+    pod = of_kind(rendered, "Deployment", component)["spec"]["template"]
+    assert service["spec"]["selector"].items() <= pod["metadata"]["labels"].items()
+    pods = of_kind(rendered, "PodMonitor", component)["spec"]
+    assert pods["selector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
+    ports = {port["name"]: port["containerPort"] for port in pod["spec"]["containers"][0]["ports"]}
+    assert pods["podMetricsEndpoints"][0]["port"] in ports
+
+
+def test_the_operator_serves_where_it_is_looked_for(render: Render) -> None:
+    container = of_kind(render("monitoring"), "Deployment", "operator")["spec"]["template"]["spec"]["containers"][0]
+    ports = {port["name"]: port["containerPort"] for port in container["ports"]}
+    assert f"--metrics-port={ports['metrics']}" in container["args"]
+
+
+def test_without_prometheus_operator_it_has_no_service(render: Render) -> None:
+    names = [each["metadata"]["name"] for each in render() if each["kind"] == "Service"]
+    assert names == ["mine-pilotage-scheduler"]
 
 
 def test_a_pod_monitor_shows_the_token_of_a_secret(render: Render) -> None:
-    (endpoint,) = of_kind(render("monitoring"), "PodMonitor")["spec"]["podMetricsEndpoints"]
+    (endpoint,) = of_kind(render("monitoring"), "PodMonitor", "scheduler")["spec"]["podMetricsEndpoints"]
     assert endpoint["authorization"] == {"credentials": {"name": "metrics-token", "key": "token"}}
 
 

@@ -173,7 +173,7 @@ def test_ports_have_their_names(rendered: Rendered) -> None:
         if key.endswith("Probe")
     }
     used |= {port["targetPort"] for each in rendered if each["kind"] == "Service" for port in each["spec"]["ports"]}
-    assert used <= named == {"https", "health"}
+    assert used <= named == {"https", "health", "metrics"}
 
 
 def test_bindings_bind_what_is_there(rendered: Rendered) -> None:
@@ -193,6 +193,7 @@ def test_the_schedulers_arguments(render: Render) -> None:
         "--leader-elect=true",
         "--leader-elect-resource-name=mine-pilotage-scheduler",
         "--leader-elect-resource-namespace=team",
+        "--crash-record=/tmp/crash-record",
         "--profiling=false",
         "--logging-format=text",
         "--v=2",
@@ -213,6 +214,7 @@ def test_the_operators_arguments(render: Render) -> None:
         "--owner=mine-pilotage-operator.team",
         "--values-file=/etc/pilotage/values/profiles.yaml",
         "--controllers=AppGroup,ElasticQuota,NetworkTopology,PodGroup",
+        "--metrics-port=8081",
         "--log-format=text",
     ]
 

@@ -10,10 +10,12 @@ from typing import Any
 import pytest
 import yaml
 
+from pilotage.app.cluster_reading import ROLE
 from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
 from pilotage_operator.controllers.registry import rights_of
 from testbed.documented_rights import (
     CONTROLLERS,
+    EXPLAINER,
     OPERATOR,
     PEOPLE,
     PLUGINS,
@@ -156,6 +158,41 @@ def test_nobody_raises_a_quota_or_writes_a_status_by_the_clusters_roles(render: 
 
 def test_roles_of_people_can_be_left_out(render_values: Render) -> None:
     assert not any(aggregates_to(each) for each in render_values({"rbac": {"aggregate": False}}))
+
+
+def explainer(rendered: list[Manifest]) -> Manifest:
+    (role,) = [each for each in rendered if each["kind"] == "ClusterRole" and "-explainer." in each["metadata"]["name"]]
+    return role
+
+
+def test_whoever_explains_may_do_what_is_documented(render: Render) -> None:
+    assert sorted(rights(explainer(render())["rules"])) == sorted(documented(EXPLAINER, "mine-pilotage", "team"))
+
+
+def test_the_role_is_the_one_that_explain_names(render_values: Render) -> None:
+    rendered = render_values({}, release="pilotage", namespace="pilotage")
+    assert explainer(rendered)["metadata"]["name"] == ROLE
+
+
+@pytest.mark.parametrize("variant", ["default", "hardened"], ids=["all plugins", "few plugins"])
+def test_whoever_explains_may_read_all_that_any_plugin_reads(render: Render, variant: str) -> None:
+    read = {
+        (group, resource)
+        for rules in literal().values()
+        for _, group, resource, verb, _ in rights(rules)
+        if verb == "list" and group != "metrics.k8s.io"
+    }
+    found = {(group, resource) for _, group, resource, verb, _ in rights(explainer(render(variant))["rules"])}
+    assert found == read | {("", "pods"), ("", "nodes"), ("", "events"), ("", "configmaps")}
+
+
+def test_whoever_explains_changes_nothing_and_is_nobody_by_default(render: Render) -> None:
+    rendered = render()
+    role = explainer(rendered)
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+    assert not any(label.startswith("rbac.authorization.k8s.io/") for label in role["metadata"]["labels"])
+    bindings = [each for each in rendered if each["kind"].endswith("Binding")]
+    assert role["metadata"]["name"] not in {each["roleRef"]["name"] for each in bindings}
 
 
 def test_plugins_have_the_rights_that_they_declare() -> None:

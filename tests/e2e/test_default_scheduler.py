@@ -10,26 +10,27 @@ from typing import Any
 import pytest
 
 from auditor.running import RunningAuditor
-from cluster import lifecycle, real_kind, record
+from cluster import lifecycle, record
 from pilotage.testing import pod_manifest
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
 
-NAME = "default-scheduler"
+NAME = f"{name_for_this_run()}-alone"
 USER = "system:kube-scheduler"
 DNS_IMAGE = "localhost/coredns:1"  # on every node already; with -version it says so and ends
 Manifest = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="the real kind runs kube-scheduler and keeps no audit log of bindings"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[ControlPlane]:
     """Two real nodes, and nobody who schedules."""
     kubeconfig = f"--kubeconfig={tmp_path / 'kubeconfig'}"
+    sweep()
     try:
-        subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig, "--no-scheduler"], check=True)
+        subprocess.run(
+            [KIND, "create", "cluster", "--shape=full", f"--name={NAME}", kubeconfig, "--no-scheduler"], check=True
+        )
         yield ControlPlane(record.load_existing(NAME))
     finally:
         lifecycle.delete(NAME)

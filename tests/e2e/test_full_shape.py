@@ -6,61 +6,106 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from ipaddress import IPv4Network
+from itertools import product
 from pathlib import Path
 
 import pytest
 
-from cluster import real_kind
+from cluster.address_plan import Network
 from cluster.paths import state_dir
 from cluster.processes import processes_of
-from testbed.machine import look
+from testbed.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
+from testbed.machine import belongings_of, shared_state
 
 KIND = Path(__file__).parents[2] / "hack" / "kind"
-NAME = "leak-check"
+NAME = f"{name_for_this_run()}-leaks"
+SECOND = f"{name_for_this_run()}-second"
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="a Docker engine answers, so the real kind makes and removes clusters here"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture
 def create(tmp_path: Path) -> Iterator[list[str]]:
     """The command that creates a full cluster, which is gone after the test."""
-    yield [str(KIND), "create", "cluster", f"--name={NAME}", f"--kubeconfig={tmp_path / 'kubeconfig'}"]
+    sweep()
+    yield [str(KIND), "create", "cluster", "--shape=full", f"--name={NAME}", f"--kubeconfig={tmp_path / 'kubeconfig'}"]
     delete()
 
 
-def delete() -> None:
-    subprocess.run([KIND, "delete", "cluster", f"--name={NAME}"], check=True, capture_output=True)
+def delete(name: str = NAME) -> None:
+    subprocess.run([KIND, "delete", "cluster", f"--name={name}"], check=True, capture_output=True)
 
 
 def test_up_and_down_leaves_nothing(create: list[str]) -> None:
-    before = look(NAME)
+    before = shared_state()
     subprocess.run(create, check=True)
-    during = look(NAME)
-    assert during.links != before.links
-    assert during.cgroups > before.cgroups
-    assert during.processes > before.processes
-    assert during.mounts == before.mounts, "the cluster's mounts are its own"
-    assert during.settings == before.settings, "the kubelets did not change the machine"
+    own = belongings_of(NAME)
+    assert set(own.traces()) == {"folder", "processes", "containers", "links", "routes", "control groups"}
+    assert shared_state() == before, "the kubelets did not change the machine"
     delete()
-    assert look(NAME) == before
+    assert own.traces() == {}
+    assert shared_state() == before
 
 
 @pytest.mark.parametrize("victim", ["the tool while it creates", "the keeper of a running cluster"])
 def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> None:
-    before = look(NAME)
+    before = shared_state()
     with subprocess.Popen(create) as creation:
         if victim == "the tool while it creates":
             _wait_for(state_dir() / NAME / "logs" / "kubelet-2.log")
             creation.kill()
         else:
             assert creation.wait() == 0
-            for pid, component in processes_of(state_dir() / NAME).items():
-                if not component:
-                    os.kill(pid, signal.SIGKILL)
+            _kill_keeper(NAME)
+    own = belongings_of(NAME)
+    assert "links" in own.traces()
     delete()
-    assert look(NAME) == before
+    assert own.traces() == {}
+    assert shared_state() == before
+
+
+def test_two_full_clusters_live_side_by_side_and_one_is_deleted_alone(create: list[str], tmp_path: Path) -> None:
+    other = [
+        str(KIND),
+        "create",
+        "cluster",
+        "--shape=full",
+        f"--name={SECOND}",
+        f"--kubeconfig={tmp_path / 'other'}",
+        "--nodes=1",
+    ]
+    subprocess.run([*create, "--nodes=1"], check=True)
+    try:
+        subprocess.run(other, check=True)
+        first, second = belongings_of(NAME), belongings_of(SECOND)
+        for range_, one_of_the_other in product(ranges(first.network), ranges(second.network)):
+            assert not range_.overlaps(one_of_the_other)
+        # One is killed, and deleted while the other works.
+        _kill_keeper(SECOND)
+        delete(SECOND)
+        assert second.traces() == {}
+        again = kubectl(tmp_path, "run", "after", "--image=localhost/pause:1", "--image-pull-policy=Never")
+        assert "pod/after created" in again
+        kubectl(tmp_path, "wait", "--for=condition=Ready", "pod/after", "--timeout=60s")
+        assert set(first.traces()) == {"folder", "processes", "containers", "links", "routes", "control groups"}
+    finally:
+        delete(SECOND)
+
+
+def ranges(network: Network) -> list[IPv4Network]:
+    return [IPv4Network(each) for each in (network.nodes, network.pods, network.services)]
+
+
+def kubectl(folder: Path, *words: str) -> str:
+    command = [str(KIND.with_name("kubectl")), f"--kubeconfig={folder / 'kubeconfig'}", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _kill_keeper(name: str) -> None:
+    for pid, component in processes_of(state_dir() / name).items():
+        if not component:
+            os.kill(pid, signal.SIGKILL)
 
 
 def test_a_cluster_that_a_restart_ended_stands_in_nobodys_way(create: list[str]) -> None:

@@ -1,33 +1,23 @@
 """The product as its users meet it, on real kubelets with our own images: Helm, profile, label, toggle, plugin."""
 
 import json
-import subprocess
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from auditor.running import RunningAuditor
-from cluster import lifecycle, real_kind, record
 from cluster.paths import REPOSITORY
-from images.build import build
-from images.order import Wishes
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
-from testbed.commands import Command
-from testbed.control_plane import KIND, ControlPlane
+from testbed.control_plane import NO_OWN_NODES, ControlPlane, without_own_nodes
+from testbed.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
 
-NAME, NAMESPACE, RELEASE = "release", "pilotage", "demo"
-CHART = str(REPOSITORY / "charts" / "pilotage")
 LABEL = "priority.lixueduan.com"
-SCHEDULER = "i-scheduler"
 IMAGES = ("localhost/pilotage-scheduler:dev", "localhost/pilotage-operator:dev")
-OWN = {"image": {"tag": "dev", "pullPolicy": "Never"}}
 # What a user of scheduler-plugins has; only the image is another one.
 REFERENCE_STYLE = {
     "scheduler": {"name": SCHEDULER, "image": IMAGES[0]},
@@ -42,100 +32,15 @@ REFERENCE_STYLE = {
         ]
     },
 }
-Manifest = dict[str, Any]
 
-pytestmark = pytest.mark.skipif(
-    real_kind.engine_answers(), reason="the real kind keeps no audit log of bindings, and has other names for its nodes"
-)
+pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """Two real nodes, the stock scheduler, and our images on the nodes."""
-    kubeconfig = f"--kubeconfig={tmp_path_factory.mktemp('cluster') / 'kubeconfig'}"
-    try:
-        subprocess.run([KIND, "create", "cluster", f"--name={NAME}", kubeconfig], check=True)
-        build(["scheduler", "operator"], Wishes(tag="dev"))
-        for image in IMAGES:
-            subprocess.run([KIND, "load", "docker-image", image, f"--name={NAME}"], check=True)
-        made = ControlPlane(record.load_existing(NAME))
-        made.kubectl("create", "namespace", NAMESPACE)
-        made.kubectl("label", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    with real_nodes("release", tmp_path_factory.mktemp("cluster")) as made:
         yield made
-    finally:
-        lifecycle.delete(NAME)
-
-
-class Installed:
-    """A release on the cluster, and what a person would do with it."""
-
-    def __init__(self, cluster: ControlPlane, helm: Command, folder: Path) -> None:
-        self.cluster, self.helm, self.kubectl = cluster, helm, cluster.kubectl
-        self._folder = folder
-
-    def upgrade(self, values: Manifest, *words: str) -> None:
-        """Install or upgrade with these values, and wait until everything is up."""
-        file = self._folder / "values.yaml"
-        file.write_text(yaml.safe_dump(values | OWN))
-        here = ("--namespace", NAMESPACE, "--values", str(file), "--wait", "--timeout", "3m")
-        self.helm("upgrade", "--install", RELEASE, CHART, *here, *words, timeout=240)
-
-    def profile(self) -> Manifest:
-        """Return the profile; empty if there is none yet."""
-        found = self.kubectl.attempt("get", "schedulerprofile", SCHEDULER, "-o", "json")
-        return {} if found.returncode else dict(json.loads(found.stdout))
-
-    def condition(self, kind: str) -> Manifest:
-        found = self.profile().get("status", {}).get("conditions", [])
-        return next((dict(each) for each in found if each["type"] == kind), {})
-
-    def is_ready(self) -> bool:
-        generation = self.profile().get("metadata", {}).get("generation")
-        ready = self.condition("Ready")
-        return bool(ready and ready["status"] == "True" and ready["observedGeneration"] == generation)
-
-    def scores(self) -> list[str]:
-        """Return the plugins that score for the profile, as its status has them."""
-        return list(self.profile().get("status", {}).get("plugins", {}).get("score", []))
-
-    def plugin_files(self) -> list[str]:
-        """Return the hashes of the plugin files that run, as the profile's status has them."""
-        return list(self.profile().get("status", {}).get("pluginFiles", {}).values())
-
-    def patch(self, *plugins: Manifest) -> float:
-        """Give the profile these plugins; returns the seconds until every replica runs them."""
-        body = json.dumps({"spec": {"plugins": list(plugins)}})
-        started = time.monotonic()
-        self.kubectl("patch", "schedulerprofile", SCHEDULER, "--type=merge", "-p", body)
-        self.until(self.is_ready, "the profile is Ready")
-        return time.monotonic() - started
-
-    def until(self, holds: Callable[[], object], what: str, seconds: float = 90) -> None:
-        deadline = time.monotonic() + seconds
-        while not holds():
-            assert time.monotonic() < deadline, f"not yet: {what}\n{self.story()}"
-            time.sleep(0.1)
-
-    def story(self) -> str:
-        told = self.kubectl.attempt("describe", "schedulerprofiles").stdout
-        for component in ("operator", "scheduler"):
-            selector = f"app.kubernetes.io/component={component}"
-            told += self.kubectl.attempt("logs", "-n", NAMESPACE, "-l", selector, "--tail=40").stdout
-        return told + self.kubectl.attempt("get", "pods", "-A", "-o", "wide").stdout
-
-    def nodes_of(self, app: str) -> set[str]:
-        """Return where the pods of an app run."""
-        items = self.kubectl.get("pods", "-l", f"app={app}")["items"]
-        alive = [item for item in items if "deletionTimestamp" not in item["metadata"]]
-        return {item["spec"].get("nodeName", "") for item in alive}
-
-    def roll_out(self, app: str) -> None:
-        self.kubectl("rollout", "status", f"deployment/{app}", "--timeout=90s")
-
-    def restart(self, app: str) -> None:
-        self.kubectl("rollout", "restart", f"deployment/{app}")
-        self.roll_out(app)
-        self.until(lambda: len(self.nodes_of(app)) == 1, "the old pods are gone")
 
 
 def web(name: str, replicas: int = 2) -> Manifest:

@@ -184,7 +184,7 @@ def operator(release: Release, folder: Path) -> Iterator[Path]:
     values.write_text(found["data"]["profiles.yaml"])
     words = [word for word in release.arguments("operator") if not word.startswith("--values-file=")]
     kubeconfig = account_kubeconfig(release, "mine-pilotage-operator", folder)
-    own = [f"--values-file={values}", f"--kubeconfig={kubeconfig}", "--liveness-port=0"]
+    own = [f"--values-file={values}", f"--kubeconfig={kubeconfig}", "--liveness-port=0", "--metrics-port=0"]
     with process(["pilotage-operator", *words, *own], {}, folder / "operator.log") as log:
         yield log
 

@@ -14,12 +14,12 @@ import yaml
 
 from cluster.paths import cache_dir, state_dir
 from cluster.processes import processes_of
-from testbed.control_plane import ControlPlane
-from testbed.machine import look
+from testbed.control_plane import ControlPlane, name_for_this_run
+from testbed.machine import belongings_of
 
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "hack" / "kind"
-NAME = f"tool-{os.getpid()}"
+NAME = f"{name_for_this_run()}-tool"
 
 
 def kind(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -46,8 +46,8 @@ def eventually(what: str, condition: Callable[[], object], seconds: float = 60) 
 def test_two_clusters_live_side_by_side_and_leave_nothing(
     control_plane: ControlPlane, create: list[str], tmp_path: Path
 ) -> None:
-    before = look(NAME)
     assert kind(*create).returncode == 0
+    own = belongings_of(NAME)
     assert NAME in kind("get", "clusters").stdout.splitlines()
     other = tmp_path / "kubeconfig"
     control_plane.kubectl("create", "configmap", "only-here", "-n", "kube-system")
@@ -62,39 +62,40 @@ def test_two_clusters_live_side_by_side_and_leave_nothing(
     assert kind("get", "kubeconfig", f"--name={NAME}").stdout.startswith("apiVersion: v1")
     assert kind("delete", "cluster", f"--name={NAME}", f"--kubeconfig={other}").returncode == 0
     assert yaml.safe_load(other.read_text())["contexts"] == []
-    assert look(NAME) == before
+    assert own.traces() == {}
 
 
 def test_after_a_killed_keeper_nothing_runs_and_delete_removes_the_rest(create: list[str]) -> None:
-    before = look(NAME)
     assert kind(*create).returncode == 0
+    own = belongings_of(NAME)
     [keeper] = [pid for pid, component in processes_of(state_dir() / NAME).items() if not component]
     os.kill(keeper, signal.SIGKILL)
     eventually("all programs end with their keeper", lambda: not processes_of(state_dir() / NAME), seconds=10)
     assert kind("delete", "cluster", f"--name={NAME}").returncode == 0
-    assert look(NAME) == before
+    assert own.traces() == {}
 
 
 @pytest.mark.parametrize("moment", ["cluster.json", "logs/etcd.log", "logs/kube-controller-manager.log"])
 def test_a_creation_that_is_killed_is_removed_by_delete(create: list[str], moment: str) -> None:
-    before = look(NAME)
     with subprocess.Popen([KIND, *create], stderr=subprocess.DEVNULL) as creation:
         eventually(moment, (state_dir() / NAME / moment).exists)
         creation.kill()
+    own = belongings_of(NAME)
+    assert own.traces()
     assert kind("delete", "cluster", f"--name={NAME}").returncode == 0
-    assert look(NAME) == before
+    assert own.traces() == {}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_creation_that_is_interrupted_removes_itself(create: list[str], number: signal.Signals) -> None:
-    before = look(NAME)
     with subprocess.Popen([KIND, *create], stderr=subprocess.PIPE, text=True) as creation:
         eventually("the API server is started", (state_dir() / NAME / "logs" / "kube-apiserver.log").exists)
+        own = belongings_of(NAME)
         creation.send_signal(number)
         _, said = creation.communicate(timeout=60)
     assert creation.returncode == 130
     assert said.splitlines()[-1] == "interrupted"
-    assert look(NAME) == before
+    assert own.traces() == {}
 
 
 def test_a_program_that_dies_is_started_again(create: list[str], tmp_path: Path) -> None:
@@ -116,6 +117,7 @@ def without_root(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     nobody = ["--reuid=65534", "--regid=65534", "--clear-groups", "--bounding-set=-all,+dac_read_search"]
     read_only = ["--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"]
     environment = os.environ | {"HOME": str(home), "PILOTAGE_CACHE": str(cache_dir())}
+    environment.pop("KUBECONFIG", None)  # nobody's is in his home, wherever ours is
     command = ["setpriv", *nobody, *read_only, str(KIND), *words]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 

@@ -3,10 +3,13 @@
 import subprocess
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from cluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.control_plane import PILOTAGE, ControlPlane
 
@@ -28,7 +31,10 @@ GATED = {"schedulingGates": [{"name": "example.com/later"}]}
 # What is in the way of each pod, and what is said about it in more detail than kube-scheduler says it.
 WAITING: dict[str, tuple[dict[str, Any], str]] = {
     "too-large": ({"cpu": "100", **HERE}, "Insufficient cpu (wants 100, "),
-    "without-a-node": (NOWHERE, "NodeAffinity: node(s) didn't match Pod's node affinity/selector"),
+    "without-a-node": (
+        NOWHERE,
+        f"NodeAffinity: node(s) didn't match Pod's node affinity/selector (wants {LABEL} = nowhere, has yes)",
+    ),
     "shunned": ({"node_selector": {LABEL: "tainted"}}, "(explained.example.com/dedicated=db:NoSchedule"),
     "apart": ({**HERE, "affinity": APART}, "InterPodAffinity: node(s)"),
     "without-its-claim": ({"spec": CLAIM}, "Before any node was looked at, VolumeRestrictions said: "),
@@ -50,10 +56,24 @@ class Cluster:
 
     def explain(self, name: str) -> tuple[int, str]:
         """Return how the program ends, and what it prints."""
-        words = [PILOTAGE, "explain", f"{self.namespace}/{name}", f"--kubeconfig={self.control_plane.kubeconfig}"]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
+        done = self.ask(f"{self.namespace}/{name}", f"--kubeconfig={self.control_plane.kubeconfig}")
         assert done.stderr == ""
         return done.returncode, done.stdout
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run the program."""
+        return subprocess.run(
+            [PILOTAGE, "explain", *words], capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+
+    def kubeconfig(self, path: Path, *, token: str = "", namespace: str = "") -> str:
+        """Write a kubeconfig that says something else; returns the flag that names it."""
+        found = yaml.safe_load(Path(self.control_plane.kubeconfig).read_text())
+        if token:
+            found["users"][0]["user"] = {"token": token}
+        found["contexts"][0]["context"]["namespace"] = namespace
+        path.write_text(yaml.safe_dump(found))
+        return f"--kubeconfig={path}"
 
 
 @pytest.fixture(scope="module")
@@ -108,3 +128,36 @@ def test_a_pod_that_runs_is_explained_too(cluster: Cluster) -> None:
     node = f"{cluster.namespace}-0"
     assert code == 0
     assert text.startswith(f"runs  is on {node}; decided again now, it goes to {node}\n")
+
+
+def test_the_namespace_of_the_context_is_meant(cluster: Cluster, tmp_path: Path) -> None:
+    here = cluster.kubeconfig(tmp_path / "here", namespace=cluster.namespace)
+    assert cluster.ask("runs", here).stdout.startswith("runs  is on ")
+    assert cluster.ask("runs", cluster.kubeconfig(tmp_path / "elsewhere")).stderr == (
+        f"there is no pod default/runs, or it has ended; there is one in {cluster.namespace}\n"
+    )
+
+
+def test_whoever_lacks_rights_is_told_all_of_them_and_gets_them_by_the_printed_command(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    kubectl, reader = cluster.control_plane.kubectl, "explained-reader"
+    kubectl("create", "serviceaccount", reader, "-n", cluster.namespace)
+    token = kubectl("create", "token", reader, "-n", cluster.namespace).strip()
+    flag = cluster.kubeconfig(tmp_path / "kubeconfig", token=token, namespace=cluster.namespace)
+    refused = cluster.ask("runs", flag)
+    assert refused.returncode == 2
+    rights, _, rest = refused.stderr.partition(" in all namespaces; ")
+    for kind in ("pods", "nodes", "services", "statefulsets.apps", "csinodes.storage.k8s.io", "namespaces"):
+        assert kind in rights.removeprefix("you may not list ").split(", "), refused.stderr
+    command, _, _ = rest.partition(" gives all of them")
+    assert f"--serviceaccount={cluster.namespace}:{reader}" in command
+    chart, words = str(REPOSITORY / "charts/pilotage"), ("--namespace=pilotage", "--show-only")
+    role = cluster.control_plane.helm(4)("template", "pilotage", chart, *words, "templates/explainer-clusterrole.yaml")
+    kubectl.apply(yaml.safe_load(role))
+    try:
+        kubectl(*command.split()[1:])
+        assert cluster.ask("runs", flag).stdout.startswith("runs  is on ")
+    finally:
+        kubectl("delete", "clusterrolebinding", "explainer", "--ignore-not-found")
+        kubectl("delete", "clusterrole", "pilotage-explainer.pilotage")

@@ -1,5 +1,6 @@
 """Gangs of Kubernetes' own PodGroups, on a control plane that serves them."""
 
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -11,7 +12,7 @@ import yaml
 
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.admin import Admin
-from testbed.control_plane import ControlPlane, control_plane, name_for_this_run
+from testbed.control_plane import PILOTAGE, ControlPlane, control_plane, name_for_this_run
 
 GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 PODS = "/api/v1/namespaces/default/pods"
@@ -47,6 +48,7 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
             admin.post(PODS, pod_manifest(f"gang-{number}", scheduler="native", cpu=1, spec=spec))
         until(lambda: all("to appear in scheduling queue" in why(admin, n) for n in range(3)), running.log)
         assert placed() == []
+        assert "to appear in scheduling queue" in explained(serving, tmp_path)
 
         policy = {"gang": {"minCount": 3}}
         admin.post(GROUPS, {"metadata": {"name": "gang"}, "spec": {"schedulingPolicy": policy}})
@@ -57,11 +59,22 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
         assert placed() == []
         until(lambda: "2 of the 3 pods that are needed" in said_of_group(admin)["message"], running.log)
         assert (said_of_group(admin)["status"], said_of_group(admin)["reason"]) == ("False", "Unschedulable")
+        told = "waits for the rest of PodGroup default/gang (scheduling.k8s.io): 3 must find a place at once, 2 would"
+        assert f"It fits alone, and {told}\n" in explained(serving, tmp_path)
 
         serving.fake_nodes([node_manifest("n2", cpu=1)])
         until(lambda: sorted(placed()) == ["gang-0", "gang-1", "gang-2"], running.log)
         until(lambda: said_of_group(admin)["status"] == "True", running.log)
         assert (said_of_group(admin)["reason"], said_of_group(admin)["message"]) == ("Scheduled", "")
+
+
+def explained(serving: ControlPlane, folder: Path) -> str:
+    flags = (f"--config={folder / 'config.yaml'}", f"--kubeconfig={serving.kubeconfig}")
+    done = subprocess.run(
+        [PILOTAGE, "explain", "gang-0", *flags], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (done.returncode, done.stderr) == (3, "")
+    return done.stdout
 
 
 def allow_groups(serving: ControlPlane) -> None:

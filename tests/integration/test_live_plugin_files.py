@@ -6,6 +6,8 @@ other profiles get a pod all the time, whatever is done to the plugin.
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -195,6 +197,13 @@ def _waited(pod: dict[str, Any]) -> float:
     return max(0.1, time.mktime(bound) - time.mktime(created))
 
 
+def explained(stage: Stage, pod: str) -> str:
+    """Return what `pilotage explain` tells, which finds configuration and plugin files in the cluster."""
+    command = [str(Path(sys.executable).with_name("pilotage")), "explain", f"{stage.release.namespace}/{pod}"]
+    words = [f"--kubeconfig={stage.release.control_plane.kubeconfig}"]
+    return subprocess.run([*command, *words], capture_output=True, text=True, check=True).stdout
+
+
 def uids(stage: Stage) -> dict[str, str]:
     selector = f"app.kubernetes.io/instance={RELEASE}"
     items = stage.release.kubectl.get("pods", "-n", stage.release.namespace, "-l", selector)["items"]
@@ -212,6 +221,7 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(stage: S
         seconds.append(time.monotonic() - started)
         assert stage.place().endswith("ab"[(number + 1) % 2])
     print("seconds from kubectl apply to acknowledged:", *(f"{each:.2f}" for each in seconds))
+    assert "ChosenNode x1000" in explained(stage, f"mine-{stage.number}"), "explain knows the plugin of the file"
     assert uids(stage) == pods
     assert all(process.program.poll() is None for process in stage.processes)
 
@@ -288,3 +298,36 @@ def test_a_leader_that_is_killed_in_the_middle_of_a_swap_leaves_nobody_behind(
         stage.processes.append(again)
         stage.until_it_runs(source)
         assert stage.place().endswith("b")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        pytest.param("while True: pass", "it did not answer within 1s in score", id="it loops"),
+        pytest.param("import time; time.sleep(10)", "it did not answer within 1s in score", id="it sleeps"),
+        pytest.param("raise SystemExit", "SystemExit", id="it exits"),
+        pytest.param("return 'much'", "which is no whole number", id="it answers with a wrong type"),
+        pytest.param("raise ValueError('no')", "ValueError: no", id="it raises"),
+    ],
+)
+def test_a_plugin_that_does_harm_is_taken_back_and_nobody_else_stops(
+    stage: Stage, bystanders: Bystanders, body: str, message: str
+) -> None:
+    stage.until(lambda: "lastGood" in stage.profile()["status"], "the file has proved itself")
+    harmful = text("b", body)
+    stage.apply(harmful)
+    stage.until_it_runs(harmful)
+    stage.release.control_plane.create(
+        [
+            pod_manifest(f"harmed-{number}", namespace=stage.release.namespace, scheduler=SCHEDULER, cpu="1m")
+            for number in range(5)
+        ]
+    )
+    stage.until(lambda: stage.condition("RolledBack").get("status") == "True", "it is taken back")
+    told = stage.condition("RolledBack")
+    assert told["reason"] == "PluginFailing"
+    assert "ChosenNode" in told["message"]
+    assert message in told["message"]
+    assert stage.profile()["status"]["pluginFiles"] == {f"{SOURCE}/{FILE}": text_hash(text("a"))}
+    assert stage.place().endswith("a")
+    assert all(process.program.poll() is None for process in stage.processes)

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import closing
@@ -18,6 +19,7 @@ from pilotage.plugins.catalogue import built_in
 from testbed.admin import Admin
 from testbed.component_faults import kill_api_server, wait_for_api_server
 from testbed.control_plane import ControlPlane
+from testbed.looking_glass import free_port
 from testbed.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
@@ -282,6 +284,38 @@ def test_two_releases_share_no_profile(
     finally:
         other.clean()
         control_plane.kubectl("delete", "namespace", other_namespace, "--wait=false")
+
+
+def test_what_is_hardly_meant_is_warned_of(control_plane: ControlPlane, stage: OperatorStage, name: str) -> None:
+    """A profile without filters; and one of default-scheduler, while the real kube-scheduler leads and after it."""
+    leading = ("--leader-elect=true", "--leader-elect-resource-name=kube-scheduler")
+    with stage.operator(), stage.playing():
+        stage.apply(name, base="None")
+        stage.until_condition(name, "Warning", "True", "NoFilters")
+        stage.until_condition(name, "Ready", "True", "Acknowledged")
+        with control_plane.kube_scheduler(*leading):
+            stage.apply(name, schedulerName="default-scheduler")
+            stage.until_condition(name, "Warning", "True", "SharedName")
+            assert "kube-scheduler (" in stage.message(name, "Warning")
+        stage.kubectl("delete", "lease", "kube-scheduler", "-n", "kube-system")
+        stage.until_condition(name, "Warning", "False", "NoWarning")
+
+
+def test_prometheus_can_see_who_is_not_accepted(stage: OperatorStage, name: str) -> None:
+    port = free_port()
+    with stage.operator(f"--metrics-port={port}"), stage.playing():
+        stage.apply(name, plugins=[{"name": "Nobody"}])
+        stage.until_condition(name, "Accepted", "False", "UnknownPlugin")
+        line = f'{{profile="{name}",condition="Accepted",status="False",reason="UnknownPlugin"}} 1\n'
+        stage.until(lambda: f"pilotage_operator_profile_condition{line}" in metrics(port), "it is in the metrics")
+        stage.apply(name)
+        stage.until(lambda: line not in metrics(port), "it is no more")
+        assert "pilotage_operator_build_info{" in metrics(port)
+
+
+def metrics(port: int) -> str:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
 
 
 def test_killed_anywhere_it_is_finished_by_the_next(stage: OperatorStage, name: str) -> None:

@@ -5,11 +5,12 @@ yes
 {{- end -}}
 {{- end -}}
 
-{{/* A text of files/ with its marks replaced: @PODS selects the scheduler's pods, @LEADING keeps what the leader says, @ALIVE counts
+{{/* A text of files/ with its marks replaced: @PODS selects the scheduler's pods, @OPERATOR the operator's, @LEADING keeps what the leader says, @ALIVE counts
      who schedules, @WHERE is the release. With "escaped" the text is JSON, where quotes need a backslash. */}}
 {{- define "pilotage.about" -}}
 {{- $name := printf "%s-scheduler" (include "pilotage.fullname" .root) -}}
 {{- $pods := printf "namespace=%q,pod=~\"%s-.*\"" .root.Release.Namespace $name -}}
+{{- $operator := printf "namespace=%q,pod=~\"%s-operator-.*\"" .root.Release.Namespace (include "pilotage.fullname" .root) -}}
 {{- $lease := printf "leader_election_master_status{%s,name=%q}" $pods $name -}}
 {{- $leading := printf " * on (pod) group_left () (%s == 1)" $lease -}}
 {{- $alive := printf "sum(%s)" $lease -}}
@@ -18,7 +19,7 @@ yes
 {{- $alive = printf "count(pilotage_build_info{%s})" $pods -}}
 {{- end -}}
 {{- $text := .root.Files.Get .file -}}
-{{- range $mark, $meaning := dict "@PODS" $pods "@LEADING" $leading "@ALIVE" $alive "@WHERE" (printf "%s/%s" .root.Release.Namespace .root.Release.Name) -}}
+{{- range $mark, $meaning := dict "@PODS" $pods "@OPERATOR" $operator "@LEADING" $leading "@ALIVE" $alive "@WHERE" (printf "%s/%s" .root.Release.Namespace .root.Release.Name) -}}
 {{- if $.escaped }}{{ $meaning = replace "\"" "\\\"" $meaning }}{{ end -}}
 {{- $text = replace $mark $meaning $text -}}
 {{- end -}}

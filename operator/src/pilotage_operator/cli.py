@@ -105,6 +105,14 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     type=click.IntRange(0, 65535),
 )
 @_option(
+    "--metrics-port",
+    variable="PILOTAGE_METRICS_PORT",
+    text="Where /metrics is served; 0: nowhere.",
+    default=0,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+)
+@_option(
     "--controllers",
     variable="PILOTAGE_CONTROLLERS",
     text="The kinds whose controllers run, as far as they are served: all, or names with commas; empty: none.",

@@ -14,6 +14,7 @@ from pilotage_operator.cluster import Cluster, NotReachable, Refused, connect
 from pilotage_operator.controllers.api import ControllerApi
 from pilotage_operator.controllers.runtime import Controllers
 from pilotage_operator.handlers import handlers, kopf_settings
+from pilotage_operator.metrics_server import serving_metrics
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.reconciler import Reconciler
 from pilotage_operator.sandbox.client import Sandbox
@@ -38,11 +39,12 @@ async def operate(settings: Settings) -> None:
     reconciler = Reconciler(settings, cluster, judge, ValuesFile(settings.values_file))
     pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
     try:
-        while await _until_served(cluster, stop):
-            started = loop.time()
-            await _work(settings, cluster, reconciler, stop)
-            pause = _FIRST_PAUSE if loop.time() - started > _WELL_AFTER else min(pause * 2, _LONGEST_PAUSE)
-            await _sleep(pause, stop)
+        async with serving_metrics(settings.metrics_port, reconciler.metrics):
+            while await _until_served(cluster, stop):
+                started = loop.time()
+                await _work(settings, cluster, reconciler, stop)
+                pause = _FIRST_PAUSE if loop.time() - started > _WELL_AFTER else min(pause * 2, _LONGEST_PAUSE)
+                await _sleep(pause, stop)
     finally:
         sandbox.close()
         await cluster.close()

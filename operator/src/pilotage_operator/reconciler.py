@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
 from pilotage_operator.hearing import Hearing
+from pilotage_operator.metrics import metrics_text
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -21,7 +22,7 @@ from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.log_lines import sentence
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
 from pilotage_operator.profiles.unit_judge import UnitJudge
-from pilotage_operator.profiles.world import UNITS, Answer, Right, World
+from pilotage_operator.profiles.world import UNITS, Answer, Right, StoredProfile, World
 from pilotage_operator.settings import Settings
 from pilotage_operator.values import ValuesFile
 
@@ -58,6 +59,7 @@ class Reconciler:
         self._remembered: Mapping[str, str] = {}
         self._failures = 0
         self._finished_at = monotonic()
+        self._profiles: tuple[StoredProfile, ...] = ()  # as they were last seen
 
     def something_changed(self) -> None:
         """Have a round made soon."""
@@ -71,6 +73,10 @@ class Reconciler:
         if (deaf := self.hearing.seconds_deaf(now)) > _DEAF_AFTER:
             return f"the watchers missed what happened {deaf:.0f} s ago"
         return ""
+
+    def metrics(self) -> str:
+        """Return what Prometheus reads."""
+        return metrics_text(self._profiles, self._settings.instance, monotonic() - self._finished_at)
 
     async def run(self) -> None:
         """Make rounds until cancelled."""
@@ -128,6 +134,7 @@ class Reconciler:
         kept = self._values.profiles()
         seen = await self._api.look(with_owner=kept is not None)
         self.hearing.seen(seen.versions, monotonic())
+        self._profiles = seen.profiles
         if seen.config_map is not None and is_intact(seen.config_map):
             self._remembered = seen.config_map.data
         world = World(

@@ -22,6 +22,7 @@ class Settings:
     owner: str  # the ClusterRole that owns the profiles of the values; empty: nobody does
     values_file: Path | None = None
     liveness_port: int = 0
+    metrics_port: int = 0
     kubeconfig: str = ""
     controllers: tuple[str, ...] = ()  # the kinds whose controllers run
 

@@ -21,7 +21,7 @@ from pilotage.app.reloading import NeedsRestart
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import find
 from pilotage.config.handshake import CONFIGURATION as KEY
-from pilotage.config.handshake import HASH, STRATEGY, TROUBLE, text_hash
+from pilotage.config.handshake import HASH, STRATEGY, TROUBLE, TRYING, PluginFile, text_hash, unit_data, unit_hash
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.small_api import SmallApi, small_api
@@ -393,3 +393,112 @@ def test_idle_is_a_configuration_that_reads_nothing() -> None:
     profiles = app.configured(IDLE).profiles()
     assert list(profiles) == ["idle.pilotage.dev"]
     assert kinds_read(profiles) == set()
+
+
+SCORES = """
+from pilotage.framework.plugin import STATIC, Score
+
+
+class Ending(Score):
+    depends_on = STATIC
+
+    def score(self, cycle, pod, node):
+        return 100 if node.name.startswith("{letter}") else 0
+"""
+
+
+def write_unit(api: SmallApi, text: str, files: dict[str, list[PluginFile]]) -> str:
+    """Put a configuration and its plugin files into the ConfigMap; returns the hash of both."""
+    data = unit_data(text, {name: tuple(used) for name, used in files.items()})
+    api.put("configmaps", {"metadata": {"name": PLACE.name, "namespace": PLACE.namespace}, "data": data})
+    return unit_hash(data)
+
+
+def scores(letter: str) -> PluginFile:
+    return PluginFile("mine/ending.py", SCORES.format(letter=letter))
+
+
+async def test_plugin_files_come_and_change_with_the_configuration(api: SmallApi, tmp_path: Path) -> None:
+    text = text_of(profile("ours", "Ending"), profile("theirs"))
+    first = write_unit(api, text, {"ours": [scores("a")]})
+    async with following(api, tmp_path) as world:
+        await until(lambda: told(api) == (first, {}))
+        world.create("one")
+        await until(lambda: world.node_of("one"))
+        assert world.node_of("one") == "a1"
+        second = write_unit(api, text, {"ours": [scores("b")]})
+        assert first != second
+        await until(lambda: told(api) == (second, {}))
+        world.create("two")
+        await until(lambda: world.node_of("two"))
+        assert world.node_of("two") == "b1"
+        annotations = api.objects["pods"]["kube-system/me"]["metadata"]["annotations"]
+        assert TRYING not in annotations, "it is built"
+
+
+async def test_two_profiles_run_two_texts_of_one_file(api: SmallApi, tmp_path: Path) -> None:
+    text = text_of(profile("ours", "Ending"), profile("theirs", "Ending"))
+    both = write_unit(api, text, {"ours": [scores("a")], "theirs": [scores("b")]})
+    async with following(api, tmp_path) as world:
+        await until(lambda: told(api) == (both, {}))
+        world.create("one", "ours")
+        world.create("two", "theirs")
+        await until(lambda: world.node_of("one") and world.node_of("two"))
+        assert (world.node_of("one"), world.node_of("two")) == ("a1", "b1")
+
+
+async def test_the_plugin_of_a_file_that_stays_keeps_what_it_remembers(api: SmallApi, tmp_path: Path) -> None:
+    text = text_of(profile("ours", "Ending"))
+    first = write_unit(api, text, {"ours": [scores("a")]})
+    async with following(api, tmp_path) as world:
+        await until(lambda: told(api) == (first, {}))
+        before = world.live.profiles["ours"].lineup.plugins()["Ending"]
+        more = write_unit(api, text_of(profile("ours", "Ending"), profile("more")), {"ours": [scores("a")]})
+        await until(lambda: told(api) == (more, {}))
+        assert world.live.profiles["ours"].lineup.plugins()["Ending"] is before
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        pytest.param({}, "Ending", id="without its file the plugin is not known"),
+        pytest.param({"theirs": [scores("a")]}, "Ending", id="nor with the file of another profile"),
+        pytest.param({"ours": [PluginFile("mine/x.py", "import sys; sys.exit(1)")]}, "SystemExit", id="it exits"),
+    ],
+)
+async def test_a_unit_that_cannot_be_built_is_refused(
+    api: SmallApi, tmp_path: Path, files: dict[str, list[PluginFile]], message: str
+) -> None:
+    good = write(api, PLAIN)
+    async with following(api, tmp_path):
+        await until(lambda: told(api) == (good, {}))
+        wrong = write_unit(api, text_of(profile("ours", "Ending"), profile("theirs")), files)
+        await until(lambda: told(api)[1])
+        running, trouble = told(api)
+        assert (running, trouble["kind"], trouble["hash"]) == (good, "refused", wrong)
+        assert message in trouble["message"]
+
+
+async def test_a_unit_whose_file_was_changed_by_hand_is_refused(api: SmallApi, tmp_path: Path) -> None:
+    data = unit_data(text_of(profile("ours", "Ending")), {"ours": (scores("a"),)})
+    data[scores("a").key] = SCORES.format(letter="b")
+    good = write(api, PLAIN)
+    async with following(api, tmp_path):
+        await until(lambda: told(api) == (good, {}))
+        api.put("configmaps", {"metadata": {"name": PLACE.name, "namespace": PLACE.namespace}, "data": data})
+        await until(lambda: told(api)[1])
+        assert "does not have the text that it is named by" in told(api)[1]["message"]
+
+
+async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_up_for_long(
+    api: SmallApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pilotage.plugins.catalogue.LONGEST_IMPORT", 0.1)
+    good = write(api, PLAIN)
+    async with following(api, tmp_path) as world:
+        await until(lambda: told(api) == (good, {}))
+        write_unit(api, text_of(profile("ours", "Ending")), {"ours": [PluginFile("mine/x.py", "while True: pass")]})
+        await until(lambda: told(api)[1])
+        assert "importing mine/x.py did not end within 0.1s" in told(api)[1]["message"]
+        world.create("one")
+        await until(lambda: world.node_of("one"))

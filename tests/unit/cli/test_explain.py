@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
@@ -41,14 +41,24 @@ class World:
     def config_map(self, text: str, key: str = KEY) -> None:
         self.api.put("configmaps", {"metadata": {"name": "config", "namespace": "pilotage"}, "data": {key: text}})
 
-    async def explain(self, *words: str, url: str = "") -> Result:
+    def group(self, name: str, minimum: int, *, native: bool = False) -> None:
+        spec = {"schedulingPolicy": {"gang": {"minCount": minimum}}} if native else {"minMember": minimum}
+        kind = "podgroups.scheduling.k8s.io" if native else "podgroups.scheduling.x-k8s.io"
+        self.api.put(kind, {"metadata": {"name": name, "namespace": "lab"}, "spec": spec})
+
+    def event(self, reason: str, pod: str, uid: str, message: str, at: str) -> None:
+        about = {"kind": "Pod", "name": pod, "uid": uid}
+        metadata = {"name": f"{pod}.{uid}.{reason}", "namespace": "default", "creationTimestamp": at}
+        self.api.put("events", {"metadata": metadata, "involvedObject": about, "reason": reason, "message": message})
+
+    async def explain(self, *words: str, url: str = "", namespace: str = "") -> Result:
         config = {
             "apiVersion": "v1",
             "kind": "Config",
             "current-context": "it",
             "clusters": [{"name": "it", "cluster": {"server": url or self.api.url}}],
             "users": [{"name": "it", "user": {}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
+            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it", "namespace": namespace}}],
         }
         file = self.folder / "kubeconfig"
         file.write_text(yaml.safe_dump(config))
@@ -136,6 +146,254 @@ async def test_a_pod_that_is_being_deleted_is_no_longer_placed(world: World) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "namespace", "key"),
+    [
+        pytest.param(["web"], "", "default/web", id="nothing is said"),
+        pytest.param(["web"], "shop", "shop/web", id="the context says it"),
+        pytest.param(["web", "-n", "lab"], "shop", "lab/web", id="an option goes before the context"),
+        pytest.param(["lab/web"], "shop", "lab/web", id="so does the name"),
+        pytest.param(["lab/web", "-n", "lab"], "shop", "lab/web", id="both say the same"),
+    ],
+)
+async def test_the_namespace(world: World, words: list[str], namespace: str, key: str) -> None:
+    for place in ("default", "shop", "lab"):
+        world.pod("web", namespace=place, cpu="1")
+    found = json.loads((await world.explain(*words, "-o", "json", namespace=namespace)).stdout)
+    assert f"{found['namespace']}/{found['name']}" == key
+
+
+class TestGangs:
+    """A table of nodes tells of one pod; what it waits for besides is said above it."""
+
+    CONFIG = """
+        apiVersion: kubescheduler.config.k8s.io/v1
+        kind: KubeSchedulerConfiguration
+        profiles: [{schedulerName: gangs, plugins: {multiPoint: {enabled: [{name: Coscheduling}]}}}]
+    """
+    GROUPED: ClassVar = {"labels": {"scheduling.x-k8s.io/pod-group": "train"}}
+    NATIVE: ClassVar = {"spec": {"schedulingGroup": {"podGroupName": "train"}}}
+    LABELLED: ClassVar = {
+        "labels": {"pod-group.pilotage.dev/name": "train", "pod-group.pilotage.dev/min-available": "4"}
+    }
+    OURS = "PodGroup lab/train (scheduling.x-k8s.io)"
+
+    async def told(self, world: World, *words: str) -> list[str]:
+        world.config_map(self.CONFIG)
+        result = await world.explain("lab/a", *words)
+        assert result.exit_code == 3, result.stderr
+        return result.stdout.splitlines()
+
+    def member(self, world: World, name: str, **fields: Any) -> None:
+        world.pod(name, **{"namespace": "lab", "scheduler": "gangs", "cpu": "1", **fields})
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            pytest.param(
+                GROUPED,
+                f"{OURS}: 4 must find a place at once, 2 are there; "
+                "see kubectl get pods -n lab -l scheduling.x-k8s.io/pod-group=train",
+                id="a PodGroup of scheduling.x-k8s.io",
+            ),
+            pytest.param(
+                NATIVE,
+                "PodGroup lab/train (scheduling.k8s.io): 4 must find a place at once, 2 are there; "
+                "see kubectl describe podgroups.scheduling.k8s.io train -n lab",
+                id="one of Kubernetes",
+            ),
+            pytest.param(
+                LABELLED,
+                "the group lab/train (label pod-group.pilotage.dev/name): 4 must find a place at once, 2 are there; "
+                "see kubectl get pods -n lab -l pod-group.pilotage.dev/name=train",
+                id="labels alone",
+            ),
+        ],
+    )
+    async def test_siblings_are_missing(self, world: World, fields: dict[str, Any], told: str) -> None:
+        world.group("train", 4, native=fields is self.NATIVE)
+        for name in "ab":
+            self.member(world, name, **fields)
+        lines = await self.told(world)
+        assert lines[1] == f"  It fits alone, and waits for 2 more of {told}"
+        assert lines[2].split() == ["NODE", "FITS", "BECAUSE", *lines[2].split()[3:]]
+
+    async def test_siblings_are_at_their_gates(self, world: World) -> None:
+        world.group("train", 2)
+        self.member(world, "a", **self.GROUPED)
+        self.member(world, "b", **self.GROUPED, spec={"schedulingGates": [{"name": "later"}]})
+        assert (await self.told(world))[1].startswith(
+            f"  It fits alone, and waits for 1 more of {self.OURS}, at their scheduling gates: "
+        )
+
+    async def test_not_all_fit(self, world: World) -> None:
+        world.group("train", 3)
+        for name in "abc":
+            self.member(world, name, cpu="1500m", **self.GROUPED)
+        assert (await self.told(world))[1] == (
+            f"  It fits alone, and waits for the rest of {self.OURS}: 3 must find a place at once, 2 would"
+        )
+
+    async def test_another_member_is_in_the_way(self, world: World) -> None:
+        world.group("train", 2)
+        self.member(world, "a", **self.GROUPED)
+        self.member(world, "large", cpu="3", **self.GROUPED)
+        assert (await self.told(world))[1].endswith(
+            "2 must find a place at once, 0 would; see pilotage explain lab/large"
+        )
+
+    async def test_it_does_not_fit_itself(self, world: World) -> None:
+        world.group("train", 2)
+        self.member(world, "a", cpu="3", **self.GROUPED)
+        assert (await self.told(world))[1].startswith("  It does not fit even alone, and waits for 1 more of ")
+
+    async def test_for_programs(self, world: World) -> None:
+        world.group("train", 4)
+        self.member(world, "a", **self.GROUPED)
+        found = json.loads("\n".join(await self.told(world, "-o", "json")))
+        assert found["gang"] == {
+            "source": "scheduling.x-k8s.io",
+            "namespace": "lab",
+            "name": "train",
+            "needed": 4,
+            "waiting": 1,
+            "gated": 0,
+            "fitting": None,
+            "blocker": "",
+        }
+
+    async def test_a_group_that_is_whole_has_nothing_to_wait_for(self, world: World) -> None:
+        world.config_map(self.CONFIG)
+        world.group("train", 2)
+        self.member(world, "b", node="n1", **self.GROUPED)
+        self.member(world, "a", node="n2", **self.GROUPED)
+        result = await world.explain("lab/a")
+        assert result.exit_code == 0
+        assert "waits" not in result.stdout
+
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            pytest.param(GROUPED, "each pod alone\n", id="a PodGroup of scheduling.x-k8s.io"),
+            pytest.param(NATIVE, "each pod alone; kube-scheduler waits for the others only with", id="of Kubernetes"),
+        ],
+    )
+    async def test_nobody_looks_at_groups(self, world: World, fields: dict[str, Any], told: str) -> None:
+        world.pod("a", namespace="lab", cpu="1", **fields)
+        result = await world.explain("lab/a")
+        assert result.exit_code == 0
+        assert f"note: the pod is of the group lab/train, and its profile decides about {told}" in result.stderr
+
+
+class TestPlacesOfPredecessors:
+    """Sticky brings pods back; the scheduler has seen where from, and a reader finds out what it can."""
+
+    CONFIG = """
+        apiVersion: kubescheduler.config.k8s.io/v1
+        kind: KubeSchedulerConfiguration
+        profiles:
+        - schedulerName: sticky
+          plugins: {multiPoint: {enabled: [{name: Sticky}]}}
+          pluginConfig: [{name: Sticky, args: {mode: Require}}]
+    """
+    RETURNS = "(returns to n1)"
+    HASH: ClassVar = {"pod-template-hash": "77c9"}
+
+    def replica(self, world: World, name: str, created: str = "2026-01-01T10:00:00Z", **fields: Any) -> None:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-77c9", "uid": "rs", "controller": True}
+        about = {"ownerReferences": [owner], "creationTimestamp": created, **fields.pop("metadata", {})}
+        world.pod(name, scheduler="sticky", cpu="1", labels=self.HASH, metadata=about, **fields)
+
+    async def told(self, world: World) -> str:
+        world.config_map(self.CONFIG)
+        result = await world.explain("web-77c9-now00")
+        assert result.exit_code in (0, 3), result.stderr
+        return result.stdout
+
+    async def test_a_pod_that_runs_would_return_to_its_node(self, world: World) -> None:
+        self.replica(world, "web-77c9-now00", node="n1")
+        assert (await self.told(world)).startswith("web-77c9-now00  is on n1; decided again now, it goes to n1\n")
+
+    async def test_one_that_leaves(self, world: World) -> None:
+        leaving = {"deletionTimestamp": "2026-01-01T11:00:30Z", "deletionGracePeriodSeconds": 30}
+        self.replica(world, "web-77c9-old00", node="n1", metadata=leaving)
+        self.replica(world, "web-77c9-now00", created="2026-01-01T11:00:00Z")
+        assert self.RETURNS in await self.told(world)
+
+    async def test_one_that_leaves_and_was_replaced(self, world: World) -> None:
+        """The replica that took its place is listed before it, and was made in the same second."""
+        leaving = {"deletionTimestamp": "2026-01-01T11:00:30Z", "deletionGracePeriodSeconds": 30}
+        self.replica(world, "web-77c9-heir0", created="2026-01-01T11:00:00Z", node="n2")
+        self.replica(world, "web-77c9-old00", node="n1", metadata=leaving)
+        self.replica(world, "web-77c9-now00", created="2026-01-01T12:00:00Z")
+        assert self.RETURNS not in await self.told(world)
+
+    async def test_one_that_has_ended(self, world: World) -> None:
+        self.replica(world, "web-77c9-old00", node="n1", status={"phase": "Failed"})
+        self.replica(world, "web-77c9-now00", created="2026-01-01T11:00:00Z")
+        assert self.RETURNS in await self.told(world)
+
+    @pytest.mark.parametrize(
+        ("pod", "returns"),
+        [
+            pytest.param("web-77c9-old00", True, id="of its replica set"),
+            pytest.param("web-5f4d-old00", True, id="of an earlier version of its deployment"),
+            pytest.param("web-two-77c9-old00", False, id="of a deployment with a longer name"),
+            pytest.param("web-0", False, id="of somebody else"),
+        ],
+    )
+    async def test_one_that_is_gone_and_whose_event_is_there(self, world: World, pod: str, returns: bool) -> None:
+        world.event("Scheduled", pod, "gone", f"Successfully assigned default/{pod} to n1", "2026-01-01T10:00:00Z")
+        self.replica(world, "web-77c9-now00", created="2026-01-01T11:00:00Z")
+        assert (self.RETURNS in await self.told(world)) is returns
+
+    async def test_only_the_last_of_a_chain(self, world: World) -> None:
+        for pod, node, hour in (("web-77c9-old01", "n2", 10), ("web-77c9-old02", "n1", 11)):
+            at = f"2026-01-01T{hour}:00:00Z"
+            world.event("Scheduled", pod, pod, f"Successfully assigned default/{pod} to {node}", at)
+            world.event("Killing", pod, pod, "Stopping container c", f"2026-01-01T{hour}:59:59Z")
+        self.replica(world, "web-77c9-now00", created="2026-01-01T12:00:00Z")
+        assert self.RETURNS in await self.told(world)
+
+    async def test_one_of_which_nothing_is_left(self, world: World) -> None:
+        said = "0/2 nodes are available: 2 node(s) didn't satisfy plugin(s) [Sticky]."
+        told = {"type": "PodScheduled", "status": "False", "message": said}
+        self.replica(world, "web-77c9-now00", status={"conditions": [told]})
+        world.config_map(self.CONFIG)
+        result = await world.explain("web-77c9-now00")
+        assert (
+            "note: Sticky of the scheduler remembers where a predecessor of the pod ran, and neither" in result.stderr
+        )
+
+
+@pytest.mark.parametrize(
+    ("extenders", "plugins", "told"),
+    [
+        pytest.param("", "", "", id="neither"),
+        pytest.param(
+            "extenders: [{urlPrefix: 'http://x', filterVerb: f}]", "", "the configuration's extenders", id="one"
+        ),
+        pytest.param(
+            "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers none here)", id="the other"
+        ),
+        pytest.param(
+            "extenders: [{urlPrefix: 'http://x', filterVerb: f}]",
+            "{name: TargetLoadPacking}, {name: Peaks}",
+            "the configuration's extenders and how busy nodes are (TargetLoadPacking, Peaks prefer none here)",
+            id="both",
+        ),
+    ],
+)
+async def test_figures_that_are_not_asked_for(world: World, extenders: str, plugins: str, told: str) -> None:
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    world.config_map(
+        f"{head}{extenders}\nprofiles: [{{schedulerName: s, plugins: {{multiPoint: {{enabled: [{plugins}]}}}}}}]"
+    )
+    world.pod("web", scheduler="s")
+    result = await world.explain("web")
+    assert result.stderr == (f"note: not asked: {told}; the scheduler may decide otherwise\n" if told else "")
+
+
 class TestWhoDecides:
     """The configuration of the pod's scheduler."""
 
@@ -193,6 +451,13 @@ class TestWhatIsInTheWay:
             pytest.param(["web", "--config-map", "a/b"], "the API server refuses: 404", id="no such ConfigMap"),
             pytest.param(["web", "--config", "a", "--config-map", "b/c"], "leave one out", id="two configurations"),
             pytest.param(["web", "--context", "no"], "no", id="no such context"),
+            pytest.param(
+                ["lab/web", "-n", "other"],
+                "lab/web is in the namespace lab, and -n says other; leave one of them out",
+                id="two namespaces",
+            ),
+            pytest.param(["a/b/c"], "a/b/c: write POD or NAMESPACE/POD", id="more than a namespace"),
+            pytest.param(["/web"], "/web: write POD or NAMESPACE/POD", id="an empty namespace"),
         ],
     )
     async def test_in_the_question(self, world: World, words: list[str], text: str) -> None:
@@ -222,13 +487,57 @@ class TestWhatIsInTheWay:
         world.pod("web", scheduler="batch")
         result = await world.explain("web")
         assert result.exit_code == 2
-        assert "you may not look for the configuration of the scheduler batch (refused by the test)" in result.stderr
+        assert result.stderr.startswith("you may not list configmaps in all namespaces; ")
+        assert "; or name the configuration of that scheduler with --config FILE" in result.stderr
 
     async def test_no_right_to_see_nodes(self, world: World) -> None:
         world.api.refusals["/api/v1/nodes"] = 403
         world.pod("web")
         result = await world.explain("web")
-        assert (result.exit_code, result.stderr) == (2, "the API server refuses: 403: refused by the test\n")
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "you may not list nodes in all namespaces; kubectl create clusterrolebinding explainer "
+            "--clusterrole=pilotage-explainer.pilotage --user=YOU gives all of them (the chart makes that ClusterRole; "
+            "it is FULLNAME-explainer.NAMESPACE for another release)\n"
+        )
+
+    @pytest.mark.parametrize(
+        ("refused", "told"),
+        [
+            pytest.param(
+                ["/api/v1/nodes", "/api/v1/services", "/apis/apps/"],
+                "you may not list nodes, services, replicasets.apps, statefulsets.apps in all namespaces; ",
+                id="of several kinds",
+            ),
+            pytest.param(
+                ["/api/v1/pods", "/api/v1/nodes", "/apis/policy/"],
+                "you may not list pods, nodes, poddisruptionbudgets.policy in all namespaces; ",
+                id="pods too, so that only this one is seen",
+            ),
+            pytest.param(
+                ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
+                "you may not list pods, configmaps, nodes in all namespaces; ",
+                id="not even this one, so that any configuration may be its",
+            ),
+        ],
+    )
+    async def test_all_missing_rights_at_once(self, world: World, refused: list[str], told: str) -> None:
+        world.api.refusals |= dict.fromkeys(refused, 403)
+        world.pod("web")
+        result = await world.explain("web")
+        assert result.exit_code == 2
+        assert result.stderr.startswith(told)
+
+    async def test_a_right_to_read_what_is_not_there_is_not_missing(self, world: World) -> None:
+        world.api.refusals["/apis/policy/v1/poddisruptionbudgets"] = 403  # and the group does not list them
+        world.pod("web")
+        assert (await world.explain("web")).exit_code == 0
+
+    async def test_no_right_to_read_the_named_configuration(self, world: World) -> None:
+        world.api.refusals |= {"/api/v1/namespaces/pilotage/configmaps": 403, "/api/v1/nodes": 403}
+        world.pod("web")
+        result = await world.explain("web", "--config-map", "pilotage/config")
+        assert result.stderr.startswith("you may not get configmaps or list nodes in all namespaces; ")
 
     async def test_a_kind_that_is_not_served_has_no_objects(self, world: World) -> None:
         world.api.refusals["/apis/resource.k8s.io"] = 404

@@ -41,7 +41,7 @@ def test_the_page_is_that_of_a_plugin_and_has_its_arguments(page: Path, pilotage
 
 @each_page
 def test_the_configuration_that_is_shown_is_right(page: Path, pilotage: Pilotage) -> None:
-    (text,) = blocks(page, "yaml")
+    _, text = blocks(page, "yaml")
     result = pilotage("check-config", "-", stdin=text)
     assert result.exit_code == 0, result.stderr
     (profile,) = yaml.safe_load(result.stdout)["profiles"]
@@ -49,9 +49,20 @@ def test_the_configuration_that_is_shown_is_right(page: Path, pilotage: Pilotage
 
 
 @each_page
+def test_the_profile_comes_first_and_is_that_of_the_example(page: Path) -> None:
+    first, _ = blocks(page, "yaml")
+    remark, _, text = (ROOT / "examples" / page.stem / "profile.yaml").read_text().partition("\n")
+    assert (remark[:2], text) == ("# ", first)
+    kinds = {document["kind"] for document in yaml.safe_load_all(first)}
+    plugins = [entry["name"] for each in yaml.safe_load_all(first) for entry in each["spec"]["plugins"]]
+    assert kinds == {"SchedulerProfile"}
+    assert title(page) in plugins
+
+
+@each_page
 def test_examples_print_what_is_shown(page: Path, pilotage: Pilotage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    (shown,) = blocks(page, "")
+    (shown,) = (block for block in blocks(page, "") if COMMAND.match(block))
     _, *parts = COMMAND.split(shown)
     assert len(parts) == 4
     for command, printed in zip(parts[::2], parts[1::2], strict=True):

@@ -160,13 +160,14 @@ def test_explain_a_pod_that_was_scored(pilotage: Pilotage) -> None:
 
 def test_explain_as_json(pilotage: Pilotage) -> None:
     found = json.loads(pilotage("simulate", "-f", CLUSTER, "-f", WEB, "--explain", "report", "-o", "json").stdout)
-    assert list(found) == [*KEYS, "before", "nodes"]
+    assert list(found) == [*KEYS, "before", "gang", "nodes"]
     assert found["nodes"][0] == {
         "node": "n1",
         "fits": False,
         "plugin": "NodeResourcesFit",
         "reasons": ["Insufficient cpu"],
         "details": ["wants 3.5, 1.5 of 4 free"],
+        "spared": "",
         "preemptionHelps": True,
         "scores": {},
         "total": 0,

@@ -134,6 +134,12 @@ class TestPods:
         assert found.tls is not None
         assert found.tls.verify_mode == ssl.CERT_REQUIRED
 
+    @pytest.mark.parametrize(("written", "namespace"), [(None, "default"), ("lab\n", "lab")], ids=["none", "one"])
+    def test_its_namespace_is_meant(self, service_account: Path, written: str | None, namespace: str) -> None:
+        if written is not None:
+            (service_account / "namespace").write_text(written)
+        assert in_cluster(POD).namespace == namespace
+
     @pytest.mark.parametrize(
         ("gone", "problem"),
         [("token", "cannot read the token file"), ("ca.crt", "cannot read the certificate authority")],

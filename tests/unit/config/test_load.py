@@ -135,7 +135,7 @@ VERSION = 'version "kubescheduler.config.k8s.io/v1" in scheme "pkg/runtime/schem
         pytest.param("{z: 1}", [f'{STRICT}unknown field "z"'], id="an unknown argument"),
         pytest.param(
             "{nummer: 1, Wrong: null}",
-            [f'{STRICT}unknown field "Wrong", unknown field "nummer"; did you mean "wrong"?, did you mean "number"?'],
+            [f'{STRICT}unknown field "Wrong", unknown field "nummer"; did you mean "wrong" and "number"?'],
             id="arguments that are nearly known",
         ),
         pytest.param(

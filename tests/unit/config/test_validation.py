@@ -5,6 +5,7 @@ import pytest
 from pilotage.config.catalogue import Catalogue
 from pilotage.config.faults import Fault, InvalidConfiguration, Stage
 from pilotage.config.load import load
+from pilotage.plugins.catalogue import built_in
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 REMOVED = 'was invalid in version "v1" (KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
@@ -218,3 +219,33 @@ def test_all_faults_are_told_at_once_with_their_lines_and_in_the_order_of_kube_s
 def test_equal_messages_are_told_once() -> None:
     fault = Fault(Stage.VALIDATION, "x")
     assert InvalidConfiguration("f", [fault, fault]).upstream == "x"
+
+
+def test_a_question_is_asked_once() -> None:
+    faults = [Fault(Stage.STRICTNESS, text, hint='did you mean "x"?') for text in ("first", "second")]
+    assert str(InvalidConfiguration("f", faults)).splitlines() == ['f: first; did you mean "x"?', "f: second"]
+
+
+@pytest.mark.parametrize(
+    ("plugins", "told"),
+    [
+        pytest.param(
+            "multiPoint: {enabled: [{name: QOSSort}]}",
+            ["but got 2; PrioritySort and QOSSort sort it; leave one of them"],
+            id="one beside the default",
+        ),
+        pytest.param(
+            "queueSort: {enabled: [{name: QOSSort}, {name: TopologicalSort}]}",
+            [
+                "only one queue sort plugin can be enabled; QOSSort and TopologicalSort sort it; leave one of them",
+                "but got 3; PrioritySort, QOSSort and TopologicalSort sort it; leave one of them",
+            ],
+            id="two, and the default",
+        ),
+        pytest.param("queueSort: {disabled: [{name: '*'}]}", ["but got 0"], id="none"),
+    ],
+)
+def test_all_who_sort_the_queue_are_named(plugins: str, told: list[str]) -> None:
+    lines = str(refusal(f"profiles: [{{plugins: {{{plugins}}}}}]", built_in())).splitlines()
+    assert len(lines) == len(told)
+    assert all(line.endswith(end) for line, end in zip(lines, told, strict=True)), lines

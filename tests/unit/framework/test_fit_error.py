@@ -21,3 +21,11 @@ from pilotage.framework.fit_error import fit_error
 )
 def test_sentence(nodes: int, reasons: dict[str, int], text: str) -> None:
     assert fit_error(nodes, reasons) == text
+
+
+def test_a_message_does_not_grow_with_the_number_of_nodes() -> None:
+    one_each = {f"node n{number} is too hot": 1 for number in range(5000)}
+    text = fit_error(5002, {**one_each, "Insufficient cpu": 2})
+    assert text.startswith("0/5002 nodes are available: 1 node n0 is too hot, ")
+    assert ", 2 Insufficient cpu, and 4981 for 4981 other reasons." in text
+    assert len(text) < 1024

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from pilotage.framework import vacant_places as subject
+from pilotage.framework.stays import Stay
 from pilotage.framework.vacant_places import VacantPlaces, lineage
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
@@ -163,3 +164,23 @@ def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         places.pod_placed(owned(f"r{i}", owner=f"o{i}", node="n1"), i)
     assert (len(places._taken), len(places._replaced)) == (2, 2)
     assert len(places._by_lineage) == len({place.lineage for place in places._places.values()})
+
+
+@pytest.mark.parametrize(
+    ("stays", "vacant"),
+    [
+        pytest.param([], [], id="nobody was there"),
+        pytest.param([Stay("a", "n1", 1)], [], id="who is there has left nothing"),
+        pytest.param([Stay("a", "n1", 1, 2)], ["n1"], id="who has left did"),
+        pytest.param([Stay("a", "n1", 1, 2), Stay("b", "n2", 3)], [], id="an heir takes the place, wherever it is"),
+        pytest.param([Stay("b", "n2", 3), Stay("a", "n1", 1, 4)], ["n1"], id="one that was there before is no heir"),
+        pytest.param([Stay("b", "n2", 2), Stay("a", "n1", 1, 2)], [], id="who goes makes room for who comes at once"),
+        pytest.param([Stay("a", "n1", 1, 2), Stay("b", "n2", 3, 4)], ["n2"], id="of a chain the last is left"),
+        pytest.param([Stay("a", "n1", 5, 5)], ["n1"], id="nobody leaves before having come"),
+    ],
+)
+def test_what_stays_have_left(stays: list[Stay], vacant: list[str]) -> None:
+    places, pod = VacantPlaces(), owned("p")
+    places.pod_left(owned("seen", node="n9"), 0)
+    places.recall(lineage(pod), stays)
+    assert nodes(places, pod) == vacant

@@ -5,6 +5,7 @@ import pytest
 
 from images.components import COMPONENTS
 from images.inputs import input_files
+from images.order import DEFAULT_BASE
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SCRIPTS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
@@ -28,7 +29,7 @@ def _last_stage(name: str) -> list[str]:
 @each_component
 def test_the_base_is_an_argument_and_comes_first(name: str) -> None:
     instructions = _instructions(name)
-    assert instructions[0] == "ARG BASE=python:3.13-slim"
+    assert instructions[0] == f"ARG BASE={DEFAULT_BASE}"
     stages = [line.split()[1] for line in instructions if line.startswith("FROM ")]
     assert set(stages) <= {"${BASE}", "dependencies"}
     assert _last_stage(name)[0] == "FROM ${BASE}"

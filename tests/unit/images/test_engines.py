@@ -1,11 +1,12 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from cluster import docker_engine
 from cluster.errors import Problem
+from images import archives, engines
 from images import buildah as buildah_module
-from images import engines
 from images.buildah import Buildah
 from images.commands import Commands
 from images.docker import Docker, find_docker
@@ -116,23 +117,132 @@ def test_platforms(engine: Engine, platforms: list[str], problem: str | None, mo
             engine.check(platforms)
 
 
+NETWORK = {"docker network inspect bridge": "[]"}
+
+
 @pytest.mark.parametrize(
-    ("answers", "found"),
+    ("answers", "found", "said"),
     [
-        pytest.param({}, None, id="no engine answers: no docker"),
-        pytest.param({"docker buildx version": "v1"}, None, id="a client with buildx alone is no engine"),
-        pytest.param({"docker info": "ok"}, ["docker", "build"], id="an engine without buildx"),
-        pytest.param({"docker info": "ok", "buildx version": "v1"}, ["docker", "buildx"], id="an engine with buildx"),
+        pytest.param({}, None, "", id="no engine answers: no docker"),
+        pytest.param({"docker buildx version": "v1"}, None, "", id="a client with buildx alone is no engine"),
+        pytest.param(
+            {"docker info": "ok", "docker build --help": "Usage", **NETWORK},
+            ["docker", "build", "--progress=plain", SHARED[0]],
+            "",
+            id="an engine without buildx whose client speaks to BuildKit itself",
+        ),
+        pytest.param(
+            {"docker info": "ok"},
+            None,
+            "Docker has no buildx here, without which it cannot read our Dockerfiles: building without Docker\n",
+            id="an engine without buildx whose client needs it",
+        ),
+        pytest.param(
+            {"docker info": "ok", "buildx version": "v1", **NETWORK},
+            ["docker", "buildx", "build", "--load", "--progress=plain", SHARED[0]],
+            "",
+            id="an engine with buildx",
+        ),
+        pytest.param(
+            {"docker info": "ok", "buildx version": "v1"},
+            ["docker", "buildx", "build", "--load", "--progress=plain", "--network=host", SHARED[0]],
+            "",
+            id="an engine that gives containers no network lends them the machine's",
+        ),
     ],
 )
-def test_docker_is_taken_where_an_engine_answers(answers: dict[str, str], found: list[str] | None) -> None:
+def test_docker_is_taken_where_an_engine_can_build(
+    answers: dict[str, str], found: list[str] | None, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     docker = find_docker(RecordedCommands(answers))
-    assert (docker and docker.build_command(ORDER)[:2]) == found
+    assert (docker and docker.build_command(ORDER)[: len(found or [])]) == found
+    assert capsys.readouterr().err == said
+
+
+ABLE = {"docker info": "ok", "buildx version": "v1", **NETWORK}
+
+
+@pytest.mark.parametrize(
+    ("base", "reason", "kind", "said"),
+    [
+        pytest.param(None, None, Docker, "", id="an engine that has the base, or can pull it"),
+        pytest.param(
+            None,
+            "no such host",
+            Buildah,
+            "Docker is here but cannot get python:3.13-slim (no such host): building without Docker\n",
+            id="an engine that can pull nothing",
+        ),
+        pytest.param(
+            "mine:1",
+            "no such host",
+            Buildah,
+            "Docker is here but cannot get mine:1 (no such host): building without Docker\n",
+            id="an engine that cannot get the base that was asked for",
+        ),
+    ],
+)
+def test_who_builds_where_an_engine_answers(
+    base: str | None,
+    reason: str | None,
+    kind: type[Engine],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(engines, "is_root", lambda: True)
+    monkeypatch.setattr(engines, "ensure_packages", lambda packages, why: None)
+    asked: list[str] = []
+
+    def why_not_there(image: str) -> str | None:
+        asked.append(image)
+        return reason
+
+    monkeypatch.setattr(docker_engine, "why_not_there", why_not_there)
+    assert isinstance(find_engine(RecordedCommands(ABLE), Store(tmp_path), base), kind)
+    assert asked == [base or "python:3.13-slim"]
+    assert capsys.readouterr().err == said
+
+
+def test_docker_is_left_alone_where_ours_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PILOTAGE_ENGINE", "own")
+    assert find_docker(RecordedCommands(ABLE)) is None
+
+
+def test_without_root_an_engine_that_can_pull_nothing_leaves_no_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "is_root", lambda: False)
+    monkeypatch.setattr(docker_engine, "why_not_there", lambda image: "no such host")
+    with pytest.raises(Problem, match=r"where it can pull python:3.13-slim, or run this again as root"):
+        find_engine(RecordedCommands(ABLE), Store(tmp_path))
+
+
+def test_the_newest_image_of_a_name_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PILOTAGE_CACHE", str(tmp_path))
+    docker = '[{"Id": "sha256:d", "Created": "2026-11-18T04:12:40.5Z", "Config": {}}]'
+    ours = '{"FromImageID": "o", "OCIv1": {"created": "2026-11-18T03:59:00Z", "config": {}}}'
+    commands = RecordedCommands({"image inspect": docker, "--type=image": ours}, effect=_write_archive)
+    monkeypatch.setattr(archives, "commands_of", lambda store: commands)
+    both = [Docker(commands, buildx=False), Buildah(commands, Store(tmp_path), "overlay")]
+    monkeypatch.setattr(archives, "engines_with_images", lambda commands, store: both)
+    assert archives.export("localhost/x:dev").name == "localhost_x_dev@d.tar"
+    commands.answers["image inspect"] = docker.replace("2026", "2025")
+    assert archives.export("localhost/x:dev").name == "localhost_x_dev@o.tar"
+    commands.answers.clear()
+    with pytest.raises(Problem, match="no image 'localhost/x:dev' on this machine"):
+        archives.export("localhost/x:dev")
+
+
+def _write_archive(argv: Sequence[str]) -> None:
+    [word] = [word for word in argv if ".tar" in word]
+    Path(word.removeprefix("--output=").removeprefix("oci-archive:").partition(".tar")[0] + ".tar").write_text("")
 
 
 def test_without_docker_and_without_root_the_way_out_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "is_root", lambda: False)
-    with pytest.raises(Problem, match=r"start Docker .* or run this again as root"):
+    with pytest.raises(Problem, match=r"start Docker with buildx .* or run this again as root"):
         find_engine(RecordedCommands(), Store(tmp_path))
 
 

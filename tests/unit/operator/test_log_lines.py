@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pilotage.config.handshake import CONFIGURATION, HASH
+from pilotage.config.handshake import CONFIGURATION, HASH, PLUGIN_FILES
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -91,6 +91,11 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
             PatchConfigMap({"data": {CONFIGURATION: "x"}}),
             "the ConfigMap of the scheduler gets its configuration back, which somebody changed",
             id="a configuration that was damaged",
+        ),
+        pytest.param(
+            PatchConfigMap({"data": {PLUGIN_FILES: "{}"}, "metadata": {"annotations": {HASH: "abc"}}}),
+            "the ConfigMap of the scheduler gets configuration abc",
+            id="other plugin files",
         ),
         pytest.param(
             PatchConfigMap({"metadata": {"labels": {}}}),

@@ -99,7 +99,8 @@ def test_a_reason_for_every_node(depends_on: Scope) -> None:
     scheduler = scheduler_of(scoped(depends_on, Named)(), nodes=50)
     for i in range(3):
         told = unplaced(scheduler.schedule(make_pod(f"p{i}"))).message
-        assert told.count("1 Node:Node: n") == 50
+        assert told.count("1 Node:Node: n") == 20
+        assert told.endswith(", and 30 for 30 other reasons.")
 
 
 def test_more_reasons_than_codes_are_forgotten_in_time(monkeypatch: pytest.MonkeyPatch) -> None:

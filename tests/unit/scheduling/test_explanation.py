@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Nodes
+from pilotage.framework.nodes import NodeInfo, Nodes
 from pilotage.framework.plugin import PreScore, Scope
 from pilotage.framework.scoring import by_maximum
 from pilotage.framework.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
@@ -116,3 +116,26 @@ def test_the_scores_of_the_chosen_node_are_those_of_the_explanation(depends_on: 
 
 def _with(depends_on: Scope, plugin: Any) -> Any:
     return scoped(depends_on, type(plugin))(scores=plugin.scores)
+
+
+def test_a_plugin_has_a_remark_where_figures_say_nothing() -> None:
+    class Remarks(Alpha):
+        """Says more to people."""
+
+        def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+            return f"{node.name} and {pod.name}, " * 100 if node.name == "n2" else f"{node.name} and {pod.name}"
+
+    found = scheduler_of(Remarks(about={"n1": NO, "n2": NO})).explain(make_pod("p")).nodes
+    assert found[0].details == ("n1 and p",)
+    assert len(found[1].details[0]) == 303  # it is cut
+
+
+def test_a_remark_that_fails_is_none(caplog: pytest.LogCaptureFixture) -> None:
+    class Fails(Alpha):
+        """Cannot tell."""
+
+        def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+            raise ValueError("broken")
+
+    assert scheduler_of(Fails(about={"n1": NO})).explain(make_pod()).nodes[0].details == ("",)
+    assert "remark failed on node n1" in caplog.text

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pilotage.config.handshake import CONFIGURATION, HASH
+from pilotage.config.handshake import CONFIGURATION, HASH, PLUGIN_FILES
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -44,10 +44,11 @@ def _of_the_values(patch: Mapping[str, Any]) -> str:
 
 
 def _configuration(change: Mapping[str, Any]) -> str:
-    if CONFIGURATION not in (change.get("data") or {}):
-        return "what was missing of its labels, annotations and records"
-    found = (change.get("metadata") or {}).get("annotations", {}).get(HASH)
-    return f"configuration {found}" if found else "its configuration back, which somebody changed"
+    if found := (change.get("metadata") or {}).get("annotations", {}).get(HASH):
+        return f"configuration {found}"
+    if {CONFIGURATION, PLUGIN_FILES} & set(change.get("data") or {}):
+        return "its configuration back, which somebody changed"
+    return "what was missing of its labels, annotations and records"
 
 
 def _status(status: Mapping[str, Any]) -> str:

@@ -72,7 +72,9 @@ async def _safe_look(cluster: Cluster, given: Verification) -> list[Finding]:
 
 async def _look(cluster: Cluster, given: Verification) -> list[Finding]:
     """Look at the profiles, then at the pods of those that are well: for the others there is nothing to wait for."""
-    kept = ValuesFile(given.settings.values_file).profiles() or ()
+    own = (None, "", given.settings.instance, given.settings.release)
+    every = ValuesFile(given.settings.values_file).profiles() or ()
+    kept = [each for each in every if each.spec.get("instance") in own]  # the values may give some to other releases
     answer = await cluster.asked(cluster.client.get(PROFILES))
     profiles = about_profiles(msgspec.json.decode(answer, type=_Profiles).items, kept, given.settings)
     if not profiles:

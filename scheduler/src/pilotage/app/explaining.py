@@ -1,6 +1,7 @@
 """One pod of a live cluster, explained: everything is read once, and nothing is written."""
 
-from collections.abc import Collection, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -9,25 +10,27 @@ from typing import Any
 import msgspec
 
 from pilotage.app import Configured, configured, plugins, simulation, unit_configured
+from pilotage.app.cluster_reading import ClusterReading
+from pilotage.app.doubts import doubts
+from pilotage.app.past_stays import past_stays
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import Access
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource, T
-from pilotage.cluster.watch_events import EventReader
+from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.config.handshake import CONFIGURATION, InvalidUnit, Unit, unit_in
 from pilotage.config.suggestions import did_you_mean
+from pilotage.framework.stays import RemembersStays, Stay
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
+from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
 from pilotage.scheduling.simulation import Result, Simulation
 
 AGENT = f"pilotage/{version('pilotage')} explain"
-FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
-NOT_SERVED = 404
+LIST_THEM = "list configmaps"
 NAME_IT = "name the configuration of that scheduler with --config FILE or --config-map NAMESPACE/NAME"
 
 
@@ -65,23 +68,46 @@ async def explain_live(access: Access, question: Question) -> Answer:
     """Read a cluster and decide about one of its pods in memory, as its scheduler would now."""
     api = ApiClient(access, agent=AGENT, timeout=60.0)
     try:
-        pods = await _listed(api, PODS)  # 1. which pod
-        pod = _asked(question, pods)
-        ready = await _configured(api, question, pod)  # 2. who decides about it
-        profiles = ready.profiles()
-        played = simulation(profiles, explain_pod=pod.key)
-        notes = await _fill(api, played, kinds_read(profiles))  # 3. what they look at
+        return await _explained(api, question)
     except ApiError as error:
         raise CannotExplain(f"the API server refuses: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
         raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
     finally:
         await api.close()
-    if ready.loaded.config.extenders:
-        notes.append("the configuration's extenders are not asked")
+
+
+async def _explained(api: ApiClient, question: Question) -> Answer:
+    reading = ClusterReading(api)
+    pods = await reading.list(PODS)  # 1. which pod
+    pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
+    ready = await _configured(api, reading, question, pod)  # 2. who decides about it
+    profiles = ready.profiles()
+    played = simulation(profiles, explain_pod=question.key)
+    notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
+    past = await _past(reading, profiles, pod)
+    if reading.missing or pod is None:
+        otherwise = f"; or {NAME_IT}, without which ConfigMaps must be read" if LIST_THEM in reading.missing else ""
+        raise CannotExplain(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
-    return Answer(pod, played.decide_only(pod.key), played.explanation, notes)  # 4. what they say
+    for plugin, stays in past:
+        plugin.recall(pod, stays)
+    result = played.decide_only(pod.key)  # 4. what they say
+    notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
+    return Answer(pod, result, played.explanation, notes)
+
+
+async def _past(
+    reading: ClusterReading, profiles: Mapping[str, Profile], pod: Pod | None
+) -> list[tuple[RemembersStays, list[Stay]]]:
+    """Return the plugins that remember what a reader has not seen, and what can still be found out of it."""
+    if pod is None or pod.scheduler_name not in profiles:
+        return []
+    plugins = profiles[pod.scheduler_name].lineup.plugins().values()
+    remembering = [plugin for plugin in plugins if isinstance(plugin, RemembersStays)]
+    stays = await past_stays(reading, pod, time.time()) if remembering else []
+    return [(plugin, stays) for plugin in remembering]
 
 
 def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
@@ -97,44 +123,57 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
     raise CannotExplain(f"there is no pod {question.key}, or it has ended" + (f"; {hint}" if hint else ""))
 
 
-async def _configured(api: ApiClient, question: Question, pod: Pod) -> Configured:
-    wanted, found = pod.scheduler_name, []
-    for source in await _sources(api, question, wanted):
+async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
+    """Return the configuration that serves a pod; the default one where rights are missing to find it."""
+    wanted, found = "" if pod is None else pod.scheduler_name, []
+    for source in await _sources(api, reading, question, wanted):
         # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
         if isinstance(source, Unit):
             ready = unit_configured(source, plugins(question.plugin_folders)[0])
         else:
             ready = configured(source, question.plugin_folders)
         names = [str(profile.scheduler_name) for profile in ready.loaded.config.profiles]
-        if wanted in names:
+        if wanted in names or pod is None:
             return ready
         found += names
+    if reading.missing:
+        return configured(None)
     served = f" (there are {', '.join(sorted(set(found)))})" if found else ""
-    raise CannotExplain(f"pod {pod.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}")
+    raise CannotExplain(
+        f"pod {question.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}"
+    )
 
 
-async def _sources(api: ApiClient, question: Question, wanted: str) -> list[Path | Unit | None]:
+async def _sources(
+    api: ApiClient, reading: ClusterReading, question: Question, wanted: str
+) -> list[Path | Unit | None]:
     """Return the configurations in which the pod's profile may be, as files or units; None is the default one."""
     if question.config is not None:
         return [question.config]
     if question.config_map is not None:
-        namespace, name = question.config_map
-        body = await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-        found = msgspec.json.decode(body, type=ConfigMap)
-        try:
-            return [unit_in(found.data)]
-        except InvalidUnit as error:
-            raise CannotExplain(f"{namespace}/{name}: {error}") from error
+        return await _named(api, reading, *question.config_map)
     is_default = wanted == DEFAULT_SCHEDULER
     try:
         written = await _written_by_operators(api)
     except ApiError as error:
-        if not is_default:
-            text = f"you may not look for the configuration of the scheduler {wanted} ({error.message})"
-            raise CannotExplain(f"{text}; {NAME_IT}") from error
+        if not is_default and not reading.refused(error, LIST_THEM):
+            raise
         written = []
     # Somebody else's, which may not even be right for this release, is none of our business.
     return [*(unit for unit in written if wanted in unit.configuration), *([None] if is_default else [])]
+
+
+async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: str) -> list[Path | Unit | None]:
+    try:
+        body = await api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
+    except ApiError as error:
+        if not reading.refused(error, "get configmaps"):
+            raise
+        return []
+    try:
+        return [unit_in(msgspec.json.decode(body, type=ConfigMap).data)]
+    except InvalidUnit as error:
+        raise CannotExplain(f"{namespace}/{name}: {error}") from error
 
 
 async def _written_by_operators(api: ApiClient) -> list[Unit]:
@@ -147,17 +186,12 @@ class _ConfigMaps(msgspec.Struct):
     items: list[ConfigMap]
 
 
-async def _fill(api: ApiClient, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
+async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
     """Bring in all nodes, and the objects of these kinds; returns what is to be said about them."""
     notes = []
     resources: list[ApiResource[Any]] = [NODES, *(resource for resource in RESOURCES if resource.shape in kinds)]
     for resource in resources:
-        try:
-            found = await _listed(api, resource)
-        except ApiError as error:
-            if error.status != NOT_SERVED:
-                raise
-            continue  # plugins find none, here as in the scheduler
+        found = await reading.list(resource)
         for each in found.objects.values():
             played.add(each)
         for broken in found.undecodable.values():
@@ -165,8 +199,3 @@ async def _fill(api: ApiClient, played: Simulation, kinds: Collection[type[Any]]
             notes.append(f"{resource} {identity.name} cannot be understood: {broken.reason}")
             played.note_trouble(resource.shape, identity.name, identity.namespace, broken.reason)
     return notes
-
-
-async def _listed(api: ApiClient, resource: ApiResource[T]) -> KnownObjects[T]:
-    found, _ = await Lister(api, resource, EventReader(resource)).list(FROM_MEMORY)
-    return found

@@ -15,12 +15,15 @@ from pilotage.app import EMULATES, Configured, calm_garbage_collection
 from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
+from pilotage.app.following import IDLE
 from pilotage.app.hot_configuration import HotConfiguration, first_configuration
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
 from pilotage.app.memory import give_back, keep_giving_back, keep_the_heap_small
+from pilotage.app.memory_limit import limit_memory
 from pilotage.app.options import InvalidOptions, Options
+from pilotage.app.plugin_watch import PluginWatch, remember_crashes, watch_calls
 from pilotage.app.probes import health
 from pilotage.app.reloading import Reloading
 from pilotage.app.start_line import Started
@@ -40,12 +43,15 @@ from pilotage.cluster.resources import NODES, PODS
 from pilotage.cluster.status_writer import StatusWriter
 from pilotage.cluster.volume_progress import ClusterView
 from pilotage.cluster.volume_writer import VolumeWriter
+from pilotage.config.load import load
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
+from pilotage.framework.call_watch import Suspicion
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.pod_groups import NativePodGroup
+from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.profiles import Profile
@@ -112,6 +118,7 @@ class Live:
         self.is_leaving = False  # told to stop
         self.is_stopping = False  # and nothing may be begun any more
         self._measure()
+        self.plugin_watch = PluginWatch(self.profiles, self.metrics, None if self.hot is None else self.hot.probation)
         self._verbosity = verbosity
         self._server: Server | None = None
         self._tasks: list[asyncio.Task[Any]] = []
@@ -121,7 +128,7 @@ class Live:
         measuring.watch(self.watching, self.recorder, self.election)
         self.metrics.read_load(self.load.ages, self.load.healthy)
         if self.hot is not None:
-            measuring.follow(self.hot.following, self.hot.probation.decided)
+            measuring.follow(self.hot.following, self.hot.probation)
 
     def _hot(self, ready: Configured, followed: str | None) -> HotConfiguration | None:
         """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
@@ -137,6 +144,14 @@ class Live:
         """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
         place = self.options.config_map
         return place.pod_name if place is not None and place.pod_name else gethostname()
+
+    def _watch_plugins(self, crash: Suspicion | None) -> None:
+        if self.hot is not None and self.options.config_map is not None:
+            following = self.hot.following
+            agent = f"{AGENT} plugin-watchdog"
+            self.plugin_watch.tell_stalled(self.options.config_map, self.access, agent, lambda: following.running)
+        if crash is not None:
+            self.plugin_watch.tell_crash(crash)
 
     def may_act(self) -> bool:
         """Tell whether nobody else can be scheduling now."""
@@ -211,8 +226,9 @@ class Live:
 
     # ----------------------------------------------------------------------------------------------- start to end
 
-    async def run(self, stopped: asyncio.Event) -> int:
+    async def run(self, stopped: asyncio.Event, crash: Suspicion | None = None) -> int:
         """Work until told to stop, or until the lease is lost; returns the code to end with."""
+        self._watch_plugins(crash)
         try:
             await self._serve()
             return await self._until(stopped)
@@ -377,13 +393,24 @@ async def run(ready: Configured, options: Options) -> int:
     """Run the scheduler until it is told to stop; returns the code to end with."""
     keep_the_heap_small()
     verbosity = set_up_logs(options.verbosity, json=options.logging_format == "json", vmodule=options.vmodule)
+    if options.limits_memory:
+        limit_memory()
+    crash = remember_crashes(options.crash_record) if options.crash_record else None
+    watch_calls(options.plugin_call_budget)
     stopped = asyncio.Event()
     _on_signals(stopped.set)
     first = None
     if options.config_map is not None:
         access = find(options.kubeconfig, master=options.master)
         ready, first = await first_configuration(ready, options.config_map, access, AGENT)
-    return await Live(ready, options, verbosity, followed=first).run(stopped)
+    try:
+        live = Live(ready, options, verbosity, followed=first)
+    except BrokenPlugin as error:
+        if first is None:
+            raise
+        log.error("a plugin cannot begin, nobody is served until the configuration is another one: %s", error)
+        live = Live(Configured(load(IDLE, ready.catalogue), ready.catalogue), options, verbosity)
+    return await live.run(stopped, crash)
 
 
 def _on_signals(stop: Callable[[], None]) -> None:

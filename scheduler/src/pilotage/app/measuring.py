@@ -6,6 +6,7 @@ from time import perf_counter
 
 from pilotage.app.core import Core
 from pilotage.app.following import Following
+from pilotage.app.probation import Probation
 from pilotage.app.watching import Watching
 from pilotage.cluster.event_recorder import EventRecorder
 from pilotage.cluster.lease import LeaderElection
@@ -47,7 +48,7 @@ class Measuring:
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)
 
-    def follow(self, following: Following, decided: Callable[[QueuedPod, Outcome], None]) -> None:
+    def follow(self, following: Following, probation: Probation) -> None:
         """Name the source of what is configured, and pass on how attempts end."""
         self._metrics.read_configuration(
             running=lambda: following.running,
@@ -57,9 +58,19 @@ class Measuring:
 
         def count_and_pass_on(queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
             self._decided(queued, outcome, started, ended)
-            decided(queued, outcome)
+            probation.decided(queued, outcome)
+
+        def count_bound_and_pass_on(queued: QueuedPod, placed: Placed, started: float) -> None:
+            self._bound(queued, placed, started)
+            probation.bound(queued)
+
+        def count_failed_and_pass_on(queued: QueuedPod, outcome: Unplaced, started: float) -> None:
+            self._failed(queued, outcome, started)
+            probation.decided(queued, outcome)
 
         self._core.loop.on_decided = count_and_pass_on
+        self._core.bindings.on_bound = count_bound_and_pass_on
+        self._core.bindings.on_failed = count_failed_and_pass_on
 
     def _decided(self, queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
         if isinstance(outcome, Placed):
@@ -94,6 +105,8 @@ class Measuring:
     def _failed(self, queued: QueuedPod, outcome: Unplaced, started: float) -> None:
         self._metrics.attempt(_result(outcome), queued.pod.scheduler_name, perf_counter() - started)
         self._metrics.bound("failed")
+        if outcome.failed_plugin:
+            self._metrics.plugin_failed(outcome.failed_plugin)
 
 
 def _result(outcome: Unplaced) -> str:

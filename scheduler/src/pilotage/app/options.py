@@ -57,6 +57,9 @@ class Options:
     profiling: bool | None = None
     leader_election: Mapping[str, object] = field(default_factory=dict)  # fields that the command line sets
     longest_unschedulable: float = 300.0
+    plugin_call_budget: float = 1.0  # seconds for a call of a plugin that is not ours; 0 for no limit
+    crash_record: str = ""  # the file with the call in flight
+    limits_memory: bool = False  # to a little less than the container's limit
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
     disabled_metrics: tuple[str, ...] = ()
     allowed_labels: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)  # by metric

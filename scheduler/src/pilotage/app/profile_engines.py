@@ -8,8 +8,10 @@ from pilotage.framework.events import Retry
 from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.plugin import FollowsPods, Plugin
+from pilotage.framework.plugin_guard import guard
 from pilotage.framework.runner import Runner
 from pilotage.framework.waiting import WaitingPods
+from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
 from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.engine import Engine
@@ -30,10 +32,13 @@ def engines(
 
 
 def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods) -> None:
-    """Give a plugin what it looks at outside of a cycle."""
-    plugin.attach(cache.objects)
-    if isinstance(plugin, FormsGangs):
-        plugin.see(cache.nodes, waiting)
+    """Give a plugin what it looks at outside of a cycle; BrokenPlugin if it cannot take it."""
+    try:
+        plugin.attach(cache.objects)
+        if isinstance(plugin, FormsGangs):
+            plugin.see(cache.nodes, waiting)
+    except Exception as error:
+        raise BrokenPlugin(f"{plugin.name} cannot begin: {type(error).__name__}: {error}") from error
     if isinstance(plugin, FollowsPods):
         cache.follow(plugin)
 
@@ -52,6 +57,7 @@ def _engine(profile: Profile, cache: ClusterCache, waiting: WaitingPods, running
     if running is not None and running.percentage == percentage and _is_same(running.runner.lineup, lineup):
         return running
     known = set() if running is None else {id(plugin) for plugin in running.runner.lineup.plugins().values()}
+    guard(lineup.plugins().values())  # before anything of them is called
     for plugin in lineup.plugins().values():
         if id(plugin) not in known:
             attach(plugin, cache, waiting)

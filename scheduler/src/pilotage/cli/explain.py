@@ -25,7 +25,7 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 
 @click.command("explain", cls=PlainCommand, epilog=EPILOG)
 @click.argument("pod", metavar="[NAMESPACE/]POD")
-@click.option("-n", "--namespace", default="default", show_default=True, help="The pod's namespace.")
+@click.option("-n", "--namespace", default="", help="The pod's namespace. Default: that of the kubeconfig's context.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does.")
 @click.option("--context", default="", metavar="NAME", help="Another context of the kubeconfig than the current one.")
 @click.option(
@@ -52,11 +52,12 @@ def command(
     """
     if config is not None and config_map is not None:
         raise BadInput("--config and --config-map name two configurations; leave one out")
-    place, _, name = pod.rpartition("/")
+    place, name = _place(pod, namespace)
+    access = find(kubeconfig, context=context)
     file = None if config is None else Path(config)
-    question = Question(place or namespace, name, file, _named(config_map), plugin_dirs)
+    question = Question(place or access.namespace, name, file, _named(config_map), plugin_dirs)
     try:
-        answer = asyncio.run(explain_live(find(kubeconfig, context=context), question))
+        answer = asyncio.run(explain_live(access, question))
     except CannotExplain as error:
         raise BadInput(str(error)) from None
     for text in answer.notes:
@@ -66,6 +67,16 @@ def command(
     click.echo(_told(answer) if output == "table" else FORMATS[output](_data(answer)))
     if answer.result.node is None and not answer.pod.node_name:
         raise SystemExit(NOT_ALL_PLACED)
+
+
+def _place(pod: str, namespace: str) -> tuple[str, str]:
+    """Return the namespace, "" if none is named, and the name of a pod."""
+    place, slash, name = pod.rpartition("/")
+    if not name or "/" in place or (slash and not place):
+        raise BadInput(f"{pod}: write POD or NAMESPACE/POD")
+    if place and namespace and place != namespace:
+        raise BadInput(f"{pod} is in the namespace {place}, and -n says {namespace}; leave one of them out")
+    return place or namespace, name
 
 
 def _named(config_map: str | None) -> tuple[str, str] | None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 from typing import Any
 
+from pilotage.cli.explain_gang import gang_data, gang_line
 from pilotage.cli.results import as_data, score_data
 from pilotage.cli.tables import table
 from pilotage.scheduling.explanation import Explanation, NodeVerdict
@@ -18,7 +19,8 @@ def explained_data(result: Result, explanation: Explanation | None) -> dict[str,
     before = None
     if story.before is not None:
         before = {"plugin": story.before.plugin, "reasons": list(story.before.reasons)}
-    return {**as_data(result), "before": before, "nodes": [_node_data(node) for node in story.nodes]}
+    nodes = [_node_data(node) for node in story.nodes]
+    return {**as_data(result), "before": before, "gang": gang_data(story.gang), "nodes": nodes}
 
 
 def explained_text(result: Result, explanation: Explanation | None) -> str:
@@ -28,6 +30,8 @@ def explained_text(result: Result, explanation: Explanation | None) -> str:
         lines.append(f"  Evicted for it: {', '.join(result.victims)}")
     if explanation is None:
         return "\n".join([*lines, "  It did not get as far as any node."])
+    if explanation.gang is not None:
+        lines.append(f"  {gang_line(explanation.gang, fits=bool(explanation.feasible))}")
     if explanation.before is not None:
         reasons = explanation.before.message
         return "\n".join([*lines, f"  Before any node was looked at, {explanation.before.plugin} said: {reasons}"])
@@ -80,7 +84,8 @@ def _because(node: NodeVerdict) -> str:
         return "the only node that fits, so it needs no score"
     reasons = zip_longest(node.rejection.reasons, node.details, fillvalue="")
     text = ", ".join(f"{reason} ({detail})" if detail else reason for reason, detail in reasons)
-    return f"{node.rejection.plugin}: {text}" if node.rejection.plugin else text
+    told = f"{node.rejection.plugin}: {text}" if node.rejection.plugin else text
+    return f"{told}; {node.spared}" if node.spared else told
 
 
 def _node_data(node: NodeVerdict) -> dict[str, Any]:
@@ -91,6 +96,7 @@ def _node_data(node: NodeVerdict) -> dict[str, Any]:
         "plugin": rejection.plugin if rejection else "",
         "reasons": list(rejection.reasons) if rejection else [],
         "details": list(node.details),
+        "spared": node.spared,
         "preemptionHelps": rejection.preemption_helps if rejection else False,
         "scores": {name: score_data(score) for name, score in node.scores.items()},
         "total": node.total,

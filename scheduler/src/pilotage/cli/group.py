@@ -20,6 +20,7 @@ COMMANDS = {
     "explain": Listed("pilotage.cli.explain", "Tell why a pod of a cluster waits, or is where it is."),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to a stock kube-scheduler."),
     "plugins": Listed("pilotage.cli.plugins", "Show all plugins, or everything about one."),
+    "profile": Listed("pilotage.cli.profile", "Switch a plugin of a SchedulerProfile on or off."),
     "run": Listed("pilotage.cli.run", "Schedule the pods of a cluster."),
     "simulate": Listed("pilotage.cli.simulate", "Schedule the pods of manifests or dumps, without a cluster."),
 }

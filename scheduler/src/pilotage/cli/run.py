@@ -63,6 +63,27 @@ CONNECTION = options(
     ),
 )
 
+GUARDING = options(
+    click.option(
+        "--plugin-call-budget",
+        type=GoDuration(),
+        default="1s",
+        show_default=True,
+        help="A call of a plugin of your own that takes longer is ended, and counts as a failure. 0: no limit.",
+    ),
+    click.option(
+        "--crash-record",
+        default="",
+        metavar="FILE",
+        help="Note the plugin call in flight here: a start after a crash does not begin with the same call.",
+    ),
+    go_bool(
+        "--limit-memory",
+        "Stay a little below the memory limit of the container, so that a plugin that wants too much fails alone.",
+        default=True,
+    ),
+)
+
 LEADER = options(
     go_bool("--leader-elect", "Only one of several replicas schedules at a time. Default: as configured (true)."),
     click.option("--leader-elect-lease-duration", type=GoDuration(), help="After this silence another one takes over."),
@@ -126,6 +147,7 @@ TELLING = options(
 @click.command("run", cls=PlainCommand, epilog=EPILOG)
 @CONNECTION
 @plugin_dir_option
+@GUARDING
 @LEADER
 @SERVING
 @TELLING
@@ -213,6 +235,9 @@ def to_options(given: dict[str, Any], explicit: set[str]) -> Options:
         profiling=given["profiling"] if alone else None,
         leader_election={field: given[name] for name, field in LEADER_FIELDS.items() if name in explicit},
         longest_unschedulable=given["pod_max_in_unschedulable_pods_duration"] / 1e9,
+        plugin_call_budget=given["plugin_call_budget"] / 1e9,
+        crash_record=given["crash_record"],
+        limits_memory=given["limit_memory"],
         feature_gates=_gates(given["feature_gates"]),
         disabled_metrics=given["disabled_metrics"],
         allowed_labels=allowed_labels(given["allow_metric_labels"]),

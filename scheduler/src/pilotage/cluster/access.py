@@ -23,14 +23,18 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 # A server that refuses everything must not make us ask for credentials with every request.
 _SHORTEST_BETWEEN = 1.0
 _RETRY_AFTER = 10.0
+DEFAULT_NAMESPACE = "default"
 
 
 class Access:
     """A server and an identity; may be shared by clients in several threads."""
 
-    def __init__(self, server: str, trust: Trust, ask: Issuer, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, server: str, trust: Trust, ask: Issuer, *, namespace: str = "", clock: Callable[[], float] = monotonic
+    ) -> None:
         self.host, self.port, self.base_path, is_secure = _parts(server)
         self.server = server.rstrip("/")
+        self.namespace = namespace or DEFAULT_NAMESPACE  # the one that is meant where none is named
         self.server_name = trust.server_name or self.host
         self._trust, self._is_secure = trust, is_secure
         self._ask, self._clock = ask, clock
@@ -109,7 +113,11 @@ def in_cluster(environ: Mapping[str, str] = os.environ, folder: Path | None = No
     mounted = folder or SERVICE_ACCOUNT
     trust = Trust(read_file(mounted / "ca.crt", "certificate authority"))
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    return Access(server, trust, lambda: Issued(Identity(read_token(mounted / "token")), REREAD_AFTER))
+    own = mounted / "namespace"
+    namespace = read_file(own, "namespace").decode().strip() if own.exists() else ""
+    return Access(
+        server, trust, lambda: Issued(Identity(read_token(mounted / "token")), REREAD_AFTER), namespace=namespace
+    )
 
 
 def _usual_files(environ: Mapping[str, str]) -> list[Path]:
@@ -129,7 +137,8 @@ def _from_files(paths: list[Path], *, master: str = "", context: str = "") -> Ac
     if master:
         cluster = msgspec.structs.replace(cluster, server=master)
     try:
-        return Access(cluster.server, _trust(cluster), _issuer(cluster, user))
+        namespace = config.namespace(context)
+        return Access(cluster.server, _trust(cluster), _issuer(cluster, user), namespace=namespace)
     except NoAccess as error:
         raise NoAccess(f"{config.source}: {error}") from error
 

@@ -22,6 +22,7 @@ LARGEST_ANSWER = 64 << 20
 _LARGEST_REFUSAL = 1 << 20
 JSON = "application/json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 
 # Is told of every request: its verb, the status or "<error>", and the seconds that it took.
 Observe: TypeAlias = Callable[[str, str, float], None]

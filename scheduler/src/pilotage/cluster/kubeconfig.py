@@ -84,10 +84,11 @@ class User(msgspec.Struct, rename="kebab", frozen=True):
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Which user of which cluster."""
+    """Which user of which cluster, and the namespace that is meant where none is named."""
 
     cluster: str = ""
     user: str = ""
+    namespace: str = ""
 
 
 _EntryT = TypeVar("_EntryT", Cluster, User)
@@ -125,6 +126,10 @@ class Kubeconfig:
     clusters: dict[str, Cluster] = field(default_factory=dict)
     users: dict[str, User] = field(default_factory=dict)
     contexts: dict[str, Context] = field(default_factory=dict)
+
+    def namespace(self, context: str = "") -> str:
+        """Return the namespace of a context, "" if it names none."""
+        return self.contexts.get(context or self.current_context, Context()).namespace
 
     def choose(self, context: str = "") -> tuple[Cluster, User]:
         """Return the cluster and the user of a context, the current one if none is named."""

@@ -17,12 +17,25 @@ MERGE_PATCH = "application/merge-patch+json"
 WILL_NOT_HELP = {400, 401, 403, 404, 422}  # to try again; they are tried at the slowest pace
 
 
+async def annotate_once(api: ApiClient, namespace: str, name: str, annotations: Mapping[str, str | None]) -> None:
+    """Write annotations of a pod, without trying again."""
+    body = json.dumps({"metadata": {"annotations": annotations}}).encode()
+    try:
+        await api.patch(_path(namespace, name), body, content_type=MERGE_PATCH, timeout=5.0)
+    except (ApiError, Unreachable, OutcomeUnknown) as error:
+        log.warning("cannot write annotations of our own pod: %s", error)
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+
+
 class OwnPod:
     """Writes the newest annotations, again and again until they are there."""
 
     def __init__(self, api: ApiClient, namespace: str, name: str) -> None:
         self._api = api
-        self._path = f"/api/v1/namespaces/{namespace}/pods/{name}"
+        self._path = _path(namespace, name)
         self._wanted: dict[str, str | None] = {}
         self._news = asyncio.Event()
         self._is_written = asyncio.Event()

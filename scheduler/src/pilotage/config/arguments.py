@@ -9,6 +9,7 @@ from pilotage.config.catalogue import Arguments, Catalogue, ExtensionPoint
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
 from pilotage.config.kinds import without_kind, wrong_kind
+from pilotage.config.suggestions import asked_once
 from pilotage.config.types import API_VERSION, KubeSchedulerConfiguration, PluginConfig, Profile
 from pilotage.model.go_text import quoted
 
@@ -97,7 +98,7 @@ def _strictness(decoding: str, name: str, arguments: Arguments) -> Iterator[Faul
     unknown = [fault for fault in arguments.faults if fault.stage == Stage.STRICTNESS]
     if unknown:
         texts = ", ".join(fault.text for fault in unknown)
-        hints = ", ".join(fault.hint for fault in unknown if fault.hint)
+        hints = asked_once(fault.hint for fault in unknown)
         strict = "strict decoding error: "
         text = f"{decoding}{strict}decoding args for plugin {name}: {strict}{texts}"
         yield Fault(Stage.STRICTNESS, text, unknown[0].at, hints)

@@ -25,6 +25,7 @@ class Complaint:
     text: str
     point: ExtensionPoint | None = None
     plugin: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -159,26 +160,35 @@ class _Work:
 
 
 def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -> list[Complaint]:
-    sorters = len(points[ExtensionPoint.QUEUE_SORT])
+    sorters = points[ExtensionPoint.QUEUE_SORT]
     of_profile = f"for profile with scheduler name {quoted(scheduler)}"
     checks = [
         (
-            sorters == 1,
+            len(sorters) == 1,
             ExtensionPoint.QUEUE_SORT,
-            f"only one queue sort plugin required {of_profile}, but got {sorters}",
+            f"only one queue sort plugin required {of_profile}, but got {len(sorters)}",
+            several_sort(sorters) if sorters else "",
         ),
         (
             bool(points[ExtensionPoint.BIND]),
             ExtensionPoint.BIND,
             f"at least one bind plugin is needed {of_profile}",
+            "",
         ),
         (
             len(points[ExtensionPoint.PLACEMENT_GENERATE]) <= 1,
             ExtensionPoint.PLACEMENT_GENERATE,
             f"at most one placement generate plugin is allowed {of_profile}",
+            "",
         ),
     ]
-    return [Complaint(text, point) for holds, point, text in checks if not holds]
+    return [Complaint(text, point, hint=hint) for holds, point, text, hint in checks if not holds]
+
+
+def several_sort(names: Iterable[str]) -> str:
+    """What to do about several plugins that sort the queue; there is nothing to say about one."""
+    *others, last = names
+    return f"{', '.join(others)} and {last} sort it; leave one of them" if others else ""
 
 
 def _overflows(weights: Mapping[ExtensionPoint, Mapping[str, int]]) -> list[Complaint]:

@@ -43,7 +43,12 @@ class InvalidConfiguration(Exception):
         super().__init__(source, self.faults)
 
     def __str__(self) -> str:
-        return "\n".join(dict.fromkeys(map(self._told, self.faults)))
+        told: dict[str, None] = {}
+        asked: set[str] = set()  # questions, of which each is asked once
+        for fault in self.faults:
+            told[self._told(fault, fault.hint if fault.hint not in asked else "")] = None
+            asked |= {fault.hint} if fault.hint.endswith("?") else set()
+        return "\n".join(told)
 
     @property
     def upstream(self) -> str:
@@ -56,9 +61,9 @@ class InvalidConfiguration(Exception):
             return f"[{', '.join(texts)}]"
         return texts[0]
 
-    def _told(self, fault: Fault) -> str:
+    def _told(self, fault: Fault, hint: str) -> str:
         place = f"{self.source}:{fault.line}" if fault.line else self.source
-        return f"{place}: {fault.text}{'; ' if fault.hint else ''}{fault.hint}"
+        return f"{place}: {fault.text}{'; ' if hint else ''}{hint}"
 
 
 def _turn(fault: Fault) -> tuple[int, At]:

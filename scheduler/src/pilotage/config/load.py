@@ -112,7 +112,7 @@ def _of_profiles(profiles: tuple[Profile, ...], expansions: list[Expansion], cat
 def _fault(i: int, profile: Profile, complaint: Complaint, catalogue: Catalogue) -> Fault:
     at: At = ("profiles", i, "plugins", *([complaint.point.value] if complaint.point else []))
     unknown = complaint.plugin and complaint.plugin not in catalogue.names()
-    hint = did_you_mean(complaint.plugin, catalogue.names()) if unknown else ""
+    hint = did_you_mean(complaint.plugin, catalogue.names()) if unknown else complaint.hint
     return Fault(Stage.PROFILES, profile_prefix(profile.scheduler_name) + complaint.text, at, hint)
 
 

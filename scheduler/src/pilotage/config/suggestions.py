@@ -7,12 +7,20 @@ from typing import get_args
 from pilotage.config.documents import At
 from pilotage.config.types import Section
 
+_ASKING = "did you mean "
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A question that offers the nearest known word; empty where none is near."""
     by_small = {name.lower(): name for name in known if name != word}
     near = get_close_matches(word.lower(), by_small, n=1)
-    return f'did you mean "{by_small[near[0]]}"?' if near else ""
+    return f'{_ASKING}"{by_small[near[0]]}"?' if near else ""
+
+
+def asked_once(questions: Iterable[str]) -> str:
+    """Several such questions as one: did you mean "size" and "count"?"""
+    words = [question.removeprefix(_ASKING).removesuffix("?") for question in dict.fromkeys(questions) if question]
+    return f"{_ASKING}{' and '.join(words)}?" if words else ""
 
 
 def fields_at(section: type[Section], at: At) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.documents import At
 from pilotage.config.durations import Duration
+from pilotage.config.expansion import several_sort
 from pilotage.config.faults import Fault, Stage, dotted, duplicate, invalid, required
 from pilotage.config.resource_names import is_extended, unqualified
 from pilotage.config.types import (
@@ -129,7 +130,8 @@ def _queue_sort(profiles: Sequence[Profile]) -> Iterator[Fault]:
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
         at: At = ("profiles", 0, "plugins", "queueSort", "Enabled")
-        yield invalid(at, len(first.enabled), "only one queue sort plugin can be enabled")
+        hint = several_sort(plugin.name for plugin in first.enabled)
+        yield invalid(at, len(first.enabled), "only one queue sort plugin can be enabled", hint)
     sorter = first.enabled[0].name if first.enabled else None
     args = next((entry.args for entry in profiles[0].plugin_config if entry.name == sorter), None)
     for i, profile in enumerate(profiles[1:], start=1):

@@ -5,6 +5,7 @@ from time import perf_counter
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.plugin import PreBind
+from pilotage.framework.plugin_guard import is_foreign
 from pilotage.framework.runner import CycleFailed, failure, unexpected
 from pilotage.framework.timings import UNSCHEDULABLE, Timings
 from pilotage.framework.verdicts import PluginFailed, Rejection, Skip
@@ -16,6 +17,7 @@ class BindingRunner:
     def __init__(self, lineup: Lineup, timings: Timings) -> None:
         self._lineup = lineup
         self._timings = timings
+        self.binds_by_foreign = any(is_foreign(type(plugin)) for plugin in lineup.bind)
 
     def pre_flight(self, cycle: Cycle, node: str) -> list[PreBind]:
         """Return the plugins that have something to prepare."""

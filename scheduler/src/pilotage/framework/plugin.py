@@ -110,6 +110,10 @@ class Plugin(Section):
         """Return what is wrong with arguments whose types are right."""
         return []
 
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return in few words what is behind the plugin's rejection of a node; people alone ask, and see it."""
+        return ""
+
     def needed(self) -> tuple[Permission, ...]:
         """Return those of the permissions that are used with these arguments."""
         return self.permissions
@@ -292,6 +296,10 @@ class EvictionRule(Plugin):
         A node may be promised to the pod, without victims.
         """
         return None
+
+    def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return in few words whom it spares on a node for now; people alone ask, and see it."""
+        return ""
 
     def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         """Take note of pods that are told to go for another one, by whichever plugin and profile."""

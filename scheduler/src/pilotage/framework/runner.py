@@ -5,17 +5,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from dis import get_instructions
 from functools import cache
-from inspect import isfunction
+from inspect import isfunction, unwrap
 from itertools import count
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
+from pilotage.framework.call_watch import line_of
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import EvictionRule, Filter, Plugin, PostFilter, PreFilter, Score
+from pilotage.framework.plugin_guard import guard
 from pilotage.framework.scoring import MAX_SCORE
 from pilotage.framework.timings import ERROR, Timings
 from pilotage.framework.verdicts import (
@@ -95,6 +97,7 @@ class Runner:
     """Runs the lineup of one profile."""
 
     def __init__(self, lineup: Lineup, timings: Timings | None = None) -> None:
+        guard(lineup.plugins().values())
         self.lineup = lineup
         self.timings = timings or Timings()
         self._pre_filters = [
@@ -329,24 +332,20 @@ def check_range(plugin: Plugin, scores: Ints) -> None:
 
 def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
     """Return the error of a cycle in which a plugin failed; a surprise is told with its type and its line."""
-    expected = isinstance(error, PluginFailed | CycleFailed | str)
-    told = str(error) if expected else f"{type(error).__name__}: {error}{_line_of(error, plugin)}"
-    return CycleFailed(text.format(plugin.name, told), plugin.name)
-
-
-def _line_of(error: Any, plugin: Plugin) -> str:
-    """Return the last line of the plugin's own file that an error went through."""
-    module, trace, found = type(plugin).__module__, error.__traceback__, ""
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__name__") == module:
-            found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
-        trace = trace.tb_next
+    if isinstance(error, str):
+        return CycleFailed(text.format(plugin.name, error), plugin.name)
+    expected = isinstance(error, PluginFailed)
+    told = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
+    found = CycleFailed(text.format(plugin.name, told), plugin.name)
+    if isinstance(error, PluginFailed):
+        found.cost, found.rest = error.cost, error.rest
     return found
 
 
 @cache
 def _does_nothing(method: object) -> bool:
     """Tell whether a method is empty, as some are that only say where a plugin takes part: nobody has to call it."""
+    method = unwrap(method) if callable(method) else method
     if not isfunction(method):
         return False
     steps = [step for step in get_instructions(method) if step.opname not in ("RESUME", "NOP", "CACHE")]

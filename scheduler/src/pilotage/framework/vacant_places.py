@@ -6,13 +6,16 @@ running ── deleted, finished, or on its way out ──> vacant ── a succ
 """
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
+from pilotage.framework.stays import Stay
 from pilotage.model.pod import Pod
 
 MOST_PLACES = 50_000  # that are vacant; the oldest are forgotten first
 MOST_TAKEN = 10_000  # lately; far more than there are binds under way
+
+INSTANT = 0.001  # seconds; nobody leaves before having come
 
 NO_SUCCESSORS = ("DaemonSet", "Node")  # whose pods have their one node anyway
 STABLE_NAMES = "StatefulSet"  # those of other owners end at random
@@ -68,7 +71,7 @@ class VacantPlaces:
         if kin is None:
             return
         if not _is_leaving(pod):
-            self._take(pod, kin)
+            self._take(pod.uid, pod.node_name, kin)
         elif pod.uid not in self._places and pod.uid not in self._replaced:
             self._add(Place(kin, pod.uid, pod.node_name, now))
 
@@ -91,8 +94,20 @@ class VacantPlaces:
         if not kept:
             del self._by_lineage[place.lineage]
 
-    def _take(self, pod: Pod, kin: Hashable) -> None:
-        known = self._places.get(pod.uid)
+    def recall(self, kin: Hashable, stays: Iterable[Stay]) -> None:
+        """Keep what these stays have left of a lineage, and nothing else of it."""
+        for place in list(self.of(kin)):
+            self.forget(place)
+        came = [(stay.came, 1, stay) for stay in stays]
+        left = [(max(stay.left, stay.came + INSTANT), 0, stay) for _, _, stay in came if stay.left is not None]
+        for moment, is_coming, stay in sorted([*came, *left], key=lambda each: each[:2]):  # who goes makes room first
+            if is_coming:
+                self._take(stay.pod, stay.node, kin)
+            else:
+                self._add(Place(kin, stay.pod, stay.node, moment))
+
+    def _take(self, uid: str, node: str, kin: Hashable) -> None:
+        known = self._places.get(uid)
         if known is not None:
             self.forget(known)  # the pod has only changed
             return
@@ -100,9 +115,9 @@ class VacantPlaces:
         if not vacant:
             return
         # One that could not return takes the place of someone all the same: nobody else is missing.
-        place = next((place for place in vacant if place.node == pod.node_name), vacant[0])
+        place = next((place for place in vacant if place.node == node), vacant[0])
         self.forget(place)
-        self._taken[pod.uid], self._replaced[place.predecessor] = place, pod.uid
+        self._taken[uid], self._replaced[place.predecessor] = place, uid
         if len(self._taken) > MOST_TAKEN:
             _, oldest = self._taken.popitem(last=False)
             self._replaced.pop(oldest.predecessor, None)

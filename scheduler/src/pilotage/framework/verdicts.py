@@ -20,6 +20,9 @@ Case = tuple[str, Bools, Bools | bool]  # a reason, where it holds, where it is 
 class PluginFailed(Exception):
     """A plugin could not answer, for a reason that it can name; the pod is tried again after a back-off."""
 
+    cost = 0.0  # seconds that everybody has lost by it
+    rest = 0.0  # seconds that the pod waits at least
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Rejection:

@@ -29,6 +29,7 @@ class Metadata(Struct, gc=False, rename="camel"):
     deletion_timestamp: str | None = None
     resource_version: str = ""
     generation: int = 0
+    deletion_grace_period_seconds: int | None = None
 
     def __post_init__(self) -> None:
         """Leave out the annotation that is only a copy of the object."""

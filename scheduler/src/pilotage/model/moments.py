@@ -14,3 +14,11 @@ def seconds_of(text: str | None) -> float | None:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+
+
+def written(moment: float) -> str:
+    """Return a moment as the API writes it, in whole seconds."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return "the end of time"

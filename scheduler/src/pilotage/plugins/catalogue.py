@@ -18,12 +18,15 @@ from pilotage.config.documents import At
 from pilotage.config.faults import dotted
 from pilotage.config.handshake import FilesByProfile, PluginFile
 from pilotage.framework.plugin import Plugin
+from pilotage.framework.verdicts import PluginFailed
+from pilotage.framework.watchdog import within_budget
 from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_in_text, plugins_of
 from pilotage.plugins.soundness import BrokenPlugin, checked
 
 __all__ = ["BrokenPlugin", "Entry", "PluginCatalogue", "built_in"]
 
 ENTRY_POINTS = "pilotage.plugins"
+LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has seen that it ends
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class PluginCatalogue:
         for name, used in files.items():
             own = found._own[name] = self.copy()
             for file in used:
-                plugins = found._files[file] = self._files.get(file) or plugins_in_text(file.path, file.text)
+                plugins = found._files[file] = self._files.get(file) or _imported(file)
                 for plugin in plugins:
                     own.add(plugin, file.path)
         return found
@@ -164,6 +167,15 @@ def built_in() -> PluginCatalogue:
         origin = f"{point.dist.name if point.dist else '?'} ({point.value})"
         catalogue.add(checked(_from_package(point.load, origin), origin), origin)
     return catalogue
+
+
+def _imported(file: PluginFile) -> list[type[Plugin]]:
+    """Import a plugin file in a process that others depend on; BrokenPlugin if it does not come to an end."""
+    try:
+        with within_budget(f"importing {file.path}", LONGEST_IMPORT):
+            return plugins_in_text(file.path, file.text)
+    except PluginFailed as error:
+        raise BrokenPlugin(str(error)) from error
 
 
 def _from_package(load: Callable[[], object], origin: str) -> type[Plugin]:

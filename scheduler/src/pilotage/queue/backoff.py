@@ -27,10 +27,10 @@ class Backoff:
     def expiration(self, queued: QueuedPod) -> float:
         """Return the second up to whose end the pod waits; errors in a row count before rejections."""
         count = queued.consecutive_errors or queued.unschedulable_count
-        if count == 0 or self._longest == 0:
+        if (count == 0 or self._longest == 0) and not queued.rest:
             return -inf
         if queued.backoff_expiration is None:
-            queued.backoff_expiration = floor(queued.timestamp + self.duration(count))
+            queued.backoff_expiration = floor(queued.timestamp + max(self.duration(count), queued.rest))
         return queued.backoff_expiration
 
     def holds(self, queued: QueuedPod) -> bool:
@@ -39,7 +39,7 @@ class Backoff:
 
 
 class BackoffQueue:
-    """Pods in back-off; those that some plugin rejected can be taken early, those that met an error cannot."""
+    """Pods in back-off; those that some plugin rejected can be taken early, those that met an error or rest cannot."""
 
     name = "backoff"
 
@@ -63,8 +63,11 @@ class BackoffQueue:
         """Take a pod in, or give it its new place."""
         heap = self._heap_of.get(queued.key)
         if heap is None:
-            heap = self._heap_of[queued.key] = self._rejected if queued.was_rejected else self._failed
+            heap = self._heap_of[queued.key] = self._heap(queued)
         heap.add(queued)
+
+    def _heap(self, queued: QueuedPod) -> PodHeap:
+        return self._rejected if queued.was_rejected and not queued.rest else self._failed
 
     def remove(self, queued: QueuedPod) -> None:
         """Let go of a pod."""

@@ -38,9 +38,11 @@ class QueuedPod:
         "gating_reason",
         "initial_attempt_timestamp",
         "key",
+        "overruns",
         "pending_plugins",
         "place",
         "pod",
+        "rest",
         "timestamp",
         "unschedulable_count",
         "unschedulable_plugins",
@@ -64,6 +66,8 @@ class QueuedPod:
         self.gating_reason = ""
         self.gate_will_tell = False  # nobody needs to ask at every event whether the gate is still shut
         self.again_at: float | None = None  # when it gets another try even if nothing happens
+        self.rest = 0.0  # seconds after its last attempt for which it waits at least
+        self.overruns = 0  # attempts in which a plugin took too long
         self.was_flushed = False  # it had waited for too long, and nothing else moved it
         self.flush_timestamp = 0.0
 
@@ -80,8 +84,14 @@ class QueuedPod:
         """Tell whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
         return bool(self.unschedulable_plugins or self.pending_plugins)
 
-    def note_failure(self, now: float, unschedulable: Iterable[str], pending: Iterable[str]) -> None:
+    def forget_rest(self) -> None:
+        """Let only the usual back-off count."""
+        if self.rest:
+            self.rest, self.backoff_expiration = 0.0, None
+
+    def note_failure(self, now: float, unschedulable: Iterable[str], pending: Iterable[str], rest: float = 0.0) -> None:
         """Take note that an attempt failed now, and of the plugins that rejected the pod; none is an error."""
+        self.rest = rest
         self.unschedulable_plugins, self.pending_plugins = set(unschedulable), set(pending)
         self.gating_plugin, self.gating_reason = None, ""
         if self.was_rejected:

@@ -225,18 +225,20 @@ class SchedulingQueue:
         *,
         pod: Pod | None = None,
         again_at: float | None = None,
+        rest: float = 0.0,
     ) -> None:
         """Take a pod back whose attempt failed, as it is now, with the plugins that rejected it; none is an error.
 
-        With a time in `again_at` it gets another try then, even if nothing helps it. Who calls this has made sure that
-        the pod still exists, with this uid and without a node; if not, it is `done`.
+        With a time in `again_at` it gets another try then, even if nothing helps it; for the seconds of `rest` it gets
+        none, unless the profiles change. Who calls this has made sure that the pod still exists, with this uid and
+        without a node; if not, it is `done`.
         """
         uid = queued.pod.uid
         if queued.key in self._waiting:
             log.error("pod %s waits already, it is not taken back a second time", queued.key)
         else:
             queued.pod, queued.again_at = pod or queued.pod, again_at
-            queued.note_failure(self._clock(), unschedulable_plugins, pending_plugins)
+            queued.note_failure(self._clock(), unschedulable_plugins, pending_plugins, rest)
             self._requeue(queued, self._strategy_after_flight(queued, uid), "ScheduleAttemptFailure")
             self.nominator.touch(queued.pod)
         self._in_flight.done(uid)
@@ -263,6 +265,8 @@ class SchedulingQueue:
         ready, later = list(self._active), list(self._backoff)
         for queued in (*ready, *later):
             self._take(queued)
+        for queued in (*self._waiting.values(), *later):
+            queued.forget_rest()  # what took too long may be gone
         self._use(sort, gates, retries)
         for queued in ready:
             self._to_active(queued, PROFILES_CHANGED.name)

@@ -7,7 +7,8 @@ held ── wait for permission ── prepare (pre_bind) ── bind ──> bo
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from pilotage.cache.cluster_cache import ClusterCache
@@ -24,12 +25,14 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.attempt import sent_back
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.failure import Failures
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, spoiled
 from pilotage.scheduling.outside import Recorder, Statuses
 from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
+
+PATIENCE = 5.0  # seconds, after which nobody else waits for a bind that takes longer
 
 ExtenderBind = Callable[[Pod, str], Awaitable[bool]]  # True if an extender has bound the pod
 
@@ -54,6 +57,7 @@ class Bindings:
         self._recorder = recorder
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
         self._engines: dict[str, Engine] = {}  # what decided for them, by uid
+        self._slow: set[str] = set()  # those that take long, by uid
         self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and why they were
         self.bind_by_extender: ExtenderBind | None = None
         self.on_ended: Callable[[], None] = lambda: None
@@ -62,6 +66,10 @@ class Bindings:
 
     def __len__(self) -> int:
         return len(self._tasks)
+
+    def in_a_hurry(self) -> int:
+        """Return how many binds are under way, except those that others need not wait for."""
+        return len(self._tasks) - len(self._slow)
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         """Go on with a pod that has its place, since a moment of the attempt's own clock."""
@@ -110,7 +118,7 @@ class Bindings:
         try:
             refused = await self._steps(placed, node)
         except (PluginFailed, ExtenderFailed) as error:
-            refused = Unplaced(str(error), SCHEDULER_ERROR)
+            refused = spoiled(error)
         except Exception as error:  # a fault of our own costs this pod one attempt
             log.exception("binding pod %s failed", placed.pod.key)
             refused = Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
@@ -127,7 +135,8 @@ class Bindings:
         if preparing or placed.waits:
             self._statuses.nominate(placed.pod, name)  # others see what is about to happen
         if placed.waits:
-            rejection = await self._waiting.wait(uid)  # 2. permission
+            with self._patience(uid):
+                rejection = await self._waiting.wait(uid)  # 2. permission
             if rejection is not None:
                 return sent_back(rejection)
         self._queue.done(uid)
@@ -141,7 +150,8 @@ class Bindings:
         if self._statuses.drop(uid):
             await self._statuses.settled(uid)  # what is written about a waiting pod must not come after its bind
         if self.bind_by_extender is None or not await self.bind_by_extender(placed.pod, name):
-            rejection = await runner.bind(cycle, name)  # 5. the API server is told
+            with self._patience(uid) if runner.binds_by_foreign else nullcontext():
+                rejection = await runner.bind(cycle, name)  # 5. the API server is told
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
         return None
@@ -150,7 +160,8 @@ class Bindings:
         uid = placed.pod.uid
         self._preparing[uid] = ""
         try:
-            rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
+            with self._patience(uid):
+                rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
         except (asyncio.CancelledError, PluginFailed):
             if not self._preparing[uid]:
                 raise
@@ -159,6 +170,20 @@ class Bindings:
         if cause:  # whatever the plugins made of it
             raise PluginFailed(cause)
         return rejection
+
+    @contextmanager
+    def _patience(self, uid: str) -> Iterator[None]:
+        """Let other pods be placed meanwhile, however many of these there are, once it takes long."""
+        timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_aside, uid)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            self._slow.discard(uid)
+
+    def _set_aside(self, uid: str) -> None:
+        self._slow.add(uid)
+        self.on_ended()
 
     def _objection(self, placed: Placed, node: Node) -> str:
         """Return why the pod must not go to its node any more, or "": what was decided may be out of date."""

@@ -14,7 +14,7 @@ from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations, sent_back
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
 
 # Told about a node that was chosen by its score: the attempt, the nodes that were scored, the slot of the best.
 OnChoice = Callable[[Attempt, Nodes, int], None]
@@ -63,7 +63,7 @@ class Scheduler:
             chosen = self._choose(attempt, feasible)  # 5. where should it run
             return self._hold(attempt, chosen, len(feasible))  # 6. hold the place; permit decides when
         except (PluginFailed, AlreadyPlaced) as error:
-            return Unplaced(str(error), SCHEDULER_ERROR, failed_plugin=getattr(error, "plugin", ""))
+            return spoiled(error)
         except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
             attempt.engine.rows.forget()

@@ -1,12 +1,20 @@
 """The figures behind a rejection, for people: what was wanted, what there is."""
 
+import logging
+from collections.abc import Callable, Iterable
+
+from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import NodeInfo
+from pilotage.framework.plugin import EvictionRule, Plugin
 from pilotage.framework.preemption.shortage import PODS, resource_of
 from pilotage.framework.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from pilotage.model.tolerations import first_untolerated
 
+log = logging.getLogger(__name__)
+
+LONGEST = 300  # characters of what a plugin says
 FORBIDDEN = "node(s) had untolerated taint(s)"
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
 BYTES = (MEMORY, EPHEMERAL_STORAGE)
@@ -15,6 +23,27 @@ BYTES = (MEMORY, EPHEMERAL_STORAGE)
 def details(rejection: Rejection, pod: Pod, info: NodeInfo) -> tuple[str, ...]:
     """Return what can be said beside each reason of a rejection; "" where that is nothing."""
     return tuple(_detail(reason, pod, info) for reason in rejection.reasons)
+
+
+def remarks(rejecting: Iterable[Plugin], cycle: Cycle, info: NodeInfo) -> str:
+    """Return what the plugins that rejected a node have to say about it."""
+    said = (_said(plugin.remark, cycle, info) for plugin in rejecting)
+    return "; ".join(text for text in said if text)
+
+
+def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:
+    """Return whom plugins spare on a node although evictions could help there."""
+    said = ((rule.name, _said(rule.spares, cycle, info)) for rule in rules)
+    return "; ".join(f"{name} {text}" for name, text in said if text)
+
+
+def _said(ask: Callable[[Cycle, Pod, NodeInfo], str], cycle: Cycle, info: NodeInfo) -> str:
+    try:
+        text = str(ask(cycle, cycle.pod, info))
+    except Exception:  # a remark is worth no failure
+        log.exception("%s failed on node %s", ask.__qualname__, info.name)
+        return ""
+    return f"{text[:LONGEST]}..." if len(text) > LONGEST else text
 
 
 def amount(resource: str, number: int) -> str:

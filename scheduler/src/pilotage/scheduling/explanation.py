@@ -10,8 +10,9 @@ from pilotage.framework.nodes import NodeInfo, Nodes
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
-from pilotage.scheduling.details import details
+from pilotage.scheduling.details import details, remarks, spared
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.gang_standing import GangStanding
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class NodeVerdict:
     rejection: Rejection | None = None
     scores: dict[str, PluginScore] = field(default_factory=dict)
     details: tuple[str, ...] = ()  # the figures behind the reasons of the rejection, one for each
+    spared: str = ""  # who could make room there, and is left alone for now
 
     @property
     def total(self) -> int:
@@ -50,6 +52,7 @@ class Explanation:
     nodes: Sequence[NodeVerdict]
     before: Rejection | None = None
     error: str = ""
+    gang: GangStanding | None = None  # the pod's, as long as it is not whole
 
     @property
     def feasible(self) -> list[NodeVerdict]:
@@ -74,15 +77,23 @@ def explain(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: 
     assert attempt.row is not None
     rejections = [None, *attempt.row.rejections]
     by_node = zip(attempt.cycle.nodes, attempt.codes.tolist(), strict=True)
-    return Explanation([_verdict(pod, info, rejections[code], scores) for info, code in by_node])
+    return Explanation([_verdict(attempt, info, rejections[code], scores) for info, code in by_node])
 
 
 def _verdict(
-    pod: Pod, info: NodeInfo, rejection: Rejection | None, scores: Mapping[int, dict[str, PluginScore]]
+    attempt: Attempt, info: NodeInfo, rejection: Rejection | None, scores: Mapping[int, dict[str, PluginScore]]
 ) -> NodeVerdict:
     if rejection is None:
         return NodeVerdict(info.name, None, scores.get(info.slot, {}))
-    return NodeVerdict(info.name, rejection, details=details(rejection, pod, info))
+    cycle, runner = attempt.cycle, attempt.engine.runner
+    plugins = runner.lineup.plugins()
+    names = [rejection.plugin] if rejection.plugin else attempt.before.restricting
+    told = details(rejection, cycle.pod, info)
+    if not any(told):
+        remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
+        told = (remark, *told[1:])
+    kept = spared(runner.eviction_rules, cycle, info) if rejection.preemption_helps else ""
+    return NodeVerdict(info.name, rejection, details=told, spared=kept)
 
 
 def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScore]:

@@ -24,7 +24,7 @@ from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.extended_preemption import make_room
 from pilotage.scheduling.extenders import EXTENDER, Opinion, ask, filter_nodes
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ class ExtendedScheduler(Scheduler):
         except NobodyWaits:
             return None
         except (ExtenderFailed, PluginFailed, AlreadyPlaced) as error:
-            return Unplaced(str(error), SCHEDULER_ERROR)
+            return spoiled(error)
         except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
             self._engines[pod.scheduler_name].rows.forget()

@@ -15,6 +15,8 @@ from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
 
+LONGEST_REST = 600.0  # seconds
+
 
 class Failures:
     """Takes pods back."""
@@ -48,7 +50,14 @@ class Failures:
         pod = latest if promise is None else latest.promised(promise)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue asks who must wait for evictions
-        self._queue.add_unschedulable(queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at)
+        self._queue.add_unschedulable(
+            queued,
+            outcome.rejected_by,
+            outcome.pending,
+            pod=pod,
+            again_at=outcome.again_at,
+            rest=_rest(queued, outcome),
+        )
         self._queue.nominator.add(pod, promise)
         if unheard and promise == "":  # the API server will not tell either that others need not leave it room
             self._queue.move_all(POD_GONE, latest.promised(unheard), None, lambda other: other.uid != pod.uid)
@@ -68,6 +77,14 @@ class Failures:
             log.info("pod %s has been assigned to node %s, it is not tried again", pod.key, latest.node_name)
             return None
         return latest
+
+
+def _rest(queued: QueuedPod, outcome: Unplaced) -> float:
+    """Return how long a pod waits at least: twice as long each time that a plugin took too long over it."""
+    if not outcome.cost:
+        return outcome.rest
+    queued.overruns += 1
+    return min(outcome.rest * 2.0 ** (queued.overruns - 1), max(outcome.rest, LONGEST_REST))
 
 
 def _log(pod: Pod, outcome: Unplaced) -> None:

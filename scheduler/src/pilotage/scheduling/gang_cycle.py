@@ -133,7 +133,7 @@ class GangScheduler:
         message = _told(gang, named, f"the {gang.needed} pods that are needed at once do not all fit", why.message)
         count = _told(gang, named, f"{fit} of the {gang.needed} pods that are needed at once fit", why.message)
         if why.reason == SCHEDULER_ERROR:
-            return self._all_back(gang, replace(why, message=message, note=count), named)
+            return self._all_back(gang, replace(why, message=message, note=count, gang_fits=fit), named)
         engine = self._engines[blocker.pod.scheduler_name]
         planned, nominate = self._plan_evictions(gang) if engine.runner.lineup.post_filter else ({}, "")
         if any(plan.victims for plan in planned.values()):
@@ -146,6 +146,7 @@ class GangScheduler:
             pending=why.pending | ({name} if knows_when else set()),
             nominate=nominate,
             note=count,
+            gang_fits=fit,
         )
         return self._all_back(gang, outcome, named)
 

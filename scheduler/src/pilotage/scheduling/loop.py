@@ -86,7 +86,7 @@ class Loop:
     def _batch(self) -> bool:
         """Place pods for a moment; False if there is nothing more to do now."""
         end = perf_counter() + LONGEST_BATCH
-        while len(self._bindings) < MOST_BINDS:
+        while self._bindings.in_a_hurry() < MOST_BINDS:
             queued = self._queue.pop()
             if queued is None:
                 return False

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pilotage.framework.cycle import Cycle
-from pilotage.framework.verdicts import Wait
+from pilotage.framework.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 
@@ -42,7 +42,18 @@ class Unplaced:
     is_news: bool = True  # False if the owner was told the same a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is promised
     again_at: float | None = None  # when to try again even if nothing happens
+    gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
     failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
+    rest: float = field(default=0.0, compare=False)  # seconds until the next try at least, whatever happens
+    cost: float = field(default=0.0, compare=False)  # seconds that everybody has lost by a plugin
 
 
 Outcome = Placed | Unplaced
+
+
+def spoiled(error: Exception) -> Unplaced:
+    """Return how an attempt ends that a failure of a plugin has spoiled, or one that is told like it."""
+    plugin = getattr(error, "plugin", "")
+    if not isinstance(error, PluginFailed):
+        return Unplaced(str(error), SCHEDULER_ERROR, failed_plugin=plugin)
+    return Unplaced(str(error), SCHEDULER_ERROR, failed_plugin=plugin, rest=error.rest, cost=error.cost)

@@ -8,6 +8,7 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.events import POD_GONE, POD_PLACED
 from pilotage.framework.nodes import Nodes
 from pilotage.model.decoding import OtherObject
+from pilotage.model.gangs import gang_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -17,6 +18,7 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.explanation import Explanation, PluginScore, explain, scores_at
 from pilotage.scheduling.gang_cycle import GangScheduler
+from pilotage.scheduling.gang_standing import standing
 from pilotage.scheduling.outcome import Placed, Unplaced
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
@@ -125,16 +127,29 @@ class Simulation:
         return queued
 
     def _decide(self, queued: QueuedPod) -> None:
-        pod = queued.pod
-        if self._explain_pod in (pod.key, pod.name):
-            engine = self._engines[pod.scheduler_name]
-            self.explanation = explain(self._cache, engine, self._queue.nominator, pod)
+        pod, engine = queued.pod, self._engines[queued.pod.scheduler_name]
+        asked = self._asked(pod)
+        if asked is not None:
+            self.explanation = explain(self._cache, engine, self._queue.nominator, asked)
+        gang = standing(self._queue, engine, pod) if asked is not None else None
         self._scores = {}
-        for member, outcome in self._gangs.schedule(queued) or [(queued, self._scheduler.schedule(pod))]:
+        decided = self._gangs.schedule(queued) or [(queued, self._scheduler.schedule(pod))]
+        if asked is not None and gang is not None and self.explanation is not None:
+            self.explanation = replace(self.explanation, gang=gang.after(asked, decided))
+        for member, outcome in decided:
             if isinstance(outcome, Placed):
                 self._place(outcome)
             else:
                 self._send_back(member, outcome)
+
+    def _asked(self, pod: Pod) -> Pod | None:
+        """Return the pod to explain, if it is this one or waits for its turn together with it."""
+        if self._explain_pod is None:
+            return None
+        name = gang_of(pod)
+        siblings = [] if name is None else self._queue.gang(name, pod.scheduler_name)
+        turn = (pod, *(sibling.pod for sibling in siblings if not sibling.is_gated))
+        return next((each for each in turn if self._explain_pod in (each.key, each.name)), None)
 
     def keep_scores(self, attempt: Attempt, nodes: Nodes, slot: int) -> None:
         """Keep the scores of the node that is chosen, for its pod's result."""

@@ -19,6 +19,8 @@ class SoughtRoom:
     victims: tuple[str, ...] = ()
     other_nodes: tuple[str, ...] = ()
     status: str = UNSCHEDULABLE
+    rest: float = 0.0
+    cost: float = 0.0
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -40,6 +42,7 @@ class SoughtRoom:
     def fail(self, error: CycleFailed) -> None:
         """Take note of a plugin that failed, after which nobody else is asked."""
         self.messages, self.nominate, self.status = [str(error)], None, ERROR
+        self.rest, self.cost = error.rest, error.cost
 
     def outcome(self, diagnosis: Diagnosis, timings: Timings, again_at: float | None = None) -> Unplaced:
         """Return what to tell the owner of the pod."""
@@ -53,4 +56,6 @@ class SoughtRoom:
             victims=self.victims,
             other_nodes=self.other_nodes,
             again_at=again_at,
+            rest=self.rest,
+            cost=self.cost,
         )

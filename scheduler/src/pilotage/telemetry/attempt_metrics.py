@@ -97,6 +97,12 @@ class AttemptMetrics:
         self._plugin_failures = Counts(
             "pilotage_plugin_failures_total", ALPHA, "Attempts that a plugin spoiled by failing.", ("plugin",)
         )
+        self._overruns = Counts(
+            "pilotage_plugin_budget_exceeded_total",
+            ALPHA,
+            "Calls of a plugin that took too long and were ended.",
+            ("plugin", "extension_point", "profile"),
+        )
 
     def families(self) -> list[Family]:
         """Return all metrics."""
@@ -114,6 +120,7 @@ class AttemptMetrics:
             self._events,
             self._hints,
             self._plugin_failures,
+            self._overruns,
         ]
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
@@ -157,6 +164,10 @@ class AttemptMetrics:
     def hint_asked(self, plugin: str, event: str, hint: str, seconds: float) -> None:
         """Count a hint: Queue, QueueSkip or Error."""
         self._hints.of((plugin, event, hint)).observe(seconds)
+
+    def overran(self, plugin: str, point: str, profile: str) -> None:
+        """Count a call that took too long."""
+        self._overruns.add((plugin, point, profile))
 
     def plugin_failed(self, plugin: str) -> None:
         """Count an attempt that a plugin spoiled."""

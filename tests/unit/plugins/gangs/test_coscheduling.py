@@ -222,7 +222,7 @@ def test_a_batch_of_its_own_has_no_use_for_what_others_of_the_group_have() -> No
     plugin = knowing(FakeCluster([make_node("n1", cpu=4)], [make_member("p", cpu=1, node="n1")], [group]))
     short = plugin.shortage(GANG, make_member("a"))
     assert short is not None
-    assert short.message.startswith("resource gap: cpu: 1")
+    assert short.message.startswith("resource gap: cpu: 1 (wants ")
     too_few = plugin.objection(GANG, make_member("a"), 1, 0)
     assert too_few is not None
     assert too_few.message.endswith("current pods number: 1, minMember of group: 2")
@@ -269,11 +269,22 @@ def test_objection(minimum: int, waiting: int, gated: int, text: str | None) -> 
     ("wanted", "own", "text"),
     [
         pytest.param({"cpu": "6"}, False, None, id="what is free is enough"),
-        pytest.param({"cpu": "10"}, False, "resource gap: cpu: 3", id="it is not"),
+        pytest.param(
+            {"cpu": "10"}, False, "resource gap: cpu: 3 (wants 10, 7 free) for PodGroup default/gang", id="it is not"
+        ),
         pytest.param({"cpu": "8"}, True, None, id="what its own pods have counts as free"),
-        pytest.param({"cpu": "8"}, False, "resource gap: cpu: 1", id="what others have does not"),
-        pytest.param({"cpu": "7500m"}, False, "resource gap: cpu: 500m", id="parts of a core are told as such"),
-        pytest.param({"example.com/gpu": "1"}, False, "resource gap: example.com/gpu: 1", id="nobody has any"),
+        pytest.param(
+            {"cpu": "8"}, False, "resource gap: cpu: 1 (wants 8, 7 free) for PodGroup", id="what others have does not"
+        ),
+        pytest.param(
+            {"cpu": "7500m"},
+            False,
+            "resource gap: cpu: 500m (wants 7500m, 7 free)",
+            id="parts of a core are told as such",
+        ),
+        pytest.param(
+            {"example.com/gpu": "1"}, False, "resource gap: example.com/gpu: 1 (wants 1, 0 free)", id="nobody has any"
+        ),
         pytest.param({"cpu": "many"}, False, "resource gap: minResources cannot be understood", id="nonsense"),
     ],
 )
@@ -290,7 +301,7 @@ def test_too_many_pods_for_all_nodes_together() -> None:
     plugin = knowing(FakeCluster([make_node("n1", pods=1)], objects=[make_group(minimum=3, minResources={})]))
     objection = plugin.shortage(GANG, make_member("a"))
     assert objection is not None
-    assert objection.message == "resource gap: pods: 2"
+    assert objection.message == "resource gap: pods: 2 (wants 3, 1 free) for PodGroup default/gang"
 
 
 def test_a_group_that_failed_backs_off_if_it_is_told_to() -> None:

@@ -318,3 +318,62 @@ def test_both_forms_agree(
     pod = pod_with(affinity, node_selector=node_selector)
     filter_all(plugin(added), some, pod)
     score_all(plugin(added), some, pod)
+
+
+# ------------------------------------------------------------------------------------------------- what people are told
+
+
+MANY = [f"z{number}" for number in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("pod", "told"),
+    [
+        pytest.param(make_pod(node_selector={"zone": "b"}), "wants zone = b, has a", id="another label"),
+        pytest.param(make_pod(node_selector={"disk": "ssd"}), "wants disk = ssd, has none", id="no label"),
+        pytest.param(
+            make_pod(node_selector={"gen": "07", "zone": "b"}), "wants zone = b, has a", id="the one that does not hold"
+        ),
+        pytest.param(pod_with(required(term("zone In b c"))), "wants zone in (b, c), has a", id="none of several"),
+        pytest.param(pod_with(required(term("zone NotIn a"))), "wants zone != a, has a", id="one that is unwanted"),
+        pytest.param(pod_with(required(term("disk Exists"))), "wants the label disk", id="one that must be there"),
+        pytest.param(pod_with(required(term("zone DoesNotExist"))), "wants no label zone", id="one that must not"),
+        pytest.param(pod_with(required(term("gen Gt 8"))), "wants gen above 8, has 07", id="a number"),
+        pytest.param(
+            pod_with(required(term("zone In a", "disk Exists"))),
+            "wants the label disk",
+            id="the rest of the term holds",
+        ),
+        pytest.param(
+            pod_with(required(term("zone In b"), term("disk Exists"))),
+            "wants the label disk; or wants zone = b, has a",
+            id="each term has its own",
+        ),
+        pytest.param(
+            pod_with(required(*(term(f"{zone} Exists") for zone in MANY))),
+            "wants the label z0; or wants the label z1; or wants the label z2; or 6 more",
+            id="of many terms a few",
+        ),
+        pytest.param(
+            pod_with(required(term(f"zone In {' '.join(MANY)}"))),
+            "wants zone in (z0, z1, z2, 6 more), has a",
+            id="values",
+        ),
+        pytest.param(
+            pod_with(required(term("@metadata.name In n2"))), "wants metadata.name = n2", id="another node by name"
+        ),
+        pytest.param(
+            pod_with(required(term("zone Beside b"))), "no term of the affinity can match any node", id="nonsense"
+        ),
+        pytest.param(pod_with(required(term("zone In a"))), "", id="it matches"),
+    ],
+)
+def test_which_condition_does_not_hold(pod: Pod, told: str) -> None:
+    world = cluster(n1=THREE["n1"])
+    assert plugin().remark(world.cycle(pod), pod, world.nodes[0]) == told
+
+
+def test_which_condition_of_the_profile_does_not_hold() -> None:
+    world, pod = cluster(n1=THREE["n1"]), make_pod()
+    told = plugin(required(term("zone In b"))).remark(world.cycle(pod), pod, world.nodes[0])
+    assert told == "the profile wants zone = b, has a"

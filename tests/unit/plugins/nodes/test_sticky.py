@@ -10,6 +10,7 @@ from pilotage.config.faults import Stage
 from pilotage.framework.events import Action, Event, Resource
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.runner import Runner
+from pilotage.framework.stays import Stay
 from pilotage.framework.verdicts import SKIP, OnlyNodes, Rejection
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
@@ -410,3 +411,18 @@ def test_both_forms_agree(mode: str, left: set[int], count: int, age: int) -> No
     assert found == ({f"n{i}": None if f"n{i}" in homes else ELSEWHERE for i in range(count)} if held else SKIP)
     scores = raw_scores(plugin, nodes, owned("q"))
     assert scores == ({f"n{i}": 100 * (f"n{i}" in homes) for i in range(count)} if homes else SKIP)
+
+
+# ------------------------------------------------------------------------------------------------- what people are told
+
+
+def test_a_rejection_tells_where_the_pod_must_return_to() -> None:
+    plugin = sticky(REQUIRE, left=tuple(owned(f"o{i}", node=f"n{i}") for i in (1, 2)))
+    found = FakeScheduler(plugin, cluster=three()).explain(owned("p")).nodes
+    assert [(node.node, node.details) for node in found if node.rejection] == [("n3", ("returns to n1, n2",))]
+
+
+def test_what_somebody_else_has_seen_counts_in_place_of_its_own() -> None:
+    plugin, pod = sticky(REQUIRE, left=(owned("o", node="n1"),)), owned("p")
+    plugin.recall(pod, [Stay("x", "n3", NOON - 60, NOON - 30)])
+    assert node_of(FakeScheduler(plugin, cluster=three()).schedule(pod)) == "n3"

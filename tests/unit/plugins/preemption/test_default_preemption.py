@@ -277,6 +277,11 @@ def test_a_failure_matters_only_if_no_other_node_helps() -> None:
         pytest.param(["x"], f"preemption: {CANNOT} x", id="one"),
         pytest.param(["x", "x"], f"preemption: {CANNOT} x", id="the same twice"),
         pytest.param(["x", "y"], f"preemption: [{CANNOT} x, {CANNOT} y]", id="several"),
+        pytest.param(
+            [str(number) for number in range(9)],
+            f"preemption: [{', '.join(f'{CANNOT} {number}' for number in (2, 3, 4, 5, 6))}, and 4 more]",
+            id="of many a few",
+        ),
     ],
 )
 def test_failures_without_a_candidate(labels: list[str], text: str) -> None:

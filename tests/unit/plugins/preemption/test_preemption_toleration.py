@@ -274,3 +274,44 @@ def test_faults(given: dict[str, object], told: str) -> None:
     fault = PreemptionToleration.read_arguments(given, AT).faults[0]
     assert fault.stage is Stage.VALIDATION
     assert fault.text == f"profiles[0].pluginConfig[1].args.{told}"
+
+
+@pytest.mark.parametrize(
+    ("policy", "pods", "told"),
+    [
+        pytest.param(
+            priority_class("200", "600"),
+            [running(60)],
+            "PreemptionToleration spares default/victim until 2026-01-01T12:09:00Z",
+            id="a time",
+        ),
+        pytest.param(
+            priority_class("200", "-1"),
+            [running(60)],
+            "PreemptionToleration spares default/victim without end",
+            id="no end",
+        ),
+        pytest.param(priority_class("200", "10"), [running(60)], "", id="its time is over"),
+        pytest.param(priority_class("150", "600"), [running(60)], "", id="it has a lower minimum"),
+        pytest.param(
+            priority_class("200", "600"),
+            [running(number, f"v{number}", cpu=1) for number in (10, 20, 30, 40)],
+            "PreemptionToleration spares default/v40 until 2026-01-01T12:09:20Z, "
+            "default/v30 until 2026-01-01T12:09:30Z and 2 more",
+            id="of many the first to be spared no more",
+        ),
+        pytest.param(priority_class("200", "600"), [running(60, priority=199)], "", id="as important as the pod"),
+    ],
+)
+def test_people_are_told_who_is_spared_and_until_when(policy: PriorityClass, pods: list[Pod], told: str) -> None:
+    cluster = FakeCluster([make_node("n1", cpu=4)], pods, [policy])
+    scheduler = FakeScheduler(NodeResourcesFit(), PreemptionToleration(), cluster=cluster)
+    (verdict,) = scheduler.explain(make_pod("preemptor", cpu=4, priority=199)).nodes
+    assert verdict.spared == told
+
+
+def test_people_are_told_of_excluded_namespaces() -> None:
+    cluster = FakeCluster([make_node("n1", cpu=4)], [running(60, of="")])
+    plugin = PreemptionToleration.model_validate({"excludedNamespaces": ["default"]})
+    (verdict,) = FakeScheduler(NodeResourcesFit(), plugin, cluster=cluster).explain(make_pod(cpu=4, priority=199)).nodes
+    assert verdict.spared == "PreemptionToleration spares default/victim without end"

@@ -369,7 +369,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             BORROWED,
             VECTOR_5,
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="and if there are none, nobody",
         ),
         pytest.param(
@@ -377,7 +377,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             BORROWED,
             [running("free", name, LOW, memory=50) for name in "abc"],
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="with a quota nobody without one goes",
         ),
         pytest.param(
@@ -392,7 +392,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             [make_quota("ns1", {"memory": 150}), make_quota("ns2", {"memory": 100})],
             VECTOR_4,
             "0/1 nodes are available: 1 Insufficient memory. preemption: 0/1 nodes are available: "
-            "1 No victims found on node n1 for preemptor pod pod.",
+            "1 No preemption victims found for incoming pod.",
             id="what others are sure of stays theirs",
         ),
         pytest.param(
@@ -415,7 +415,7 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             [running("ns1", "a", memory=30)],
             "0/1 nodes are available: Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1 is more than Max "
             "(memory: 180 used with this pod, 100 allowed). preemption: 0/1 nodes are available: "
-            "1 global quota max exceeded (memory: 150 used with this pod, 100 allowed).",
+            "1 global quota max exceeded (memory).",
             id="a pod that is larger than its quota evicts nobody in vain",
         ),
     ],
@@ -758,3 +758,17 @@ def test_what_cannot_be_read_is_told_once(caplog: pytest.LogCaptureFixture) -> N
         "metadata.annotations.quota.pilotage.dev/priority-classes",
     ]
     assert all(line.startswith("quota ns1/quota: ") and line.endswith(", it is overlooked") for line in told)
+
+
+def test_messages_do_not_grow_with_the_number_of_nodes() -> None:
+    """Each node has other pods, so that by how much the quota is over depends on whose node it is."""
+    nodes = [make_node(f"n{number}", memory=1000) for number in range(60)]
+    used = [running("ns1", f"p{number}", LOW, memory=10 + number, node=f"n{number}") for number in range(30)]
+    objects = [make_quota("ns1", {"memory": 50}, {"memory": 100})]
+    found = scheduler(used, objects, nodes).schedule(pod("ns1", priority=HIGH, memory=90))
+    text = decision(found)
+    assert isinstance(text, str)
+    assert text.endswith(
+        "preemption: 0/60 nodes are available: 30 No preemption victims found for incoming pod, "
+        "30 global quota max exceeded (memory)."
+    )

@@ -13,6 +13,7 @@ from pilotage.framework.verdicts import NoRoom, PluginFailed, Rejection, Verdict
 from pilotage.model.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 
+MOST_FAILURES = 5  # that are told; each may name its node
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
@@ -102,7 +103,9 @@ def no_room(nodes: int, candidates: Candidates, ruled_out: Counter[str], untried
     """
     failures = list(dict.fromkeys(candidates.failures))
     if failures:
-        raise PluginFailed(f"preemption: {failures[0] if len(failures) == 1 else '[' + ', '.join(failures) + ']'}")
+        more = [f"and {len(failures) - MOST_FAILURES} more"] if len(failures) > MOST_FAILURES else []
+        several = f"[{', '.join(failures[:MOST_FAILURES] + more)}]"
+        raise PluginFailed(f"preemption: {failures[0] if len(failures) == 1 else several}")
     others = nodes - len(candidates.rejections) - untried
     reasons = candidates.reasons + ruled_out + Counter({NOT_HELPFUL: others})
     return NoRoom(f"preemption: {fit_error(nodes, reasons)}")

@@ -7,6 +7,7 @@ import numpy as np
 from pilotage.framework.nodes import Nodes
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import InvalidQuantity
+from pilotage.model.quota_accounting import quantity_text
 from pilotage.model.requests import counted
 
 
@@ -20,7 +21,7 @@ def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: in
     except InvalidQuantity as error:
         return f"minResources cannot be understood: {error}"
     mine = list(own)
-    gaps = {}
+    gaps = []
     for resource, amount in need.items():
         if resource == "pods":
             free = int(np.maximum(nodes.allowed_pods - nodes.pod_count, 0).sum()) + len(mine)
@@ -28,9 +29,10 @@ def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: in
             free = int(np.maximum(nodes.allocatable(resource) - nodes.requested(resource), 0).sum())
             free += sum(pod.usage.get(resource, 0) for pod in mine)
         if amount > free:
-            gaps[resource] = amount - free
-    return ", ".join(f"{name}: {_amount(name, missing)}" for name, missing in sorted(gaps.items()))
+            gaps.append(_gap(resource, amount, free))
+    return ", ".join(sorted(gaps))
 
 
-def _amount(resource: str, amount: int) -> str:
-    return f"{amount}m" if resource == "cpu" and amount % 1000 else str(amount // 1000 if resource == "cpu" else amount)
+def _gap(resource: str, wanted: int, free: int) -> str:
+    missing, all_of_it, there = (quantity_text(resource, amount) for amount in (wanted - free, wanted, free))
+    return f"{resource}: {missing} (wants {all_of_it}, {there} free)"

@@ -135,7 +135,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             return None
         own = [] if group.match_policy is MatchPolicy.ONLY_WAITING else self._records.pods(gang)
         gap = resource_gap(self._nodes(), group.spec.min_resources, group.quorum, own)
-        return Rejection(f"resource gap: {gap}") if gap else None
+        return Rejection(f"resource gap: {gap} for PodGroup {gang}") if gap else None
 
     # ---------------------------------------------------------------------------------------------- after a decision
 

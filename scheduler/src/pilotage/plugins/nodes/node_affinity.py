@@ -28,6 +28,7 @@ from pilotage.framework.verdicts import (
 from pilotage.model import pod_spec
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
+from pilotage.model.selector_mismatch import mismatch, selector_mismatch
 from pilotage.model.selectors import (
     InvalidSelector,
     NodeMatcher,
@@ -150,6 +151,11 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         if self._added_selector is None:
             return Verdicts.where(unwanted, NOT_WANTED)
         return Verdicts.first_of((~match_node_selector(self._added_selector, nodes), NOT_ADDED), (unwanted, NOT_WANTED))
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return the first condition that the node does not meet, of the profile or of the pod."""
+        added = "" if self._added_selector is None else selector_mismatch(self._added_selector, node.labels, node.name)
+        return f"the profile {added}" if added else mismatch(required_of(pod), node.labels, node.name)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Have nothing to prefer if neither the pod nor the profile does."""

@@ -1,7 +1,7 @@
 """Pods return to the node where the pod before them ran."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -15,8 +15,9 @@ from pilotage.framework.cycle import Cycle
 from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.objects import Objects
-from pilotage.framework.plugin import Filter, FollowsPods, PreFilter, PreScore, Score
+from pilotage.framework.plugin import Filter, PreFilter, PreScore, Score
 from pilotage.framework.scoring import MAX_SCORE
+from pilotage.framework.stays import RemembersStays, Stay
 from pilotage.framework.vacant_places import VacantPlaces, lineage
 from pilotage.framework.verdicts import (
     SKIP,
@@ -35,6 +36,7 @@ from pilotage.model.pod import Pod
 from pilotage.model.sticky_job import StickyJob
 
 PREFER, REQUIRE = "Prefer", "Require"
+MOST_SHOWN = 3  # nodes in a remark
 ELSEWHERE = Rejection("already stick to another node", preemption_helps=False)  # no eviction changes where it ran
 
 
@@ -51,7 +53,7 @@ class Home:
         return np.isin(nodes.slots, [info.slot for info in found if info is not None])
 
 
-class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
+class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     """Bring a pod back to the node where its predecessor ran, if possible or by all means."""
 
     mode: StrictStr = Field(
@@ -89,6 +91,17 @@ class Sticky(PreFilter, Filter, PreScore, Score, FollowsPods):
     def pod_left(self, pod: Pod) -> None:
         """Keep its place for a successor."""
         self._vacant.pod_left(pod, self._clock())
+
+    def recall(self, pod: Pod, stays: Sequence[Stay]) -> None:
+        """Take where its predecessors were from somebody who knows."""
+        if (kin := lineage(pod)) is not None:
+            self._vacant.recall(kin, stays)
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return the nodes to which the pod must return."""
+        names = sorted(self._home(cycle, pod).nodes)
+        more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+        return f"returns to {', '.join(names[:MOST_SHOWN])}{more}" if names else ""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Leave only the nodes where predecessors ran, if the pod must return to one."""

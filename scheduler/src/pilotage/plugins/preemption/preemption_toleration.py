@@ -10,12 +10,13 @@ from pydantic import Field, PrivateAttr
 
 from pilotage.config.types import Item
 from pilotage.framework.cycle import Cycle
+from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.objects import Objects
 from pilotage.framework.plugin import EvictionRule
 from pilotage.framework.preemption.evicting_lower import EvictingLower
 from pilotage.framework.preemption.victims import Victims
 from pilotage.framework.verdicts import NoRoom, Verdicts
-from pilotage.model.moments import seconds_of
+from pilotage.model.moments import seconds_of, written
 from pilotage.model.objects import PodDisruptionBudget, PriorityClass
 from pilotage.model.pod import Pod
 
@@ -26,6 +27,7 @@ MINIMUM, SECONDS = f"{PREFIX}/minimum-preemptable-priority", f"{PREFIX}/tolerati
 WHOLE = re.compile("[+-]?[0-9]+")  # as Go reads a number: no spaces, no underscores, no digits of other scripts
 LONGEST_NUMBER = 1000  # digits; none of that length is within any limit
 NOT_SPARED = -inf
+MOST_SHOWN = 2  # spared pods in a remark
 
 
 class UnreadablePolicy(Exception):
@@ -91,14 +93,25 @@ class PreemptionToleration(EvictingLower, EvictionRule):
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
         """Tell whether the victim may go, for this plugin or for any other that evicts."""
-        if victim.namespace in self.excluded_namespaces:
-            return False
-        end = self.spared_until(cycle.objects, victim, pod)
+        end = self._end(cycle, victim, pod)
         watch: Watch | None = cycle.notes.get(self.name)
         now = time.time() if watch is None else watch.now
         if end > now and watch is not None:
             watch.next_end = min(watch.next_end, end)
         return end <= now
+
+    def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return which pods of lower priority are spared, and until when; whose time ends first comes first."""
+        lower = [other for other in node.pods.values() if other.priority < pod.priority]
+        ends = sorted((self._end(cycle, other, pod), other.key) for other in lower)
+        spared = [f"{key} {_until(end)}" for end, key in ends if end > time.time()]
+        more = f" and {len(spared) - MOST_SHOWN} more" if len(spared) > MOST_SHOWN else ""
+        return f"spares {', '.join(spared[:MOST_SHOWN])}{more}" if spared else ""
+
+    def _end(self, cycle: Cycle, victim: Pod, preemptor: Pod) -> float:
+        if victim.namespace in self.excluded_namespaces:
+            return inf
+        return self.spared_until(cycle.objects, victim, preemptor)
 
     def spared_until(self, objects: Objects, victim: Pod, preemptor: Pod) -> float:
         """Return until when the preemptor must leave the victim alone."""
@@ -119,6 +132,10 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         if name not in known:
             known[name] = _policy_of(objects.get(PriorityClass, name))
         return known[name]
+
+
+def _until(end: float) -> str:
+    return "without end" if end == inf else f"until {written(end)}"
 
 
 def _policy_of(given: PriorityClass | None) -> Policy | None:

@@ -17,7 +17,7 @@ from pilotage.framework.preemption.candidates import Candidates, by_harm, no_roo
 from pilotage.framework.preemption.departures import Departures
 from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting
 from pilotage.framework.preemption.preemption_outlook import helped, with_room
-from pilotage.framework.preemption.victims import MayGo, Victims
+from pilotage.framework.preemption.victims import NO_VICTIMS, MayGo, Victims
 from pilotage.framework.quota.quota_standing import QuotaStanding, Reach
 from pilotage.framework.quota.wide_reclaim import WideReclaim
 from pilotage.framework.runner import CycleFailed
@@ -106,11 +106,11 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None:
             return None
-        if excess := standing.over_max:
-            return Rejection(f"global quota max exceeded ({told(excess, WITH_POD, 'allowed')})")
-        if excess := standing.over_total:
-            return Rejection(f"global quota max exceeded ({told(excess, WITH_POD, 'guaranteed in all')})")
-        return None
+        excess = standing.over_max or standing.over_total
+        if not excess:
+            return None
+        # By how much depends on who would leave which node; a message that told that would grow with the nodes.
+        return Rejection(f"global quota max exceeded ({', '.join(name for name, _, _ in excess)})")
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
         """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""
@@ -202,8 +202,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         budgets, places = self.disruption_budgets(cycle.objects), sorted(least, key=lambda place: least[place])
         tried = try_nodes(cycle, pod, verdicts, budgets, places, CANDIDATES, now, may_go)
         for place in bare:
-            text = f"No victims found on node {cycle.nodes[place].name} for preemptor pod {pod.name}"
-            tried.add(place, Rejection(text))
+            tried.add(place, NO_VICTIMS)
         return tried
 
     def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:

@@ -1,0 +1,102 @@
+"""A live cluster, read once: what may not be read is noted, so that all of it can be told at once."""
+
+import re
+from collections.abc import Iterable
+from urllib.parse import quote
+
+import msgspec
+
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.api_errors import ApiError
+from pilotage.cluster.known_objects import KnownObjects
+from pilotage.cluster.listing import Lister
+from pilotage.cluster.resources import PODS, ApiResource, T
+from pilotage.cluster.watch_events import EventReader, UndecodableObject
+from pilotage.model.pod import Pod
+
+FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch
+FORBIDDEN, NOT_FOUND = 403, 404
+USER = re.compile(r'User "([^"\s]{1,253})"')
+ACCOUNT = "system:serviceaccount:"
+ROLE = "pilotage-explainer.pilotage"
+GRANT = (
+    "kubectl create clusterrolebinding explainer --clusterrole={} {} gives all of them "
+    "(the chart makes that ClusterRole; it is FULLNAME-explainer.NAMESPACE for another release)"
+)
+
+
+class _Named(msgspec.Struct):
+    name: str = ""
+
+
+class _Served(msgspec.Struct):
+    resources: list[_Named] = []
+
+
+class ClusterReading:
+    """Lists resources, and goes on where it is refused."""
+
+    def __init__(self, api: ApiClient) -> None:
+        self._api = api
+        self.missing: list[str] = []  # rights, each as a verb and a resource
+        self._user = ""
+
+    async def list(self, resource: ApiResource[T]) -> KnownObjects[T]:
+        """Return all objects; none if the API server does not serve them, here as in the scheduler."""
+        try:
+            found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
+        except ApiError as error:
+            # Who lacks a right is refused what is not there, too.
+            is_there = error.status != NOT_FOUND and await self._is_served(resource)
+            if is_there and not self.refused(error, f"list {resource}"):
+                raise
+            return KnownObjects()
+        return found
+
+    async def _is_served(self, resource: ApiResource[T]) -> bool:
+        if not resource.group:
+            return True
+        try:
+            body = await self._api.get(f"/apis/{resource.group}/{resource.version}")
+        except ApiError as error:
+            return error.status != NOT_FOUND
+        return any(each.name == resource.plural for each in msgspec.json.decode(body, type=_Served).resources)
+
+    async def pod(self, namespace: str, name: str) -> Pod | None:
+        """Return one pod; None if it is not there, or not to be seen."""
+        path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
+        try:
+            found = EventReader(PODS).object(await self._api.get(path))
+        except ApiError as error:
+            if error.status not in (FORBIDDEN, NOT_FOUND):
+                raise
+            return None
+        return None if isinstance(found, UndecodableObject) else found
+
+    def refused(self, error: ApiError, right: str) -> bool:
+        """Note a right that is missing, if that is what an error says."""
+        if error.status != FORBIDDEN:
+            return False
+        self.missing.append(right)
+        named = USER.search(error.message)
+        self._user = named[1] if named else self._user
+        return True
+
+    def what_is_missing(self) -> str:
+        """Return all rights that were missing, and what to do about them."""
+        return f"you may not {_joined(self.missing)} in all namespaces; {GRANT.format(ROLE, _flag(self._user))}"
+
+
+def _joined(rights: Iterable[str]) -> str:
+    """Return rights by their verbs: list nodes, pods; get configmaps."""
+    by_verb: dict[str, list[str]] = {}
+    for right in dict.fromkeys(rights):
+        verb, _, resource = right.partition(" ")
+        by_verb.setdefault(verb, []).append(resource)
+    return " or ".join(f"{verb} {', '.join(resources)}" for verb, resources in by_verb.items())
+
+
+def _flag(user: str) -> str:
+    if user.startswith(ACCOUNT):
+        return f"--serviceaccount={user.removeprefix(ACCOUNT)}"
+    return f"--user={user or 'YOU'}"

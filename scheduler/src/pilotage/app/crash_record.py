@@ -1,0 +1,117 @@
+"""Which call of a plugin was under way when the process ended, for the next one: a file that is memory of both.
+
+byte 0         1 while a plugin is called, and else 0
+bytes 8..      which one, and which of its methods
+bytes 1024..   about which pod: its profile, its uid and its name
+bytes 4096..   JSON: the calls that processes before have not survived
+
+Around a call a few bytes of memory are written, and nothing else is done. The system keeps them, however the process
+ends.
+"""
+
+import logging
+import mmap
+import time
+from pathlib import Path
+from time import perf_counter
+
+import msgspec
+
+from pilotage.framework.call_watch import Desk, Named, Suspicion
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+SIZE = 64 << 10
+CALLED, ASKED, KNOWN = slice(8, 1024), slice(1024, 4096), slice(4096, SIZE)  # parts of the file
+SEPARATOR = "\x1f"
+FORGOTTEN_AFTER = 24 * 3600.0  # seconds
+MOST = 50  # calls that are remembered
+FIRST_REST, LONGEST_REST = 30.0, 600.0  # seconds until the plugin is asked about the pod again
+
+
+class Fatal(msgspec.Struct, forbid_unknown_fields=True):
+    """A call that a process has not survived."""
+
+    plugin: str
+    point: str
+    scheduler: str
+    uid: str
+    pod: str
+    times: int
+    at: float  # seconds as on the wall
+
+    def suspicion(self) -> Suspicion:
+        """Return for how long nobody should try that again."""
+        rest = min(FIRST_REST * 2.0 ** (self.times - 1), LONGEST_REST)
+        until = perf_counter() + rest
+        return Suspicion(self.plugin, self.point, self.scheduler, self.uid, self.pod, self.times, until)
+
+
+class CrashRecord:
+    """The file, open for as long as the process lives."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("a+b") as file:
+            file.truncate(SIZE)
+            self._memory = mmap.mmap(file.fileno(), SIZE)
+        self._pod: Pod | None = None
+        self._desk: Desk | None = None
+        self._plugin: Named | None = None
+
+    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+        """Note a call."""
+        if desk is not self._desk or plugin is not self._plugin:
+            self._desk, self._plugin = desk, plugin
+            self._write(CALLED, f"{plugin.name}{SEPARATOR}{desk.point}".encode())
+        if pod is not self._pod or pod is None:
+            self._pod = pod
+            about = ("", "", "") if pod is None else (pod.scheduler_name, pod.uid, pod.key)
+            self._write(ASKED, SEPARATOR.join(about).encode())
+        self._memory[0] = 1
+
+    def end(self) -> None:
+        """Note that it is over."""
+        self._memory[0] = 0
+
+    def read(self) -> tuple[Suspicion | None, list[Suspicion]]:
+        """Return the call that the process before has not survived, and all that are not long ago, with that one."""
+        known, last = self._known(), self._in_flight()
+        self.end()
+        now = time.time()
+        known = [each for each in known if 0 <= now - each.at < FORGOTTEN_AFTER]
+        if last is not None:
+            same = next((each for each in known if (each.plugin, each.uid) == (last.plugin, last.uid)), None)
+            last.times += same.times if same is not None else 0
+            others = [each for each in known if each is not same]
+            known = [*others[1 - MOST :], last]
+        self._keep(known)
+        found = [each.suspicion() for each in known]
+        return (None if last is None else found[-1]), found
+
+    def _in_flight(self) -> Fatal | None:
+        called, asked = self._parts(CALLED), self._parts(ASKED)
+        if self._memory[0] != 1 or len(called) != 2 or len(asked) != 3:
+            return None
+        (plugin, point), (scheduler, uid, pod) = called, asked
+        return Fatal(plugin, point, scheduler, uid, pod, times=1, at=time.time())
+
+    def _parts(self, where: slice) -> list[str]:
+        return self._memory[where].rstrip(b"\0").decode(errors="replace").split(SEPARATOR)
+
+    def _write(self, where: slice, text: bytes) -> None:
+        size = where.stop - where.start
+        self._memory[where] = text[:size].ljust(size, b"\0")
+
+    def _known(self) -> list[Fatal]:
+        text = self._memory[KNOWN].rstrip(b"\0")
+        try:
+            return msgspec.json.decode(text, type=list[Fatal]) if text else []
+        except msgspec.MsgspecError as error:
+            log.warning("the crash record is not understood, it begins anew: %s", error)
+            return []
+
+    def _keep(self, known: list[Fatal]) -> None:
+        while len(text := msgspec.json.encode(known)) > KNOWN.stop - KNOWN.start:
+            del known[0]
+        self._write(KNOWN, text)

@@ -1,0 +1,50 @@
+"""Where a decision that is made in memory may differ from that of the scheduler, and why: one line for each reason."""
+
+from collections.abc import Iterator
+
+from pilotage.app import Configured
+from pilotage.framework.gangs import FormsGangs
+from pilotage.framework.load.load_aware import LoadAware
+from pilotage.framework.plugin import Plugin
+from pilotage.framework.stays import RemembersStays
+from pilotage.model.gangs import NATIVE, gang_of
+from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
+from pilotage.profiles import Profile
+from pilotage.scheduling.simulation import Result
+
+GATE = "; kube-scheduler waits for the others only with its feature gate GenericWorkload"
+
+
+def doubts(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
+    """Yield what a person must know who takes the decision for the scheduler's."""
+    plugins = profile.lineup.plugins()
+    yield from _unasked(ready, [name for name, plugin in plugins.items() if isinstance(plugin, LoadAware)])
+    yield from _forgotten([name for name, plugin in plugins.items() if isinstance(plugin, RemembersStays)], pod, result)
+    yield from _alone(list(plugins.values()), pod)
+
+
+def _unasked(ready: Configured, by_load: list[str]) -> Iterator[str]:
+    """Tell in one line of everybody whom only a running scheduler asks."""
+    parts = ["the configuration's extenders"] if ready.loaded.config.extenders else []
+    if by_load:
+        parts.append(f"how busy nodes are ({', '.join(by_load)} prefer{'s' * (len(by_load) == 1)} none here)")
+    if parts:
+        yield f"not asked: {' and '.join(parts)}; the scheduler may decide otherwise"
+
+
+def _forgotten(remembering: list[str], pod: Pod, result: Result) -> Iterator[str]:
+    condition = pod.status.condition("PodScheduled")
+    said = condition.message if condition is not None and condition.status == "False" else ""
+    for name in remembering:
+        if name in said and name not in result.message:
+            yield (
+                f"{name} of the scheduler remembers where a predecessor of the pod ran, and neither pods nor events "
+                "tell it any more; believe the pod's status"
+            )
+
+
+def _alone(plugins: list[Plugin], pod: Pod) -> Iterator[str]:
+    gang = gang_of(pod)
+    if gang is not None and not any(isinstance(plugin, FormsGangs) for plugin in plugins):
+        native = gang.source == NATIVE and pod.scheduler_name == DEFAULT_SCHEDULER
+        yield f"the pod is of the group {gang}, and its profile decides about each pod alone{GATE if native else ''}"

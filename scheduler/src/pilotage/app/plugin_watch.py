@@ -1,0 +1,130 @@
+"""Brings the watch over calls of plugins into service, and what it finds to those who have to know."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pilotage.app.crash_record import CrashRecord
+from pilotage.app.following import LONGEST_MESSAGE
+from pilotage.app.options import FollowedConfigMap
+from pilotage.app.probation import Probation
+from pilotage.cluster.access import Access
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.own_pod import annotate_once
+from pilotage.config.handshake import STALLED, TROUBLE
+from pilotage.framework.call_watch import NO_LIMIT, WATCH, Named, Overrun, Suspicion
+from pilotage.framework.watchdog import WATCHDOG
+from pilotage.profiles import Profile
+from pilotage.telemetry.metrics import Metrics
+
+log = logging.getLogger(__name__)
+
+# What a method is called in metrics; any other has its own name.
+POINTS = {
+    "pre_enqueue": "PreEnqueue",
+    "less": "QueueSort",
+    "sort_key": "QueueSort",
+    "pre_filter": "PreFilter",
+    "filter": "Filter",
+    "filter_nodes": "Filter",
+    "post_filter": "PostFilter",
+    "pre_score": "PreScore",
+    "score": "Score",
+    "score_nodes": "Score",
+    "normalize": "ScoreExtensionNormalize",
+    "reserve": "Reserve",
+    "unreserve": "Reserve",
+    "permit": "Permit",
+    "pre_bind_pre_flight": "PreBind",
+    "pre_bind": "PreBind",
+    "bind": "Bind",
+    "post_bind": "PostBind",
+    "add_pod": "PreFilterExtensionAddPod",
+    "remove_pod": "PreFilterExtensionRemovePod",
+}
+
+
+def remember_crashes(file: str) -> Suspicion | None:
+    """Note calls of plugins in a file, and return the one that the process before has not survived."""
+    try:
+        record = CrashRecord(Path(file))
+        last, known = record.read()
+    except OSError as error:
+        log.error("--crash-record: %s cannot be used, nothing is noted: %s", file, error.strerror)
+        return None
+    WATCH.record = record
+    WATCH.suspicions = {(each.plugin, each.uid): each for each in known}
+    if last is not None:
+        log.error("%s: %s; it is asked about that pod later", last.plugin, last.message)
+    return last
+
+
+def watch_calls(budget: float) -> None:
+    """End calls of plugins that take longer than some seconds, from now on; 0 is no limit."""
+    loop = asyncio.get_running_loop()
+
+    def ask_for_turn() -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(WATCH.next_turn)
+
+    WATCH.budget = budget or NO_LIMIT
+    WATCHDOG.ask_for_turn = ask_for_turn
+    WATCHDOG.start()
+
+
+class PluginWatch:
+    """Tells of plugins that take too long, cannot be interrupted, or fail where no attempt shows it."""
+
+    def __init__(self, profiles: Mapping[str, Profile], metrics: Metrics, probation: Probation | None) -> None:
+        self._profiles = profiles
+        self._metrics = metrics
+        self._probation = probation
+
+        WATCH.on_overrun, WATCH.on_failing = self._overran, self._failing
+
+    def tell_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
+        """Let the watchdog's own thread write to our own pod what holds the main one."""
+
+        async def write(trouble: str) -> None:
+            client = ApiClient(access, agent=agent, connections=1, timeout=5.0)
+            try:
+                await annotate_once(client, pod.pod_namespace, pod.pod_name, {TROUBLE: trouble})
+            finally:
+                await client.close()
+
+        def stalled(plugin: object, _point: str, message: str) -> None:
+            if pod.pod_name and hasattr(plugin, "name"):
+                found = {"kind": STALLED, "hash": running(), "schedulerName": self.profile_of(plugin)}
+                trouble = {**found, "plugin": plugin.name, "message": message[:LONGEST_MESSAGE]}
+                asyncio.run(write(json.dumps(trouble)))
+
+        WATCHDOG.on_stalled = stalled
+
+    def tell_crash(self, found: Suspicion) -> None:
+        """Tell of a call that the process before has not survived."""
+        if self._probation is not None:
+            by_name = (name for name, each in self._profiles.items() if found.plugin in each.lineup.plugins())
+            self._probation.condemn(found.scheduler or next(by_name, ""), found.plugin, found.message, lambda: False)
+
+    def profile_of(self, plugin: object) -> str:
+        """Return the profile that a plugin is in, "" if it is in none any more."""
+        profiles = list(self._profiles.items())  # the watchdog's thread may ask while they are replaced
+        found = (name for name, profile in profiles for each in profile.lineup.plugins().values() if each is plugin)
+        return next(found, "")
+
+    def _overran(self, overrun: Overrun) -> None:
+        plugin, name = overrun.plugin, self.profile_of(overrun.plugin)
+        about = "" if overrun.pod is None else f" (pod {overrun.pod.key})"
+        log.error("plugin %s was ended after %.1fs: %s%s", plugin.name, overrun.seconds, overrun.message, about)
+        self._metrics.overran(plugin.name, POINTS.get(overrun.point, overrun.point), name)
+        if name and self._probation is not None:
+            message = f"plugin {plugin.name}: {overrun.message}{about}"
+            self._probation.overran(name, plugin.name, message, lambda: self.profile_of(plugin) == name)
+
+    def _failing(self, plugin: Named, _point: str, message: str) -> None:
+        name = self.profile_of(plugin)
+        if name and self._probation is not None:
+            self._probation.condemn(name, plugin.name, message, lambda: self.profile_of(plugin) == name)

@@ -1,0 +1,56 @@
+"""What a pod's gang has to do with it, for people and for programs."""
+
+from typing import Any
+
+from pilotage.model.gangs import BY_GROUP, BY_LABELS, GROUP_LABEL, NAME_LABEL, GangName
+from pilotage.scheduling.gang_standing import GangStanding
+
+LABEL = {BY_GROUP: GROUP_LABEL, BY_LABELS: NAME_LABEL}
+
+
+def gang_data(gang: GangStanding | None) -> dict[str, Any] | None:
+    """Return a gang as docs/simulate.md promises it."""
+    if gang is None:
+        return None
+    return {
+        "source": gang.name.source,
+        "namespace": gang.name.namespace,
+        "name": gang.name.name,
+        "needed": gang.needed,
+        "waiting": gang.waiting,
+        "gated": gang.gated,
+        "fitting": gang.fitting,
+        "blocker": gang.blocker,
+    }
+
+
+def gang_line(gang: GangStanding, *, fits: bool) -> str:
+    """Return what the pod waits for besides a node, and where to look."""
+    alone = "fits alone, and" if fits else "does not fit even alone, and"
+    return f"It {alone} waits for {_what(gang)}"
+
+
+def _what(gang: GangStanding) -> str:
+    group, at_once = _titled(gang.name), f"{gang.needed} must find a place at once"
+    if gang.lacking:
+        there = gang.waiting + gang.gated
+        return f"{gang.lacking} more of {group}: {at_once}, {there} are there; see {_look(gang.name)}"
+    if gang.held:
+        return f"{gang.held} more of {group}, at their scheduling gates: {at_once}; see {_look(gang.name)}"
+    if gang.fitting is None:  # nobody was tried: the cluster lacks something, or pods leave for the group
+        return f"{group} as a whole: {at_once}"
+    see = f"; see pilotage explain {gang.name.namespace}/{gang.blocker}" if gang.blocker else ""
+    return f"the rest of {group}: {at_once}, {gang.fitting} would{see}"
+
+
+def _titled(name: GangName) -> str:
+    if name.source == BY_LABELS:
+        return f"the group {name} (label {NAME_LABEL})"
+    return f"PodGroup {name} ({name.source})"
+
+
+def _look(name: GangName) -> str:
+    label = LABEL.get(name.source)
+    if label is None:  # no label tells who belongs to it
+        return f"kubectl describe podgroups.{name.source} {name.name} -n {name.namespace}"
+    return f"kubectl get pods -n {name.namespace} -l {label}={name.name}"

@@ -1,0 +1,53 @@
+"""How a pod's gang stands when the pod is explained: a table of nodes tells of the pod alone."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pilotage.model.gangs import GangName, gang_of
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outcome import Outcome, Unplaced
+
+
+@dataclass(frozen=True)
+class GangStanding:
+    """A gang that is not whole: how many more of its pods need a place at once, and how many there are."""
+
+    name: GangName
+    needed: int
+    waiting: int  # that may be tried, this one included
+    gated: int
+    fitting: int | None = None  # how many of those that are needed find a place, if that was tried
+    blocker: str = ""  # a pod that did not, if it wants something else than this one
+
+    @property
+    def lacking(self) -> int:
+        """Return how many pods are not even there."""
+        return max(0, self.needed - self.waiting - self.gated)
+
+    @property
+    def held(self) -> int:
+        """Return how many of those that are there must come through their gates first."""
+        return max(0, self.needed - self.waiting - self.lacking)
+
+    def after(self, pod: Pod, decided: Iterable[tuple[QueuedPod, Outcome]]) -> "GangStanding | None":
+        """Return what a decision adds for one of the pods; None if the gang has found its places."""
+        unplaced = [(member.pod, outcome) for member, outcome in decided if isinstance(outcome, Unplaced)]
+        mine = next((outcome for each, outcome in unplaced if each.uid == pod.uid), None)
+        if mine is None:
+            return None
+        others = (each.name for each, outcome in unplaced if outcome.note and each.shape is not pod.shape)
+        return replace(self, fitting=mine.gang_fits, blocker=next(others, ""))
+
+
+def standing(queue: SchedulingQueue, engine: Engine, pod: Pod) -> GangStanding | None:
+    """Return how the gang of a pod stands that was just taken from the queue; None if the pod is for itself."""
+    name, plugin = gang_of(pod), engine.gangs
+    needed = plugin.missing(name, pod) if name is not None and plugin is not None else None
+    if name is None or needed is None or needed <= 0:
+        return None
+    siblings = queue.gang(name, pod.scheduler_name)
+    gated = sum(sibling.is_gated for sibling in siblings)
+    return GangStanding(name, needed, 1 + len(siblings) - gated, gated)

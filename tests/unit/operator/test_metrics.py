@@ -1,0 +1,84 @@
+"""What the operator tells Prometheus."""
+
+import socket
+from typing import Any
+
+import aiohttp
+import pytest
+
+from pilotage_operator.metrics import CONDITION, LABELS, metrics_text
+from pilotage_operator.metrics_server import serving_metrics
+from pilotage_operator.profiles.world import Metadata, StoredProfile
+
+
+def condition(kind: str, status: str, reason: str) -> dict[str, Any]:
+    when = {"lastTransitionTime": "2030-01-01T00:00:00Z", "observedGeneration": 1}
+    return {"type": kind, "status": status, "reason": reason, "message": "m"} | when
+
+
+def stored(name: str, instance: str, *conditions: dict[str, Any], **metadata: Any) -> StoredProfile:
+    status = {"instance": instance, "conditions": list(conditions)}
+    return StoredProfile(Metadata(name=name, **metadata), {}, status)
+
+
+PROFILES = [
+    stored("web", "sys/pilot", condition("Accepted", "True", "Accepted"), condition("Ready", "True", "Acknowledged")),
+    stored("batch", "sys/pilot", condition("Accepted", "False", "UnknownPlugin")),
+    stored("theirs", "sys/other", condition("Accepted", "False", "Invalid")),
+    stored("going", "sys/pilot", condition("Accepted", "False", "Invalid"), deletion_timestamp="2030-01-01T00:00:00Z"),
+    StoredProfile(Metadata(name="new")),
+]
+
+
+def test_conditions_of_the_releases_own_profiles() -> None:
+    lines = [line for line in metrics_text(PROFILES, "sys/pilot", 1.5).splitlines() if line.startswith(CONDITION)]
+    assert lines == [
+        f'{CONDITION}{{profile="batch",condition="Accepted",status="False",reason="UnknownPlugin"}} 1',
+        f'{CONDITION}{{profile="web",condition="Accepted",status="True",reason="Accepted"}} 1',
+        f'{CONDITION}{{profile="web",condition="Ready",status="True",reason="Acknowledged"}} 1',
+    ]
+
+
+def test_that_it_works() -> None:
+    text = metrics_text([], "sys/pilot", 1.5)
+    assert 'pilotage_operator_build_info{version="' in text
+    assert "\npilotage_operator_round_age_seconds 1.5\n" in text
+
+
+def test_every_metric_is_described_and_has_the_labels_that_it_says() -> None:
+    text = metrics_text(PROFILES, "sys/pilot", 0.0)
+    for name, labels in LABELS.items():
+        assert f"# HELP {name} " in text
+        assert f"# TYPE {name} gauge\n" in text
+        line = next(line for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{")))
+        assert [part.partition("=")[0] for part in line.partition("{")[2].split(",") if "=" in part] == list(labels)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        number: int = found.getsockname()[1]
+        return number
+
+
+async def test_they_are_served(port: int) -> None:
+    async with serving_metrics(port, lambda: "text 1\n"), aiohttp.ClientSession() as session:
+        async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
+            assert (answer.status, await answer.text()) == (200, "text 1\n")
+            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        async with session.get(f"http://127.0.0.1:{port}/") as answer:
+            assert answer.status == 404
+        async with session.post(f"http://127.0.0.1:{port}/metrics", data=b"x") as answer:
+            assert answer.status == 405
+
+
+async def test_a_port_that_somebody_has_stops_nobody(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    async with serving_metrics(port, lambda: ""), serving_metrics(port, lambda: "") as second:
+        assert second == 0
+    assert f"port {port} cannot be had" in caplog.text
+
+
+async def test_without_a_port_nothing_is_served() -> None:
+    async with serving_metrics(0, lambda: "") as nothing:
+        assert nothing == 0
