@@ -20,6 +20,7 @@ PATIENCE = 60.0  # seconds until something must look as it is printed
 LINKED = ("charts", "docs", "hack", "tests", "Makefile", ".venv")
 VARIABLE = re.compile(r"(\w+)=\$\(")  # what a shell keeps for the next commands
 WAITS_FOR_A_POD = ("pilotage simulate", "pilotage explain")  # they end with 3 where a pod waits
+FINDS_FAULTS = "pilotage check "  # it ends with 1 where it shows some
 # What differs from one day to the next, and what stands for it; the width of columns follows from them.
 CHANGES = (
     (re.compile(r"\b(?:\d+(?:ms|[smhd]))+(?=\s|$)"), "AGE"),
@@ -109,8 +110,7 @@ class PrintedShell:
 
     def _problem(self, printed: Printed) -> str:
         done = self._done(self._meant(printed.command))
-        fine = (0, 3) if printed.command.removeprefix(".venv/bin/").startswith(WAITS_FOR_A_POD) else (0,)
-        if done.returncode not in fine:
+        if done.returncode not in fine_codes(printed):
             return f"ended with code {done.returncode}\n{done.stdout}{done.stderr}"
         if printed.output is None or same(done.stdout, printed.output):
             return ""
@@ -133,6 +133,14 @@ class PrintedShell:
         for shown, meant in self._swapped.items():
             text = text.replace(shown, meant)
         return text
+
+
+def fine_codes(printed: Printed) -> tuple[int, ...]:
+    """Return the codes with which a command may end."""
+    command = printed.command.removeprefix(".venv/bin/")
+    if command.startswith(FINDS_FAULTS) and printed.output is not None:
+        return (0, 1)
+    return (0, 3) if command.startswith(WAITS_FOR_A_POD) else (0,)
 
 
 def _bash(text: str) -> list[str]:

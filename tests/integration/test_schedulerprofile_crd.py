@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from cluster.paths import REPOSITORY
 from generate.profile_crd import definition
+from pilotage.cli import main
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.checking import checked
 from pilotage.scheduler_profiles.judge import Judge
@@ -20,6 +22,8 @@ from testbed.control_plane import ControlPlane
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 NAME = "schedulerprofiles.pilotage.dev"
 JUDGE = Judge(built_in())
+# Configurations of scheduler-plugins, where they are at hand.
+SAMPLES = (REPOSITORY.parent / "shared/samples/scheduler-plugins").glob("*-config*.yaml")
 EXAMPLES = sorted((REPOSITORY / "examples/profiles").glob("*.yaml"))
 EXTENDER = {"urlPrefix": "http://broker.tools:8888", "filterVerb": "filter"}
 TLS_EXTENDER = EXTENDER | {"urlPrefix": "https://broker.tools:8888"}
@@ -195,6 +199,15 @@ def test_a_bad_resource_is_refused_with_the_reason(
 def test_what_an_api_server_refuses_is_refused_without_one(manifest: dict[str, Any], where: str, why: str) -> None:
     (found,) = checked([manifest], JUDGE)
     assert found.complaints
+
+
+@pytest.mark.parametrize(
+    "file", sorted([*(REPOSITORY / "examples/convert").glob("*.yaml"), *SAMPLES]), ids=lambda path: path.stem
+)
+def test_what_is_converted_is_taken(control_plane: ControlPlane, file: Path) -> None:
+    made = CliRunner().invoke(main, ["convert", str(file)])
+    assert made.exit_code == 0, made.stderr
+    control_plane.kubectl("create", "--dry-run=server", "--validate=strict", "-f", "-", stdin=made.stdout)
 
 
 def test_every_rule_has_a_bad_resource() -> None:

@@ -341,4 +341,4 @@ def test_the_page_shows_what_is_printed(pilotage: Pilotage, monkeypatch: pytest.
     monkeypatch.chdir(root)
     page = (root / "docs/migrate-from-scheduler-plugins.md").read_text()
     result = pilotage("convert", "examples/convert/scheduler-v1beta1.yaml")
-    assert f"$ pilotage convert examples/convert/scheduler-v1beta1.yaml\n{result.output}```" in page
+    assert f"$ pilotage convert examples/convert/scheduler-v1beta1.yaml 2>&1\n{result.output}```" in page
