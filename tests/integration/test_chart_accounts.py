@@ -153,7 +153,8 @@ def test_tenants_read_all_and_change_what_is_theirs(
     }
 
     def can(verb: str, kind: str, place: str, *more: str) -> bool:
-        asked = ("auth", "can-i", verb, kind, f"--as={who}", "-n", place, *more)
+        where = ("-n", place) if place else ("--all-namespaces",)
+        asked = ("auth", "can-i", verb, kind, f"--as={who}", *where, *more)
         return kubectl.attempt(*asked).stdout.strip() == "yes"
 
     deadline = time.monotonic() + 30  # the cluster's roles take the chart's in a moment after they come
@@ -164,7 +165,7 @@ def test_tenants_read_all_and_change_what_is_theirs(
         assert {name for name, kind in kinds.items() if can(verb, kind, namespace)} == changes, verb
     assert not any(can("list", kind, "default") for kind in kinds.values())
     assert not can("patch", kinds["podgroups"], namespace, "--subresource=status")
-    assert not can("create", "schedulerprofiles.pilotage.dev", namespace)
+    assert not can("create", "schedulerprofiles.pilotage.dev", "")  # what is in no namespace is asked for there
 
 
 def test_what_the_operator_made_goes_with_the_release(release: Release, control_plane: ControlPlane) -> None:
