@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 
 import click
 
@@ -28,7 +29,7 @@ def goes_to_the_real_kind(words: Sequence[str]) -> bool:
 
 def _cluster_of(words: Sequence[str]) -> str:
     """The cluster that the words name; kind and we spell it alike."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         option, _, value = word.partition("=")
         if option in ("--name", "-n"):
             return value or following

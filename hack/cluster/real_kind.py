@@ -12,6 +12,7 @@ A cluster that exists is asked where it is: what we made is on record.
 import os
 import subprocess
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from cluster import docker_engine, record
@@ -59,7 +60,7 @@ def _why_not(image: str) -> str | None:
 
 def image_of(words: Sequence[str], kubernetes: str) -> str:
     """The node image of a new cluster: the one that the user named, or the one of the Kubernetes version."""
-    for word, following in zip(words, [*words[1:], ""], strict=True):
+    for word, following in pairwise([*words, ""]):
         if word.split("=", 1)[0] == "--image":
             return word.partition("=")[2] or following
     return DEFAULT_IMAGE if kubernetes == DEFAULT_KUBERNETES else f"kindest/node:v{kubernetes}"

@@ -193,6 +193,7 @@ def test_the_schedulers_arguments(render: Render) -> None:
         "--leader-elect=true",
         "--leader-elect-resource-name=mine-pilotage-scheduler",
         "--leader-elect-resource-namespace=team",
+        "--crash-record=/tmp/crash-record",
         "--profiling=false",
         "--logging-format=text",
         "--v=2",

@@ -24,7 +24,7 @@ CLASSES = {
         "value": 1,
         "annotations": {
             f"{TOLERATION}/minimum-preemptable-priority": "1000000",
-            **{f"{TOLERATION}/toleration-seconds": "3600"},
+            f"{TOLERATION}/toleration-seconds": "3600",
         },
     },
     HIGH: {"value": 1000, "annotations": {}},
@@ -58,9 +58,10 @@ class Stage:
 
     def pod(self, name: str, profile: str, **fields: Any) -> None:
         """Create a pod that has nowhere else to go than these nodes."""
-        here = {"node_selector": {"explained-by": self.namespace}}
+        here = {"explained-by": self.namespace}
         scheduler = f"{self.namespace}-{profile}"
-        self.control_plane.create([pod_manifest(name, namespace=self.namespace, scheduler=scheduler, **here, **fields)])
+        manifest = pod_manifest(name, namespace=self.namespace, scheduler=scheduler, node_selector=here, **fields)
+        self.control_plane.create([manifest])
 
     def pods(self) -> list[dict[str, Any]]:
         """Return all pods that are not about to go."""

@@ -12,10 +12,14 @@ import yaml
 
 from cluster.paths import REPOSITORY
 from generate.profile_crd import definition
+from pilotage.plugins.catalogue import built_in
+from pilotage.scheduler_profiles.checking import checked
+from pilotage.scheduler_profiles.judge import Judge
 from testbed.control_plane import ControlPlane
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 NAME = "schedulerprofiles.pilotage.dev"
+JUDGE = Judge(built_in())
 EXAMPLES = sorted((REPOSITORY / "examples/profiles").glob("*.yaml"))
 EXTENDER = {"urlPrefix": "http://broker.tools:8888", "filterVerb": "filter"}
 TLS_EXTENDER = EXTENDER | {"urlPrefix": "https://broker.tools:8888"}
@@ -185,6 +189,12 @@ def test_a_bad_resource_is_refused_with_the_reason(
     assert done.returncode == 1, done.stdout
     assert where in done.stderr
     assert why in done.stderr
+
+
+@pytest.mark.parametrize(("manifest", "where", "why"), BAD)
+def test_what_an_api_server_refuses_is_refused_without_one(manifest: dict[str, Any], where: str, why: str) -> None:
+    (found,) = checked([manifest], JUDGE)
+    assert found.complaints
 
 
 def test_every_rule_has_a_bad_resource() -> None:

@@ -94,7 +94,7 @@ def test_what_others_did_not_survive_is_remembered_for_a_day(tmp_path: Path, mon
 def test_no_more_is_kept_than_fits(tmp_path: Path) -> None:
     record = CrashRecord(tmp_path / "record")
     for number in range(60):
-        record.begin(Named(), Desk("filter"), make_pod("a", uid=str(number) + "x" * 3000))
+        record.begin(Named(), Desk("filter"), make_pod("a", uid=str(number) + "x" * 2500))
         record.read()
     _, known = record.read()
     assert known[-1].uid.startswith("59")
@@ -107,7 +107,7 @@ def test_no_more_is_kept_than_fits(tmp_path: Path) -> None:
     [
         pytest.param(b"", id="nothing"),
         pytest.param(b"\xff" * 70000, id="something else, and more of it"),
-        pytest.param(b"\5\0\0\0abc\x1fd", id="a note with too few parts"),
+        pytest.param(b"\1" + b"\0" * 7 + b"abc", id="a note with too few parts"),
         pytest.param(b"\0" * 4096 + b'[{"plugin": 1}]', id="entries of other types"),
         pytest.param(b"\0" * 4096 + b"[", id="half of it"),
     ],

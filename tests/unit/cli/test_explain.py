@@ -497,8 +497,8 @@ class TestWhatIsInTheWay:
         assert result.exit_code == 2
         assert result.stderr == (
             "you may not list nodes in all namespaces; kubectl create clusterrolebinding explainer "
-            "--clusterrole=pilotage-explainer.pilotage --user=YOU gives all of them (the chart makes that ClusterRole; it "
-            "is FULLNAME-explainer.NAMESPACE for another release)\n"
+            "--clusterrole=pilotage-explainer.pilotage --user=YOU gives all of them (the chart makes that ClusterRole; "
+            "it is FULLNAME-explainer.NAMESPACE for another release)\n"
         )
 
     @pytest.mark.parametrize(

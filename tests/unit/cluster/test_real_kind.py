@@ -178,6 +178,18 @@ def test_arguments(given: list[str], kubernetes: str, expected: list[str]) -> No
 
 
 @pytest.mark.parametrize(
+    ("words", "image"),
+    [
+        pytest.param([], real_kind.DEFAULT_IMAGE, id="nothing is said, as by the demo"),
+        pytest.param(["create", "cluster", "--image", "a:1"], "a:1", id="at the end"),
+        pytest.param(["create", "cluster", "--image=a:1", "--wait=5s"], "a:1", id="in the middle"),
+    ],
+)
+def test_the_node_image(words: list[str], image: str) -> None:
+    assert real_kind.image_of(words, "1.37.1") == image
+
+
+@pytest.mark.parametrize(
     ("script", "answers"),
     [
         pytest.param("#!/bin/sh\nexit 0\n", True, id="an engine answers"),

@@ -108,3 +108,26 @@ def test_an_empty_queue_has_nothing_to_wait_for() -> None:
     queue = BackoffQueue(backoff_at(1000), by_priority)
     assert queue.next_completion() is None
     assert queue.first_completed() is None
+
+
+@pytest.mark.parametrize(
+    ("rest", "longest", "now", "expected"),
+    [
+        pytest.param(30.0, 10, 1030.9, True, id="longer than any back-off"),
+        pytest.param(30.0, 10, 1031.0, False, id="and not longer than that"),
+        pytest.param(1.0, 10, 1002.9, True, id="the back-off, where that is longer"),
+        pytest.param(30.0, 0, 1030.0, True, id="also where there is no back-off at all"),
+    ],
+)
+def test_a_pod_that_rests_waits_at_least_that_long(rest: float, longest: float, now: float, expected: bool) -> None:
+    queued = queued_pod(1000.0, errors=2)
+    queued.rest = rest
+    assert backoff_at(now, longest=longest).holds(queued) is expected
+
+
+def test_who_rests_is_not_taken_early() -> None:
+    queue, queued = BackoffQueue(backoff_at(1000), by_priority), queued_pod(1000.0, rejections=1)
+    queued.rest = 30.0
+    queue.add(queued)
+    assert queue.first_rejected() is None
+    assert queue.next_completion() == 1031

@@ -89,3 +89,14 @@ def test_what_is_known_about_a_pod_stays(world: Any) -> None:
     after = world.queue.find("default/a")
     assert (after.attempts, after.timestamp, after.initial_attempt_timestamp, after.unschedulable_count) == facts
     assert world.queue.nominator.node_of(pod) == "n1"
+
+
+def test_who_rests_because_of_a_plugin_does_not_with_other_profiles(world: Any) -> None:
+    pod = make_pod("a")
+    world.queue.add_unschedulable(world.take(pod), rest=300.0)
+    world.clock.now += 12
+    world.queue.flush_backoff()
+    assert world.place(pod) == "backoff"
+    world.queue.reconfigure(by_priority, lambda pod: [], world.retries)
+    world.queue.flush_backoff()
+    assert world.place(pod) == "active"

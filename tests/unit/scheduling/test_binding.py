@@ -625,3 +625,15 @@ async def test_a_place_that_the_watch_took_back_is_not_freed_twice(monkeypatch: 
     live.delete(pod)
     await live.settle()
     assert said == ["move"]
+
+
+async def test_who_takes_long_to_prepare_keeps_nobody_waiting() -> None:
+    answer = future()
+    live = world({"pre_bind": answer})
+    await started(live)
+    assert live.core.bindings.in_a_hurry() == 1
+    await asyncio.sleep(6)
+    assert (live.core.bindings.in_a_hurry(), len(live.core.bindings)) == (0, 1)
+    answer.set_result(None)
+    await asyncio.sleep(0.1)
+    assert (live.core.bindings.in_a_hurry(), len(live.core.bindings)) == (0, 0)

@@ -182,3 +182,14 @@ async def test_a_plugin_may_have_named_the_time_of_the_next_try() -> None:
     world = World()
     world.failures.take_back(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), again_at=12345.5))
     assert world.queued.again_at == 12345.5
+
+
+async def test_a_pod_over_which_a_plugin_took_too_long_rests_longer_each_time() -> None:
+    world, rests = World(), []
+    for _ in range(7):
+        world.failures.take_back(world.queued, Unplaced("too long", SCHEDULER_ERROR, rest=30.0, cost=1.0))
+        rests.append(world.queued.rest)
+        world.core.queue.take(world.queued)
+    assert rests == [30, 60, 120, 240, 480, 600, 600]
+    world.failures.take_back(world.queued, Unplaced("not asked", SCHEDULER_ERROR, rest=3.0))
+    assert world.queued.rest == 3

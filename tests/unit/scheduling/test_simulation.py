@@ -15,9 +15,12 @@ from pilotage.framework.verdicts import Nominated, PluginFailed, Rejection, Verd
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in
+from pilotage.plugins.gangs.coscheduling import Coscheduling
+from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile, build_profiles
 from pilotage.scheduling.simulation import Result, Simulation
 from pilotage.testing import lineup_of, make_node, make_pod
+from pilotage.testing.gangs import make_group, make_members
 from testbed.tiny_plugins import Alpha, Before, Likes
 
 CATALOGUE = built_in()
@@ -283,6 +286,15 @@ def test_an_explanation_of_the_last_try() -> None:
     run(simulated, make_node("n1"), make_node("n2"), make_pod("a"), make_pod("b"))
     assert simulated.explanation is not None
     assert [node.rejection is None for node in simulated.explanation.nodes] == [False, True]
+
+
+@pytest.mark.parametrize("asked", ["gang-0", "gang-1", "gang-2"])
+def test_a_pod_that_another_of_its_gang_brings_along_is_explained(asked: str) -> None:
+    simulated = with_only(Coscheduling(), NodeResourcesFit(), explain_pod=asked)
+    run(simulated, make_node("n1", cpu=2), make_group(minimum=3), *make_members(3, cpu=1))
+    assert simulated.explanation is not None
+    assert simulated.explanation.gang is not None
+    assert (simulated.explanation.gang.needed, simulated.explanation.gang.fitting) == (3, 2)
 
 
 def test_equal_seeds_give_equal_runs() -> None:

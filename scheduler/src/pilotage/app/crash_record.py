@@ -1,7 +1,8 @@
 """Which call of a plugin was under way when the process ended, for the next one: a file that is memory of both.
 
-bytes 0..3     how long the note is; 0 while no plugin is called
-bytes 4..      the note about the call in flight: plugin, method, profile, uid and name of the pod
+byte 0         1 while a plugin is called, and else 0
+bytes 8..      which one, and which of its methods
+bytes 1024..   about which pod: its profile, its uid and its name
 bytes 4096..   JSON: the calls that processes before have not survived
 
 Around a call a few bytes of memory are written, and nothing else is done. The system keeps them, however the process
@@ -21,8 +22,8 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-SIZE, HEAD = 64 << 10, 4096
-NOTHING = bytes(4)
+SIZE = 64 << 10
+CALLED, ASKED, KNOWN = slice(8, 1024), slice(1024, 4096), slice(4096, SIZE)  # parts of the file
 SEPARATOR = "\x1f"
 FORGOTTEN_AFTER = 24 * 3600.0  # seconds
 MOST = 50  # calls that are remembered
@@ -56,20 +57,22 @@ class CrashRecord:
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._pod: Pod | None = None
         self._desk: Desk | None = None
-        self._length = NOTHING
+        self._plugin: Named | None = None
 
     def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
         """Note a call."""
-        if pod is not self._pod or desk is not self._desk or pod is None:
+        if desk is not self._desk or plugin is not self._plugin:
+            self._desk, self._plugin = desk, plugin
+            self._write(CALLED, f"{plugin.name}{SEPARATOR}{desk.point}".encode())
+        if pod is not self._pod or pod is None:
+            self._pod = pod
             about = ("", "", "") if pod is None else (pod.scheduler_name, pod.uid, pod.key)
-            note = SEPARATOR.join((plugin.name, desk.point, *about)).encode()[: HEAD - 4]
-            self._memory[4 : 4 + len(note)] = note
-            self._pod, self._desk, self._length = pod, desk, len(note).to_bytes(4, "little")
-        self._memory[0:4] = self._length
+            self._write(ASKED, SEPARATOR.join(about).encode())
+        self._memory[0] = 1
 
     def end(self) -> None:
         """Note that it is over."""
-        self._memory[0:4] = NOTHING
+        self._memory[0] = 0
 
     def read(self) -> tuple[Suspicion | None, list[Suspicion]]:
         """Return the call that the process before has not survived, and all that are not long ago, with that one."""
@@ -87,17 +90,21 @@ class CrashRecord:
         return (None if last is None else found[-1]), found
 
     def _in_flight(self) -> Fatal | None:
-        length = int.from_bytes(self._memory[0:4], "little")
-        if not 0 < length <= HEAD - 4:
+        called, asked = self._parts(CALLED), self._parts(ASKED)
+        if self._memory[0] != 1 or len(called) != 2 or len(asked) != 3:
             return None
-        parts = self._memory[4 : 4 + length].decode(errors="replace").split(SEPARATOR)
-        if len(parts) != 5:
-            return None
-        plugin, point, scheduler, uid, pod = parts
+        (plugin, point), (scheduler, uid, pod) = called, asked
         return Fatal(plugin, point, scheduler, uid, pod, times=1, at=time.time())
 
+    def _parts(self, where: slice) -> list[str]:
+        return self._memory[where].rstrip(b"\0").decode(errors="replace").split(SEPARATOR)
+
+    def _write(self, where: slice, text: bytes) -> None:
+        size = where.stop - where.start
+        self._memory[where] = text[:size].ljust(size, b"\0")
+
     def _known(self) -> list[Fatal]:
-        text = self._memory[HEAD:].rstrip(b"\0")
+        text = self._memory[KNOWN].rstrip(b"\0")
         try:
             return msgspec.json.decode(text, type=list[Fatal]) if text else []
         except msgspec.MsgspecError as error:
@@ -105,6 +112,6 @@ class CrashRecord:
             return []
 
     def _keep(self, known: list[Fatal]) -> None:
-        while len(text := msgspec.json.encode(known)) > SIZE - HEAD:
+        while len(text := msgspec.json.encode(known)) > KNOWN.stop - KNOWN.start:
             del known[0]
-        self._memory[HEAD:] = text.ljust(SIZE - HEAD, b"\0")
+        self._write(KNOWN, text)

@@ -38,8 +38,8 @@ def _forgotten(remembering: list[str], pod: Pod, result: Result) -> Iterator[str
     for name in remembering:
         if name in said and name not in result.message:
             yield (
-                f"{name} of the scheduler remembers where a predecessor of the pod ran, and neither pods nor events tell "
-                "it any more; believe the pod's status"
+                f"{name} of the scheduler remembers where a predecessor of the pod ran, and neither pods nor events "
+                "tell it any more; believe the pod's status"
             )
 
 

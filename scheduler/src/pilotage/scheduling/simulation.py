@@ -144,8 +144,10 @@ class Simulation:
 
     def _asked(self, pod: Pod) -> Pod | None:
         """Return the pod to explain, if it is this one or waits for its turn together with it."""
+        if self._explain_pod is None:
+            return None
         name = gang_of(pod)
-        siblings = self._queue.gang(name, pod.scheduler_name) if self._explain_pod and name is not None else []
+        siblings = [] if name is None else self._queue.gang(name, pod.scheduler_name)
         turn = (pod, *(sibling.pod for sibling in siblings if not sibling.is_gated))
         return next((each for each in turn if self._explain_pod in (each.key, each.name)), None)
 

@@ -101,7 +101,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return end <= now
 
     def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return which pods of lower priority are spared, and until when: the first to be spared no more comes first."""
+        """Return which pods of lower priority are spared, and until when; whose time ends first comes first."""
         lower = [other for other in node.pods.values() if other.priority < pod.priority]
         ends = sorted((self._end(cycle, other, pod), other.key) for other in lower)
         spared = [f"{key} {_until(end)}" for end, key in ends if end > time.time()]
