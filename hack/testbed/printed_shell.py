@@ -19,7 +19,8 @@ from testbed.printed_commands import Printed, files_of
 PATIENCE = 60.0  # seconds until something must look as it is printed
 LINKED = ("charts", "docs", "hack", "tests", "Makefile", ".venv")
 VARIABLE = re.compile(r"(\w+)=\$\(")  # what a shell keeps for the next commands
-WAITS_FOR_A_POD = ("pilotage simulate", "pilotage explain")  # they end with 3 where a pod waits
+# Besides 0: a pod waits, or a profile cannot run, as the page is there to show.
+FINE_CODES = {"pilotage simulate": 3, "pilotage explain": 3, "pilotage check": 1}
 # What differs from one day to the next, and what stands for it; the width of columns follows from them.
 CHANGES = (
     (re.compile(r"\b(?:\d+(?:ms|[smhd]))+(?=\s|$)"), "AGE"),
@@ -109,8 +110,7 @@ class PrintedShell:
 
     def _problem(self, printed: Printed) -> str:
         done = self._done(self._meant(printed.command))
-        fine = (0, 3) if printed.command.removeprefix(".venv/bin/").startswith(WAITS_FOR_A_POD) else (0,)
-        if done.returncode not in fine:
+        if done.returncode and done.returncode not in _fine(printed.command):
             return f"ended with code {done.returncode}\n{done.stdout}{done.stderr}"
         if printed.output is None or same(done.stdout, printed.output):
             return ""
@@ -133,6 +133,10 @@ class PrintedShell:
         for shown, meant in self._swapped.items():
             text = text.replace(shown, meant)
         return text
+
+
+def _fine(command: str) -> list[int]:
+    return [code for start, code in FINE_CODES.items() if command.removeprefix(".venv/bin/").startswith(start)]
 
 
 def _bash(text: str) -> list[str]:
