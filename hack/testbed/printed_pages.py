@@ -28,10 +28,11 @@ class Unrun:
     pattern: str
     where: Where
     reason: str
+    page: str = ""  # any
 
-    def speaks_of(self, command: str) -> bool:
+    def speaks_of(self, printed: Printed) -> bool:
         """Tell whether it is about a command."""
-        return re.match(self.pattern, command) is not None
+        return self.page in ("", printed.page) and re.match(self.pattern, printed.command) is not None
 
 
 UNRUN: Sequence[Unrun] = (
@@ -44,6 +45,12 @@ UNRUN: Sequence[Unrun] = (
     Unrun(r"make bench", Where.NOWHERE, "figures mean nothing beside other tests; tests/unit/bench has the options"),
     Unrun(r"hack/kind load", Where.NOWHERE, "loads an image onto the nodes of `make demo`; tests/e2e loads its own"),
     Unrun(r"PYTHONPATH=hack .venv/bin/python -m auditor", Where.NOWHERE, "every test on a cluster runs it"),
+    Unrun(
+        r"pilotage explain (?!shop/)",
+        Where.NOWHERE,
+        "each shows another cluster than the first; tests/unit/cli/test_explain.py has the like of each",
+        page="docs/explain.md",
+    ),
     Unrun(r"helm test ", Where.REAL_NODES, "its pod must come to an end, which on a fake node it does not"),
     Unrun(r"kubectl -n pilotage port-forward", Where.REAL_NODES, "needs a pod that listens"),
     Unrun(r"curl .*\$token", Where.REAL_NODES, "needs a pod that listens"),
@@ -70,9 +77,9 @@ ON_REAL_NODES = tuple(
 PLUGIN_PAGES = "docs/plugins/"
 
 
-def place_of(command: str) -> Where:
+def place_of(printed: Printed) -> Where:
     """Return where a command is run."""
-    return next((each.where for each in UNRUN if each.speaks_of(command)), Where.FAKE_NODES)
+    return next((each.where for each in UNRUN if each.speaks_of(printed)), Where.FAKE_NODES)
 
 
 def signal_of(command: str) -> str:
@@ -87,7 +94,7 @@ def pages_to_run(*places: Where) -> list[Path]:
 
 def to_run(page: Path, *places: Where) -> list[Printed]:
     """Return the commands of a page that are run at one of these places."""
-    return [printed for printed in commands_of(page) if place_of(printed.command) in places]
+    return [printed for printed in commands_of(page) if place_of(printed) in places]
 
 
 def is_of_a_plugin(page: Path) -> bool:

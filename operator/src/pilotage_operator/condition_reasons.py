@@ -147,7 +147,7 @@ CONDITIONS = (
             Reason(
                 "True",
                 "PluginFailing",
-                "With it a plugin failed on every pod, took too long, or stopped a replica; the message names it and the error.",
+                "With it a plugin failed on every pod, took too long, or stopped a replica; the message has its error.",
                 "Correct or disable the plugin that the message names.",
             ),
             Reason("False", "NotRolledBack", "It was not.", _NOTHING),
