@@ -9,7 +9,7 @@ from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.lineup import Lineup
 from pilotage.framework.plugin import FollowsPods, Plugin
 from pilotage.framework.plugin_guard import guard
-from pilotage.framework.runner import Runner
+from pilotage.framework.runner import Runner, failure
 from pilotage.framework.waiting import WaitingPods
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
@@ -27,8 +27,12 @@ def engines(
 
     `waiting` are the pods that wait for a permission; without it none ever does.
     """
-    waiting = WaitingPods() if waiting is None else waiting
-    return {name: _engine(profile, cache, waiting, (running or {}).get(name)) for name, profile in profiles.items()}
+    waiting, before = WaitingPods() if waiting is None else waiting, running or {}
+    try:
+        return {name: _engine(profile, cache, waiting, before.get(name)) for name, profile in profiles.items()}
+    except BrokenPlugin:
+        _unfollow(cache, (profile.lineup for profile in profiles.values()), before)
+        raise
 
 
 def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods) -> None:
@@ -38,16 +42,20 @@ def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods) -> None:
         if isinstance(plugin, FormsGangs):
             plugin.see(cache.nodes, waiting)
     except Exception as error:
-        raise BrokenPlugin(f"{plugin.name} cannot begin: {type(error).__name__}: {error}") from error
+        raise BrokenPlugin(str(failure("{} cannot begin: {}", plugin, error))) from error
     if isinstance(plugin, FollowsPods):
         cache.follow(plugin)
 
 
 def let_go(cache: ClusterCache, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
     """Tell nothing more to plugins that only profiles had that have ended."""
+    _unfollow(cache, (engine.runner.lineup for engine in ended), running)
+
+
+def _unfollow(cache: ClusterCache, lineups: Iterable[Lineup], running: Mapping[str, Engine]) -> None:
     kept = {id(plugin) for engine in running.values() for plugin in engine.runner.lineup.plugins().values()}
-    for engine in ended:
-        for plugin in engine.runner.lineup.plugins().values():
+    for lineup in lineups:
+        for plugin in lineup.plugins().values():
             if isinstance(plugin, FollowsPods) and id(plugin) not in kept:
                 cache.unfollow(plugin)
 
