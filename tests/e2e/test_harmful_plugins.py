@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 
 SCHEDULER, OTHERS = "mine", ("first", "second")
 SOURCE, FILE = "my-plugins", "everywhere.py"
-LONGEST_GAP = 20.0  # seconds; what is seen is printed
+STOPPED = 20.0  # seconds without a bound pod; what is seen is printed, and the machine may be busy
 METHODS = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "reserve", "permit", "pre_bind", "post_bind")
 EVERYWHERE = '''
 from pilotage.framework.plugin import (
@@ -225,7 +225,7 @@ def test_whatever_a_plugin_does_others_go_on(installed: Installed) -> None:
         installed.kubectl.apply(api | {"metadata": {"name": SCHEDULER}, "spec": {"rollout": spec["rollout"]}})
         installed.until(lambda: stage.condition("Ready").get("reason") == "Acknowledged", "it is healed")
     assert restarts(installed) == before
-    assert max(probe.longest for probe in probes) < LONGEST_GAP
+    assert max(probe.longest for probe in probes) < STOPPED
 
 
 def told(what: str, probes: list[Probe]) -> None:

@@ -110,7 +110,8 @@ def test_types_and_fields(text: str, expected: str, in_tree: Catalogue) -> None:
         pytest.param(
             HEAD.replace("v1", "v1beta3"),
             '1: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" '
-            f'in scheme "pkg/runtime/scheme.go:111"; {START}',
+            'in scheme "pkg/runtime/scheme.go:111"; kubescheduler.config.k8s.io/v1 is read; '
+            "`pilotage convert FILE -o config` makes it from an older version",
             id="an older version",
         ),
         pytest.param(f"{HEAD}a: &a 1", "3: &a refers to another place; write the value out instead", id="an anchor"),

@@ -65,24 +65,26 @@ def renewed(ago: float, holder: str | None = "node-1_abc") -> Answer:
 @pytest.mark.parametrize(
     ("spec", "lease", "expected"),
     [
-        pytest.param({"schedulerName": "default-scheduler"}, renewed(2), "node-1_abc", id="it leads"),
-        pytest.param({"schedulerName": "default-scheduler"}, renewed(300), "", id="it led long ago"),
-        pytest.param({"schedulerName": "default-scheduler"}, renewed(2, None), "", id="nobody leads"),
-        pytest.param({"schedulerName": "default-scheduler"}, (404, {}), "", id="there is no Lease"),
-        pytest.param({"schedulerName": "default-scheduler"}, (403, {"message": "no"}), "", id="we may not see it"),
-        pytest.param({}, renewed(2), "", id="no profile has its name"),
-        pytest.param(None, renewed(2), "", id="a profile without a spec"),
+        pytest.param({"schedulerName": "default-scheduler"}, lambda: renewed(2), "node-1_abc", id="it leads"),
+        pytest.param({"schedulerName": "default-scheduler"}, lambda: renewed(300), "", id="it led long ago"),
+        pytest.param({"schedulerName": "default-scheduler"}, lambda: renewed(2, None), "", id="nobody leads"),
+        pytest.param({"schedulerName": "default-scheduler"}, lambda: (404, {}), "", id="there is no Lease"),
+        pytest.param(
+            {"schedulerName": "default-scheduler"}, lambda: (403, {"message": "no"}), "", id="we may not see it"
+        ),
+        pytest.param({}, lambda: renewed(2), "", id="no profile has its name"),
+        pytest.param(None, lambda: renewed(2), "", id="a profile without a spec"),
     ],
 )
 async def test_who_leads_kube_scheduler(
-    server: tuple[Server, Cluster], spec: Any, lease: Answer, expected: str
+    server: tuple[Server, Cluster], spec: Any, lease: Callable[[], Answer], expected: str
 ) -> None:
     playing, cluster = server
     playing.answers |= {
         PROFILES: (200, {"items": [{"metadata": {"name": "p"}, "spec": spec}]}),
         "/api/v1/namespaces/sys/pods": (200, {"items": []}),
         "/api/v1/namespaces/sys/configmaps": (200, {"items": []}),
-        LEASE: lease,
+        LEASE: lease(),
     }
     assert (await cluster.look(with_owner=False)).kube_scheduler == expected
     wanted = spec == {"schedulerName": "default-scheduler"}
