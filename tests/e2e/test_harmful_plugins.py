@@ -124,6 +124,8 @@ def probing(installed: Installed) -> Iterator[list[Probe]]:
             probe.stopped.set()
         for thread in threads:
             thread.join()
+        for probe in probes:
+            probe.admin.close()
 
 
 @dataclass
