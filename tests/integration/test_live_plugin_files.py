@@ -201,7 +201,11 @@ def explained(stage: Stage, pod: str) -> str:
     """Return what `pilotage explain` tells, which finds configuration and plugin files in the cluster."""
     command = [str(Path(sys.executable).with_name("pilotage")), "explain", f"{stage.release.namespace}/{pod}"]
     words = [f"--kubeconfig={stage.release.control_plane.kubeconfig}"]
-    return subprocess.run([*command, *words], capture_output=True, text=True, check=True).stdout
+    refused = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+    assert refused.returncode == 2, "nobody's code is run unless the user says so"
+    named = f"--config-map={stage.release.namespace}/{RELEASE}-pilotage-config"
+    assert named.replace("=", " ") in refused.stderr
+    return subprocess.run([*command, *words, named], capture_output=True, text=True, check=True).stdout
 
 
 def uids(stage: Stage) -> dict[str, str]:

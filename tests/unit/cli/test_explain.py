@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
+from pilotage.config.handshake import PluginFile, unit_data
 from pilotage.testing import node_manifest, pod_manifest
 from testbed.small_api import SmallApi, small_api
 
@@ -554,3 +555,50 @@ class TestWhatIsInTheWay:
         result = await world.explain("web", url="http://127.0.0.1:1")
         assert result.exit_code == 2
         assert "the API server at http://127.0.0.1:1 does not answer: " in result.stderr
+
+
+class TestPluginFiles:
+    FILE = PluginFile(
+        "mine/ending.py",
+        """
+from pilotage.framework.plugin import Score
+
+
+class Ending(Score):
+    def score(self, cycle, pod, node):
+        return 7
+""",
+    )
+    DEADLY = PluginFile("mine/deadly.py", "raise SystemExit('it was imported')")
+    CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- {schedulerName: batch, plugins: {multiPoint: {enabled: [{name: Ending}]}}}
+- {schedulerName: plain}
+- {schedulerName: other, plugins: {multiPoint: {enabled: [{name: Deadly}]}}}
+"""
+
+    def unit(self, world: World, *used: str) -> None:
+        files = {"batch": (self.FILE,), "other": (self.DEADLY,)}
+        data = unit_data(self.CONFIG, {name: each for name, each in files.items() if name in used})
+        labels = {"app.kubernetes.io/name": "pilotage", "app.kubernetes.io/managed-by": "pilotage-operator"}
+        metadata = {"name": "config", "namespace": "pilotage", "labels": labels}
+        world.api.put("configmaps", {"metadata": metadata, "data": data})
+
+    async def test_they_run_only_if_the_user_names_the_config_map(self, world: World) -> None:
+        self.unit(world, "batch", "other")
+        world.pod("web", scheduler="batch")
+        result = await world.explain("web")
+        assert result.exit_code == 2
+        assert result.stderr == (
+            "the profile batch runs plugin files (mine/ending.py), whose code would run here with your rights; if you "
+            "trust it, name the ConfigMap that has it: --config-map pilotage/config\n"
+        )
+
+    async def test_a_profile_without_any_is_explained_and_nobody_elses_run(self, world: World) -> None:
+        self.unit(world, "batch", "other")
+        world.pod("web", scheduler="plain")
+        result = await world.explain("web")
+        assert result.stderr == ""
+        assert result.exit_code in (0, 3)

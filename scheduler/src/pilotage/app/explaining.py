@@ -1,5 +1,6 @@
 """One pod of a live cluster, explained: everything is read once, and nothing is written."""
 
+import json
 import time
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from pilotage.app import Configured, configured, plugins, simulation, unit_configured
 from pilotage.app.cluster_reading import ClusterReading
@@ -20,7 +22,7 @@ from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.known_objects import KnownObjects
 from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
-from pilotage.config.handshake import CONFIGURATION, InvalidUnit, Unit, unit_in
+from pilotage.config.handshake import InvalidUnit, Unit, unit_in
 from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.stays import RemembersStays, Stay
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
@@ -159,8 +161,7 @@ async def _sources(
         if not is_default and not reading.refused(error, LIST_THEM):
             raise
         written = []
-    # Somebody else's, which may not even be right for this release, is none of our business.
-    return [*(unit for unit in written if wanted in unit.configuration), *([None] if is_default else [])]
+    return [*(_alone(found, wanted) for found in written if wanted in found.profiles), *([None] if is_default else [])]
 
 
 async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: str) -> list[Path | Unit | None]:
@@ -176,14 +177,55 @@ async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: 
         raise CannotExplain(f"{namespace}/{name}: {error}") from error
 
 
-async def _written_by_operators(api: ApiClient) -> list[Unit]:
+@dataclass(frozen=True)
+class _Written:
+    """What an operator has written, or whoever says so by labels."""
+
+    place: str
+    unit: Unit
+    document: dict[str, Any]
+
+    @property
+    def profiles(self) -> dict[str, Any]:
+        """Return the profiles by the name of their scheduler."""
+        return {str(each.get("schedulerName")): each for each in self.document["profiles"]}
+
+
+async def _written_by_operators(api: ApiClient) -> list[_Written]:
     body = await api.get("/api/v1/configmaps", WRITTEN_BY_US)
-    found = msgspec.json.decode(body, type=_ConfigMaps).items
-    return [unit_in(each.data) for each in found if CONFIGURATION in each.data]
+    found = (_written(each) for each in msgspec.json.decode(body, type=_ConfigMaps).items)
+    return [each for each in found if each is not None]
 
 
 class _ConfigMaps(msgspec.Struct):
     items: list[ConfigMap]
+
+
+def _written(found: ConfigMap) -> _Written | None:
+    """Read a ConfigMap; None for one that is not what an operator writes."""
+    try:
+        unit = unit_in(found.data)
+        document = yaml.safe_load(unit.configuration)
+    except (InvalidUnit, yaml.YAMLError, RecursionError):
+        return None
+    profiles = document.get("profiles") if isinstance(document, dict) else None
+    if not isinstance(profiles, list) or not all(isinstance(each, dict) for each in profiles):
+        return None
+    return _Written(f"{found.metadata.namespace}/{found.metadata.name}", unit, document)
+
+
+def _alone(found: _Written, wanted: str) -> Unit:
+    """Return the configuration with one profile: others may be somebody else's, or not right for this release.
+
+    Nobody's code is run because of labels, which anybody can write: whose plugin files are to run here, the user says.
+    """
+    if found.unit.files.get(wanted):
+        paths = ", ".join(file.path for file in found.unit.files[wanted])
+        raise CannotExplain(
+            f"the profile {wanted} runs plugin files ({paths}), whose code would run here with your rights; if you "
+            f"trust it, name the ConfigMap that has it: --config-map {found.place}"
+        )
+    return Unit(json.dumps({**found.document, "profiles": [found.profiles[wanted]]}))
 
 
 async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
