@@ -112,7 +112,10 @@ class PrintedShell:
         done = self._done(self._meant(printed.command))
         if done.returncode not in fine_codes(printed):
             return f"ended with code {done.returncode}\n{done.stdout}{done.stderr}"
-        if printed.output is None or same(done.stdout, printed.output):
+        # A page shows the answer alone, or what a terminal shows: notes come first there.
+        if printed.output is None or any(
+            same(said, printed.output) for said in (done.stdout, done.stderr + done.stdout)
+        ):
             return ""
         return f"printed:\n{normal(printed.output)}\nsaid:\n{normal(done.stdout)}\n{done.stderr}"
 
