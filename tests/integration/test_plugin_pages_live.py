@@ -28,6 +28,7 @@ VALUES = (
     "scheduler.createProfile=false",
     "scheduler.replicaCount=1",
     *(f"{component}.tolerations[0].operator=Exists" for component in ("scheduler", "operator")),
+    *(rf"{component}.nodeSelector.kubernetes\.io/hostname=control-plane" for component in ("scheduler", "operator")),
 )
 
 
