@@ -335,3 +335,24 @@ def test_a_plugin_that_does_harm_is_taken_back_and_nobody_else_stops(
     assert stage.profile()["status"]["pluginFiles"] == {f"{SOURCE}/{FILE}": text_hash(text("a"))}
     assert stage.place().endswith("a")
     assert all(process.program.poll() is None for process in stage.processes)
+
+
+DEADLOCK = """import ctypes
+        held, libc = ctypes.create_string_buffer(64), ctypes.CDLL(None)
+        libc.pthread_mutex_lock(held)
+        libc.pthread_mutex_lock(held)"""
+
+
+def test_a_plugin_that_stops_the_leader_for_good_is_taken_back_and_another_replica_goes_on(
+    stage: Stage, bystanders: Bystanders
+) -> None:
+    stage.until(lambda: "lastGood" in stage.profile()["status"], "the file has proved itself")
+    deadly = text("b", DEADLOCK)
+    stage.apply(deadly)
+    stage.until_it_runs(deadly)
+    pod = pod_manifest("deadly", namespace=stage.release.namespace, scheduler=SCHEDULER, cpu="1m")
+    stage.release.control_plane.create([pod])
+    stage.until(lambda: stage.condition("RolledBack").get("status") == "True", "it is taken back")
+    assert "ChosenNode stopped a replica" in stage.condition("RolledBack")["message"]
+    stage.until(lambda: any(each.program.poll() is not None for each in stage.processes), "the leader ends itself")
+    assert stage.place().endswith("a"), "by the other replica, and the file as it was"

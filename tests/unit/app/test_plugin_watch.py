@@ -48,6 +48,7 @@ def world() -> Iterator[World]:
     yield World()
     WATCH.on_overrun, WATCH.on_failing = lambda _: None, lambda *_: None
     WATCHDOG.on_stalled = lambda *_: None
+    WATCHDOG.on_hopeless = lambda: None
 
 
 def test_calls_that_took_too_long_are_counted_and_told_after_the_third(world: World) -> None:

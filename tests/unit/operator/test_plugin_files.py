@@ -283,6 +283,23 @@ def test_a_plugin_that_stops_a_replica_is_taken_back_though_it_ran_well_and_noth
     assert "lastGood" not in stage.world.status("p")
 
 
+def test_a_new_file_that_stops_a_replica_gives_way_to_the_one_before(stage: Stage) -> None:
+    stage.proven()
+    stage.file(text(2))
+    stage.settle()
+    about = {"schedulerName": "p", "plugin": "Tidy", "message": "in score"}
+    stuck, other = stage.world.pods
+    stage.says(stuck, **{TROUBLE: {"kind": "stalled", "hash": stage.world.hash, **about}})
+    stage.once()
+    assert stage.runs() == [PluginFile(PATH, text(1))]
+    for _ in range(3):
+        stage.world.react([other])
+        stage.world.now += timedelta(seconds=D)
+        stage.once()
+    assert stage.runs() == [PluginFile(PATH, text(1))], "also while the replica stands still"
+    assert stage.world.condition("p", "RolledBack")[:2] == ("True", "PluginFailing")
+
+
 def test_what_stopped_a_replica_does_not_come_back_because_that_replica_is_silent(stage: Stage) -> None:
     stage.proven()
     stuck, other = stage.world.pods

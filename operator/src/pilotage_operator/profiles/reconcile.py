@@ -236,12 +236,14 @@ def _earlier(case: _Case, at: Situation) -> Iterator[ServedSpec]:
     """Yield what runs, what all replicas ran last, and what ran well; nothing over which a replica fell silent."""
     if case.ran:
         yield case.ran
+    stalled = at.stalled(case.verdict.scheduler_name)
+    fell_silent_before = stalled is not None and stalled.hash != at.hash
     for good in _come_back(case.past):
         if good is None:
             continue
         files = case.units[good.spec_hash].files if good.spec_hash in case.units else ()
         is_whole = good.spec_hash == spec_hash(good.spec, files)
-        if is_whole and not (files and at.stalled(case.verdict.scheduler_name)):
+        if is_whole and not (files and fell_silent_before):
             yield ServedSpec(case.stored.metadata.uid, good.generation, good.spec_hash, good.spec, files)
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -62,6 +63,12 @@ def remember_crashes(file: str) -> Suspicion | None:
     return last
 
 
+def end_at_once() -> None:
+    """End a process that a plugin holds for good: another replica goes on, and the next process asks it last."""
+    log.critical("a plugin cannot be interrupted: this process ends, so that others are served")
+    os._exit(1)
+
+
 def watch_calls(budget: float) -> None:
     """End calls of plugins that take longer than some seconds, from now on; 0 is no limit."""
     loop = asyncio.get_running_loop()
@@ -101,7 +108,7 @@ class PluginWatch:
                 trouble = {**found, "plugin": plugin.name, "message": message[:LONGEST_MESSAGE]}
                 asyncio.run(write(json.dumps(trouble)))
 
-        WATCHDOG.on_stalled = stalled
+        WATCHDOG.on_stalled, WATCHDOG.on_hopeless = stalled, end_at_once
 
     def tell_crash(self, found: Suspicion) -> None:
         """Tell of a call that the process before has not survived."""

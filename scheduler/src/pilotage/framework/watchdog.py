@@ -24,6 +24,7 @@ SOON = 0.005  # seconds until the next one, while a call is being ended
 PATIENCE = 20  # times that code which is not the plugin's own is left alone: it may be in the middle of something
 GENTLE = 3  # times that a plugin may swallow what ends it, and do its own cleaning up
 STALLED = 5.0  # seconds after which a call is told that cannot be ended
+HOPELESS = 10.0  # seconds after which the process had better end: until then nobody else is served
 
 
 class Watchdog:
@@ -41,6 +42,7 @@ class Watchdog:
         self._seen = 0.0
         self.ask_for_turn: Callable[[], None] = watch.next_turn  # to be done by whoever runs the event loop
         self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
+        self.on_hopeless: Callable[[], None] = lambda: None  # in this thread, too
         watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
@@ -98,6 +100,8 @@ class Watchdog:
         if now - since > watch.limit + STALLED and self._told_of != since:
             self._told_of = since
             self._tell_stalled(desk, now - since)
+        if now - since > watch.limit + HOPELESS:
+            self.on_hopeless()
         return SOON
 
     def _demand_end(self, desk: Desk, since: float) -> None:
