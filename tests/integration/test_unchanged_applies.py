@@ -138,6 +138,7 @@ def stage(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Iterat
     built.clean()
 
 
+@pytest.mark.timeout(SECONDS + 300)
 @pytest.mark.parametrize("way", ["client", "server"])
 def test_a_profile_that_is_applied_every_few_seconds_is_at_rest(
     control_plane: ControlPlane, stage: OperatorStage, way: str
