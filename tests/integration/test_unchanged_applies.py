@@ -165,7 +165,7 @@ def test_a_profile_that_is_applied_every_few_seconds_is_at_rest(
             assert way == "server" or said.endswith(" unchanged\n"), said
             times += 1
             time.sleep(EVERY)
-        assert everything(stage, name) == before
+            assert everything(stage, name) == before
         assert stage.log.read_text()[log:] == ""
     print(f"applied {times} times in {SECONDS:.0f} s by the {way}: nothing was written")
 
