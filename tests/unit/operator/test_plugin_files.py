@@ -362,3 +362,34 @@ def test_a_name_belongs_to_the_oldest_file_that_has_it() -> None:
 def test_the_hash_on_a_pod_is_that_of_the_unit(stage: Stage) -> None:
     stage.proven()
     assert {pod["metadata"]["annotations"][HASH] for pod in stage.world.pods.values()} == {unit_hash(stage.data)}
+
+
+def test_many_files_that_take_long_get_their_turn_in_later_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = 0.0, []
+
+    class Slow:
+        def ask(self, question: Question) -> Answer:
+            nonlocal now
+            now += 5.0
+            asked.append(question.files[0].path)
+            return Answer(problem="it did not come to an end within 5 s")
+
+    monkeypatch.setattr("pilotage_operator.profiles.unit_judge.monotonic", lambda: now)
+    judge, files = UnitJudge(Judge(built_in()), Slow()), [PluginFile(f"mine/{number}.py", "x") for number in range(7)]
+    waiting = [sum("not looked into yet" in each for each in judge.library(files).broken.values()) for _ in range(3)]
+    assert waiting == [4, 1, 0]
+    assert asked == [file.path for file in files], "each once"
+
+
+def test_a_file_that_ends_the_sandbox_is_asked_again_after_a_while_and_not_in_every_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, sandbox = 0.0, InThisProcess()
+    monkeypatch.setattr("pilotage_operator.profiles.unit_judge.monotonic", lambda: now)
+    judge, files = UnitJudge(Judge(built_in()), sandbox), [PluginFile(PATH, text(1))]
+    sandbox.is_away = True
+    assert PATH in judge.library(files).broken
+    sandbox.is_away = False
+    assert PATH in judge.library(files).broken
+    now = 61.0
+    assert judge.library(files).broken == {}

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from time import monotonic
 from typing import Any, TypeVar
 
 from pilotage.config.handshake import PluginFile
@@ -13,6 +14,8 @@ from pilotage_operator.sandbox.client import Asks, SandboxFailed
 from pilotage_operator.sandbox.records import Answer, Question, SourceFile, VerdictRecord, restored
 
 _REMEMBERED = 1024
+_LOOKING_SECONDS = 10.0  # for files that nobody looked into yet; others get their turn in the next round
+_ASK_AGAIN_AFTER = 60.0  # seconds after the sandbox failed over a file: that need not be the file's fault
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
@@ -24,10 +27,13 @@ class UnitJudge:
         self.plain = plain  # of specs without plugin files
         self._sandbox = sandbox
         self._described: OrderedDict[PluginFile, tuple[tuple[str, ...], str]] = OrderedDict()
+        self._ask_again_at: dict[PluginFile, float] = {}
+        self._look_until = 0.0
         self._judged: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
 
     def library(self, files: Sequence[PluginFile]) -> Library:
-        """Look into plugin files."""
+        """Look into plugin files; many that do not come to an end must not hold up a round."""
+        self._look_until = monotonic() + _LOOKING_SECONDS
         return library(files, self._describe)
 
     def judge(
@@ -66,14 +72,22 @@ class UnitJudge:
         return Verdict(scheduler if isinstance(scheduler, str) else name, (Complaint(BROKEN_PLUGIN, shortened(text)),))
 
     def _describe(self, file: PluginFile) -> tuple[tuple[str, ...], str]:
-        if file not in self._described:
-            try:
-                answer = self._ask(Question("describe", _sources([file])))
-            except SandboxFailed as error:
-                return (), f"it cannot be judged: {error}"  # not remembered: it may not be its fault
-            _remember(self._described, file, (answer.plugins, answer.problem))
+        now = monotonic()
+        if file not in self._described or now >= self._ask_again_at.get(file, now + 1):
+            if now > self._look_until:
+                return (), "it was not looked into yet, because other plugin files take long"
+            _remember(self._described, file, self._look_into(file))
         self._described.move_to_end(file)
         return self._described[file]
+
+    def _look_into(self, file: PluginFile) -> tuple[tuple[str, ...], str]:
+        self._ask_again_at.pop(file, None)
+        try:
+            answer = self._ask(Question("describe", _sources([file])))
+        except SandboxFailed as error:
+            self._ask_again_at[file] = monotonic() + _ASK_AGAIN_AFTER
+            return (), f"it cannot be judged: {error}"
+        return answer.plugins, answer.problem
 
     def _ask(self, question: Question) -> Answer:
         if self._sandbox is None:
