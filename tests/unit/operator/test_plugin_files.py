@@ -256,7 +256,6 @@ def test_two_profiles_may_run_two_texts_of_one_file(stage: Stage) -> None:
     stage.world.put("q", {"plugins": [{"name": "Tidy", "args": {"most": 5}}]})
     stage.proven()
     stage.file(text(2).replace("    most: int = 2\n", ""))
-    stage.round()  # one refuses what another one gets: how many replicas run it is told in the next round
     stage.settle()
     assert stage.runs("q") == [PluginFile(PATH, text(1))], "it has an argument that is gone"
     assert stage.runs("p") == [PluginFile(PATH, text(2).replace("    most: int = 2\n", ""))]

@@ -49,7 +49,9 @@ class Facts:
     @property
     def is_settled(self) -> bool:
         """Tell whether all replicas ran it before; then a change elsewhere gets its time before it counts here."""
-        return not self.is_new and self.past.ready_since is not None
+        # A spec that cannot run makes the profile not ready at once: the next round would count otherwise.
+        is_wanted = self.is_applied and not self.complaints
+        return is_wanted and not self.is_new and self.past.ready_since is not None
 
     @property
     def deadline(self) -> timedelta:
