@@ -3,7 +3,8 @@
 # The Python that makes .venv; once there is one, its own Python stays: PYTHON=python3.12 make setup
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
-# hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench.
+# hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench, hostile, races,
+# supply.
 export PYTHONPATH := $(CURDIR)/hack
 
 BIN   := .venv/bin
@@ -12,8 +13,8 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images push lint format generate test test-all test-unit test-integration test-e2e oracle faults gangs \
-        soak bench-engine bench demo demo-down clean always
+.PHONY: help setup binaries images push sbom audit lint format generate test test-all test-unit test-integration test-e2e oracle \
+        faults gangs soak races bench-engine bench hostile demo demo-down clean always
 
 help:
 	@echo "Targets:"
@@ -38,12 +39,20 @@ images: $(READY) ## Build the images of scheduler and operator
 push: $(READY) ## Push the images to a registry: REGISTRY says which, TAG under what tag
 	@$(BIN)/python -m images push --registry="$(REGISTRY)" --tag="$(TAG)"
 
-lint: $(READY) ## Check format, style, types, layers, generated files, shell scripts and the chart
+sbom: images ## Write bills of materials of both wheels and both images to dist/sbom, in CycloneDX's JSON
+	@$(BIN)/python -m supply sbom
+
+# make audit ADVISORIES=all.zip compares with a copy of OSV's database; 3 is the exit code where nothing could be compared.
+audit: $(READY) ## Look for known weaknesses in all locked packages, at osv.dev or in a copy of its database (ADVISORIES)
+	@$(BIN)/python -m supply audit $(if $(ADVISORIES),--database="$(ADVISORIES)")
+
+lint: $(READY) ## Check format, style, types, layers, generated files, licences, shell scripts and the chart
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m generate --check
+	$(BIN)/python -m supply licences
 	$(shell_scripts) | xargs $(BIN)/shellcheck
 	hack/helm lint --quiet charts/*
 
@@ -92,8 +101,16 @@ gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third 
 soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)
 	SOAK_MINUTES=$(or $(MINUTES),60) $(BIN)/pytest -s tests/integration/test_live_soak.py $(PYTEST_ARGS)
 
+# Fake nodes whose kubelets reject what does not fit: make races RACES_ARGS='--nodes 100 --rate 20'
+races: binaries ## Count how often kubelets reject pods where two schedulers share nodes (RACES_ARGS=--help says how)
+	$(BIN)/python -m races $(RACES_ARGS)
+
 bench-engine: $(READY) ## Measure the engine alone, in memory, at 1,000, 5,000 and 15,000 nodes
 	$(BIN)/python -m bench.engine $(BENCH_ARGS)
+
+# A short form is part of `make test`: make hostile HOSTILE_ARGS='--only affinity --save before.json'
+hostile: $(READY) ## Try objects that choke schedulers on ours, in memory, and see who pays for them (HOSTILE_ARGS=--help)
+	$(BIN)/python -m hostile $(HOSTILE_ARGS)
 
 # Alone on the machine, or the figures mean nothing: make bench BENCH_ARGS='--workload SchedulingBasic --nodes 1000'
 bench: binaries ## Compare with the real kube-scheduler on a real API server (BENCH_ARGS=--help says how)

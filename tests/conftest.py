@@ -57,6 +57,7 @@ ONLY_WITH_ALL = re.compile(
     r"|test_helm_test.*(ready.Helm 3|somebody_else)"
     r"|integration/test_printed_commands.*(operations|migrate|charts|sharing|images|run\.md|cluster\.md)|e2e/test_printed_commands"
     r"|test_plugin_pages_live.*\[(capacity|qos|cross|load|low|network|node|peaks|pod|preemption|score|sy|target|topological)"
+    r"|test_beside_kube_scheduler|test_races_live.*(kube-scheduler|without it)"
     r"|test_volumes_live.*(\[kube-scheduler|attach|made_where)"
 )
 

@@ -27,7 +27,12 @@ rules:
 KWOK_CONFIGURATION = """\
 apiVersion: config.kwok.x-k8s.io/v1alpha1
 kind: KwokConfiguration
-options: {nodePlayStageParallelism: 16, nodeLeaseParallelism: 16, podPlayStageParallelism: 16}
+options:
+  nodePlayStageParallelism: 16
+  nodeLeaseParallelism: 16
+  podPlayStageParallelism: 16
+  # Pods with this annotation are played by somebody else.
+  disregardStatusWithAnnotationSelector: kwok.x-k8s.io/status=custom
 """
 
 LOOPBACK = "127.0.0.1"

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cluster.paths import REPOSITORY
-from generate import chart_values, profile_crd, profile_document
+from generate import chart_values, dependencies, profile_crd, profile_document
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.
 FILES: dict[str, Callable[[], str]] = {
     "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml": profile_crd.text,
     "docs/schedulerprofile.md": profile_document.text,
+    "docs/dependencies.md": dependencies.text,
     "charts/pilotage/values.schema.json": chart_values.schema_text,
     "charts/pilotage/README.md": chart_values.readme_text,
 }

@@ -8,7 +8,9 @@ from pydantic import Field
 
 from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.config.sharing import OwnNodes, Sharing
 from pilotage.framework.cycle import Cycle
+from pilotage.framework.own_nodes import NodesOfProfile
 from pilotage.framework.plugin import Permit, Plugin, PostBind, PreBind, Reserve
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
@@ -148,15 +150,25 @@ class FakeApi:
 class LiveCore:
     """A scheduler whose queue has the time of the event loop, and whose pods and nodes come as they are told."""
 
-    def __init__(self, *plugins: Plugin, may_act: Callable[[], bool] = lambda: True, **options: Any) -> None:
+    def __init__(
+        self,
+        *plugins: Plugin,
+        may_act: Callable[[], bool] = lambda: True,
+        scheduler: str = DEFAULT_SCHEDULER,
+        sharing: Sharing | None = None,
+        own_nodes: OwnNodes | None = None,
+        **options: Any,
+    ) -> None:
         self.api = FakeApi()
         self.binder, self.preemption = DefaultBinder(), DefaultPreemption()
         self.binder.connect(self.api.bind)
         usual = PrioritySort(), NodeUnschedulable(), TaintToleration(), NodeResourcesFit()
-        lineup = lineup_of(*usual, self.preemption, *plugins, self.binder)
+        sharing, own_nodes = sharing or Sharing(), own_nodes or OwnNodes()
+        own = [] if own_nodes.matcher() is None else [NodesOfProfile(nodes=own_nodes)]
+        lineup = lineup_of(*own, *usual, self.preemption, *plugins, self.binder)
         outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api)
         time = asyncio.get_running_loop().time
-        profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup, 0)}
+        profiles = {scheduler: Profile(scheduler, lineup, 0, sharing, own_nodes)}
         self.core: Core = core(profiles, outside, clock=lambda: 1_000_000 + time(), seed=0, **options)
         self._uids = 0
 
@@ -192,6 +204,7 @@ class LiveCore:
     async def settle(self) -> None:
         """Let everything happen that can happen now."""
         self.core.queue.tick()
+        self.core.guard.tick()
         for _ in range(3):
             while self.core.loop._batch():
                 pass

@@ -43,6 +43,7 @@ UNRUN: Sequence[Unrun] = (
     Unrun(r"PYTHONPATH=hack python -m images", Where.NOWHERE, "takes minutes; tests/unit/images has the options"),
     Unrun(r"make oracle", Where.NOWHERE, "takes an hour; a part of it is tests/oracle"),
     Unrun(r"make bench", Where.NOWHERE, "figures mean nothing beside other tests; tests/unit/bench has the options"),
+    Unrun(r"make hostile", Where.NOWHERE, "takes an hour; a part of it is tests/unit/hostile"),
     Unrun(r"hack/kind load", Where.NOWHERE, "loads an image onto the nodes of `make demo`; tests/e2e loads its own"),
     Unrun(r"PYTHONPATH=hack .venv/bin/python -m auditor", Where.NOWHERE, "every test on a cluster runs it"),
     Unrun(

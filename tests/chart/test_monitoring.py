@@ -13,6 +13,7 @@ from pilotage.telemetry.cluster_metrics import ClusterMetrics
 from pilotage.telemetry.families import Described
 from pilotage.telemetry.plugin_metrics import PluginMetrics
 from pilotage.telemetry.queue_metrics import QueueMetrics
+from pilotage.telemetry.sharing_metrics import SharingMetrics
 from pilotage_operator.metrics import LABELS as OPERATOR_METRICS
 
 Manifest = dict[str, Any]
@@ -25,7 +26,7 @@ OPERATIONS = Path(__file__).parents[2] / "docs" / "operations.md"
 
 def unknown(expression: str) -> list[str]:
     """The metrics and labels in an expression that the scheduler does not have."""
-    parts = (AttemptMetrics, ClusterMetrics, PluginMetrics, QueueMetrics)
+    parts = (AttemptMetrics, ClusterMetrics, PluginMetrics, QueueMetrics, SharingMetrics)
     labels = {
         family.name: set(family.labels)
         for part in parts

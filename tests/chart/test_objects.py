@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 Manifest = dict[str, Any]
 Rendered = list[Manifest]
 Render = Callable[..., Rendered]
+
+ROOT = Path(__file__).parents[2]
 
 # The least version of each kind that the API server serves, or that others define.
 SERVED = {
@@ -141,6 +144,69 @@ def test_pods_pass_restricted_pod_security(rendered: Rendered) -> None:
             assert "host" not in str(container.get("livenessProbe", {}).get("httpGet", {}).keys()), name
 
 
+def test_users_are_numbers_and_memory_has_a_limit_by_default(render: Render) -> None:
+    for name, pod in pods(render()):
+        context = pod["spec"]["securityContext"]
+        assert (context["runAsUser"], context["runAsGroup"]) == (65532, 65532), name
+        if "schedulerName" not in pod["spec"] and not name.endswith("-test"):
+            assert pod["spec"]["containers"][0]["resources"]["limits"]["memory"] == "1Gi", name
+
+
+def test_the_user_is_that_of_the_images() -> None:
+    for name in ("scheduler", "operator"):
+        assert "\nUSER 65532:65532\n" in (ROOT / f"Dockerfile.{name}").read_text(), name
+
+
+def test_the_cluster_may_choose_the_user(render_values: Render) -> None:
+    for name, pod in pods(render_values({"podSecurityContext": {"runAsUser": None, "runAsGroup": None}})):
+        assert set(pod["spec"]["securityContext"]) == {"runAsNonRoot", "seccompProfile"}, name
+
+
+def monitoring_namespace(name: str) -> Manifest:
+    return {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}}
+
+
+READERS = [{"name": name, "namespace": "monitoring"} for name in ("prometheus", "thanos")]
+EVERYBODY: Manifest = {"namespaceSelector": {}}
+
+
+@pytest.mark.parametrize(
+    ("values", "visitors"),
+    [
+        pytest.param({}, [], id="nobody but the nodes by default"),
+        pytest.param({"monitoring": {"readers": READERS}}, [monitoring_namespace("monitoring")], id="who may read"),
+        pytest.param({"networkPolicy": {"from": [EVERYBODY]}}, [EVERYBODY], id="whom the values name"),
+        pytest.param(
+            {"monitoring": {"readers": READERS}, "networkPolicy": {"from": [{"podSelector": {}}]}},
+            [monitoring_namespace("monitoring"), {"podSelector": {}}],
+            id="both",
+        ),
+    ],
+)
+def test_who_may_reach_the_pods(render_values: Render, values: Manifest, visitors: list[Manifest]) -> None:
+    rendered = render_values(values)
+    for component, port in (("scheduler", "https"), ("operator", "metrics")):
+        spec = only(rendered, "NetworkPolicy", f"mine-pilotage-{component}")["spec"]
+        deployment = only(rendered, "Deployment", f"mine-pilotage-{component}")["spec"]
+        assert spec["podSelector"] == deployment["selector"]
+        assert spec["policyTypes"] == ["Ingress"], "what other policies forbid stays forbidden"
+        allowed = [{"ports": [{"port": port, "protocol": "TCP"}], "from": visitors}] if visitors else []
+        assert spec["ingress"] == allowed
+
+
+def test_whom_the_pods_may_reach(render_values: Render) -> None:
+    egress = [{"to": [{"ipBlock": {"cidr": "10.0.0.1/32"}}]}]
+    rendered = render_values({"networkPolicy": {"egress": egress}})
+    for component in ("scheduler", "operator"):
+        spec = only(rendered, "NetworkPolicy", f"mine-pilotage-{component}")["spec"]
+        assert (spec["policyTypes"], spec["egress"]) == (["Ingress", "Egress"], egress)
+
+
+def test_network_policies_can_be_left_out(render_values: Render) -> None:
+    rendered = render_values({"networkPolicy": {"enabled": False}})
+    assert not any(each["kind"] == "NetworkPolicy" for each in rendered)
+
+
 def test_containers_cannot_write_and_tokens_are_asked_for(rendered: Rendered) -> None:
     for name, pod in pods(rendered):
         assert all(each["securityContext"]["readOnlyRootFilesystem"] for each in pod["spec"]["containers"]), name
@@ -213,7 +279,9 @@ def test_the_operators_arguments(render: Render) -> None:
         "--scheduler-service-account=mine-pilotage-scheduler",
         "--owner=mine-pilotage-operator.team",
         "--values-file=/etc/pilotage/values/profiles.yaml",
-        "--controllers=AppGroup,ElasticQuota,NetworkTopology,PodGroup",
+        "--controllers=AppGroup,ElasticQuota,PodGroup",
+        "--credential-secrets=",
+        "--allowed-hosts=",
         "--metrics-port=8081",
         "--log-format=text",
     ]

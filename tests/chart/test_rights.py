@@ -31,7 +31,7 @@ Render = Callable[..., list[Manifest]]
 
 ROOT = Path(__file__).parents[2]
 RIGHTS = ROOT / "charts/pilotage/files/plugin-rights.yaml"
-HARMLESS = ["AppGroup", "ElasticQuota", "NetworkTopology", "PodGroup"]
+HARMLESS = ["AppGroup", "ElasticQuota", "PodGroup"]
 
 
 def granted(rendered: list[Manifest], account: str) -> list[Right]:
@@ -58,7 +58,9 @@ def test_the_scheduler_may_do_what_is_documented(render: Render) -> None:
     ("controller", "running"),
     [
         pytest.param({}, HARMLESS, id="by default"),
-        pytest.param({"kinds": "all"}, [*HARMLESS, "StickyJob"], id="all"),
+        pytest.param(
+            {"kinds": "all"}, ["AppGroup", "ElasticQuota", "NetworkTopology", "PodGroup", "StickyJob"], id="all"
+        ),
         pytest.param({"kinds": ["StickyJob"]}, ["StickyJob"], id="one of them"),
         pytest.param({"kinds": []}, [], id="none of them"),
         pytest.param(
@@ -92,6 +94,16 @@ def test_who_restarts_groups_may_delete_pods(render_values: Render, may: bool) -
     assert (told[0] in granted(rendered, "mine-pilotage-operator")) is may
 
 
+@pytest.mark.parametrize("may", [False, True])
+def test_who_taints_nodes_may_patch_them(render_values: Render, may: bool) -> None:
+    rendered = render_values({"controller": {"taintNodes": may}})
+    told = documented(CONTROLLERS, "", "", controller="SchedulerProfile, with taintNodes")
+    assert told == [("cluster", "", "nodes", "patch", "")]
+    assert (told[0] in granted(rendered, "mine-pilotage-operator")) is may
+    (operator,) = [each for each in rendered if each["kind"] == "Deployment" and "operator" in each["metadata"]["name"]]
+    assert ("--taint-nodes" in operator["spec"]["template"]["spec"]["containers"][0]["args"]) is may
+
+
 def test_controllers_have_the_rights_that_they_declare() -> None:
     given = yaml.safe_load(RIGHTS.with_name("controller-rights.yaml").read_text())
     declared = {each.resource.kind: rights_of(each) for each in KNOWN_CONTROLLERS}
@@ -99,13 +111,32 @@ def test_controllers_have_the_rights_that_they_declare() -> None:
     assert found == declared
 
 
-def test_who_creates_no_pods_is_controlled_by_default() -> None:
+def test_who_creates_no_pods_and_reads_no_config_maps_is_controlled_by_default() -> None:
     values = yaml.safe_load((ROOT / "charts/pilotage/values.yaml").read_text())
-    assert values["controller"]["kinds"] == [each.resource.kind for each in KNOWN_CONTROLLERS if not each.writes_pods]
+    harmless = [each for each in KNOWN_CONTROLLERS if not each.writes_pods and not each.config_map]
+    assert values["controller"]["kinds"] == [each.resource.kind for each in harmless]
+
+
+@pytest.mark.parametrize(
+    ("controller", "where"),
+    [
+        pytest.param({}, {"team"}, id="by default those of its own namespace"),
+        pytest.param({"kinds": ["PodGroup", "StickyJob"]}, {"team"}, id="also with other controllers"),
+        pytest.param({"kinds": ["NetworkTopology"]}, {"team", "cluster"}, id="all, where that controller is asked for"),
+        pytest.param({"kinds": "all"}, {"team", "cluster"}, id="all with all controllers"),
+        pytest.param({"replicaCount": 0, "kinds": "all"}, {"team"}, id="not where controllers are turned off"),
+    ],
+)
+def test_whose_config_maps_the_operator_reads(render_values: Render, controller: Manifest, where: set[str]) -> None:
+    given = granted(render_values({"controller": controller}), "mine-pilotage-operator")
+    reads = {place for place, _, what, verb, _ in given if what == "configmaps" and verb in ("get", "list", "watch")}
+    assert reads == where
 
 
 def test_a_controller_that_there_is_not(refuse: Callable[[Manifest], str]) -> None:
-    assert f"There are: {', '.join(HARMLESS)}, StickyJob." in refuse({"controller": {"kinds": ["Podgroup"]}})
+    assert "There are: AppGroup, ElasticQuota, NetworkTopology, PodGroup, StickyJob." in refuse(
+        {"controller": {"kinds": ["Podgroup"]}}
+    )
 
 
 def test_the_documentation_tells_the_rights_of_plugins() -> None:
@@ -135,6 +166,18 @@ def test_the_documentation_tells_the_roles_of_people(render: Render) -> None:
             }
             for row in of_role
         ]
+
+
+def test_who_only_looks_on_sees_no_profiles(render: Render) -> None:
+    """A credential that somebody wrote into one is stored, whoever refuses it then."""
+    readers = {
+        label.rpartition("-")[2]
+        for role in render()
+        for label in aggregates_to(role)
+        for rule in role["rules"]
+        if "schedulerprofiles" in rule["resources"]
+    }
+    assert readers == {"admin"}
 
 
 def own_name(documented_name: str) -> str:
@@ -240,7 +283,7 @@ def test_no_account_may_change_what_would_give_it_more(render: Render, resource:
     writing = {"create", "update", "patch", "delete", "deletecollection", "*", "escalate", "bind", "impersonate"}
     rules = [right for name in ("scheduler", "operator") for right in granted(render(), f"mine-pilotage-{name}")]
     found = {(where, verb) for where, _, what, verb, _ in rules if what == resource and verb in writing}
-    assert found <= ({("team", "patch")} if resource == "pods" else set())
+    assert found == set()
 
 
 def literal() -> dict[str, list[Manifest]]:

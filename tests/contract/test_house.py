@@ -22,6 +22,7 @@ FOLDERS = [
     "framework",
     "config",
     "cluster",
+    "listening",
     "model",
     "telemetry",
     "testing",

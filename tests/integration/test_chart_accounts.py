@@ -1,14 +1,16 @@
 """The accounts of an installed chart may do what is documented, and that is enough for scheduler and operator."""
 
+import http.client
 import json
 import os
 import re
+import ssl
 import subprocess
 import sys
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -64,7 +66,7 @@ def release(control_plane: ControlPlane) -> Iterator[Release]:
         "--set",
         "crds.adopt=true",
         "--set",
-        "controller.kinds=all",
+        "controller.kinds=all,controller.taintNodes=true",
     )
     helm("install", "mine", CHART, "--namespace", namespace, "--take-ownership", *values)
     yield Release(control_plane, namespace)
@@ -128,6 +130,43 @@ def test_their_rights_are_enough(
         events = ("get", "events", "-n", "default", "-o", "jsonpath={.items[*].involvedObject.name}")
         assert release.scheduler_name in kubectl(*events).split()
     assert [line for log in logs for line in re.findall(r".*(?i:forbidden).*", log.read_text())] == []
+
+
+IMAGE = "/spec/containers/0/image"
+
+
+@pytest.mark.parametrize(
+    ("subresource", "answer"),
+    [
+        pytest.param("", 403, id="the pod itself may not be written"),
+        pytest.param("/status", 200, id="its status may, and takes no image"),
+        pytest.param("/ephemeralcontainers", 403, id="no container may be added"),
+        pytest.param("/resize", 403, id="nor resized"),
+    ],
+)
+def test_nobody_changes_with_the_schedulers_account_what_a_pod_runs(
+    release: Release, subresource: str, answer: int
+) -> None:
+    kubectl, name = release.control_plane.kubectl, f"neighbour-{uuid.uuid4().hex[:6]}"
+    release.control_plane.create([pod_manifest(name, namespace=release.namespace, scheduler="nobody")])
+    before = kubectl.get("pod", name, "-n", release.namespace)["spec"]
+    attack: list[dict[str, object]] = [
+        {"op": "replace", "path": IMAGE, "value": "evil"},
+        {"op": "add", "path": "/metadata/labels", "value": {}},
+    ]
+    assert patched(release, "mine-pilotage-scheduler", f"pods/{name}{subresource}", attack) == answer
+    assert kubectl.get("pod", name, "-n", release.namespace)["spec"] == before
+
+
+def patched(release: Release, account: str, path: str, change: list[dict[str, object]]) -> int:
+    """Patch an object of the release's namespace as one of its accounts; returns the status of the answer."""
+    cluster = release.control_plane.cluster
+    token = release.control_plane.kubectl("create", "token", account, "-n", release.namespace).strip()
+    trust = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json-patch+json"}
+    with closing(http.client.HTTPSConnection(cluster.host, cluster.ports.api, context=trust, timeout=60)) as api:
+        api.request("PATCH", f"/api/v1/namespaces/{release.namespace}/{path}", json.dumps(change), headers)
+        return api.getresponse().status
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """`pilotage explain` agrees with a running Pilotage where plugins remember, place groups, or spare pods."""
 
+import re
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -88,7 +89,10 @@ class Stage:
         def same() -> bool:
             said, (code, lines) = self.why(name), self.explain(name)
             found[:] = [*lines, f"the scheduler: {said}"]
-            return bool(said) and code == 3 and lines[0] == f"{name}  waits: {said}"
+            held = re.fullmatch(
+                r"(\S+)  waits(?: \((?:Queued|WaitingForGroup): no other node would help\))?: (.*)", lines[0]
+            )
+            return bool(said) and code == 3 and held is not None and held.groups() == (name, said)
 
         until(same, lambda: "\n".join(found))
         return found[1:-1]

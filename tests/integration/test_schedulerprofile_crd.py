@@ -50,6 +50,10 @@ def tls(**fields: Any) -> dict[str, Any]:
     return profile("bad", extenders=[TLS_EXTENDER | {"tlsConfig": fields}])
 
 
+def requiring(**requirement: Any) -> dict[str, Any]:
+    return profile("bad", nodes={"selector": {"matchExpressions": [{"key": "pool", **requirement}]}})
+
+
 BAD = [
     pytest.param(plugin(weight=-1), "spec.plugins[0].weight", "greater than or equal to 1", id="a negative weight"),
     pytest.param(plugin(weight="10"), "spec.plugins[0].weight", "must be of type integer", id="a weight in quotes"),
@@ -130,6 +134,41 @@ BAD = [
     ),
     pytest.param(
         tls(certFile="/cert"), "spec.extenders[0].tlsConfig", "belong together", id="a certificate without its key"
+    ),
+    pytest.param(
+        tls(certSecretRef={"name": "s", "key": "tls.crt"}),
+        "spec.extenders[0].tlsConfig",
+        "belong together",
+        id="a certificate of a Secret without its key",
+    ),
+    pytest.param(
+        tls(certFile="/cert", keyFile="/key", keySecretRef={"name": "s", "key": "tls.key"}),
+        "spec.extenders[0].tlsConfig",
+        "leave one of the two out",
+        id="a key in a file and in a Secret",
+    ),
+    pytest.param(profile("bad", sharing={"spread": 101}), "spec.sharing.spread", "less than or equal", id="all scores"),
+    pytest.param(
+        profile("bad", nodes={"selector": {}, "taint": True}),
+        "spec.nodes",
+        "would close them all",
+        id="all nodes tainted",
+    ),
+    pytest.param(
+        profile("x" * 64, schedulerName="short", nodes={"selector": {"matchLabels": {"a": "b"}}, "taint": True}),
+        "SchedulerProfile",
+        "shorten metadata.name, or remove spec.nodes.taint",
+        id="a name that is no value of a taint",
+    ),
+    pytest.param(requiring(operator="In"), "matchExpressions[0]", "In and NotIn need values", id="one of no values"),
+    pytest.param(
+        requiring(operator="Exists", values=["x"]),
+        "matchExpressions[0]",
+        "Exists and DoesNotExist take no values",
+        id="values of what is only to be there",
+    ),
+    pytest.param(
+        requiring(operator="Gt", values=["1"]), "matchExpressions[0].operator", "supported values", id="an operator"
     ),
 ]
 
@@ -228,8 +267,8 @@ def test_examples_are_taken_and_stay_as_they_are(control_plane: ControlPlane, na
     words = ("apply", "--server-side", "--validate=strict", "-f", "-")
     control_plane.kubectl(*words, stdin=json.dumps(example))
     stored = spec_of(control_plane, name)
-    entries = {entry["name"]: entry for entry in stored["plugins"]}
-    assert entries == {entry["name"]: entry for entry in example["spec"]["plugins"]}
+    entries = {entry["name"]: entry for entry in stored.get("plugins", ())}
+    assert entries == {entry["name"]: entry for entry in example["spec"].get("plugins", ())}
     assert set(stored) == {"base", *example["spec"]}
 
 

@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeVar
 import click
 import yaml
 
+from pilotage.model.outside_services import CREDENTIALS, OutsideRules, wrong_directory, wrong_host
 from pilotage.scheduler_profiles.checking import judged
 from pilotage.scheduler_profiles.resource import KIND
 from pilotage.telemetry.logs import set_up_logs
@@ -58,6 +59,26 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     if strange := [name for name in wanted if name not in known]:
         raise click.BadParameter(f"there is no controller of {', '.join(strange)}; there are: {', '.join(known)}")
     return wanted
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    """Return the names of a list."""
+    return None if value is None else tuple(name.strip() for name in value.split(",") if name.strip())
+
+
+def _directory(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return a directory for credentials."""
+    if why := wrong_directory(value):
+        raise click.BadParameter(why)
+    return value
+
+
+def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    """Return the hosts that are named."""
+    found = _names(context, parameter, value) or ()
+    for why in filter(None, map(wrong_host, found)):
+        raise click.BadParameter(why)
+    return found
 
 
 @main.command(
@@ -120,6 +141,34 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     show_default=True,
     callback=_kinds,
 )
+@_option(
+    "--taint-nodes",
+    variable="PILOTAGE_TAINT_NODES",
+    text="Taint the nodes of profiles that ask for it (spec.nodes.taint); needs the right to patch nodes.",
+    is_flag=True,
+    default=False,
+)
+@_option(
+    "--credentials-dir",
+    variable="PILOTAGE_CREDENTIALS_DIR",
+    text="Where the scheduler reads tokens and keys for profiles.",
+    default=CREDENTIALS,
+    show_default=True,
+    callback=_directory,
+)
+@_option(
+    "--credential-secrets",
+    variable="PILOTAGE_CREDENTIAL_SECRETS",
+    text="The Secrets that are mounted there, with commas [default: that is not known, and not judged].",
+    callback=_names,
+)
+@_option(
+    "--allowed-hosts",
+    variable="PILOTAGE_ALLOWED_HOSTS",
+    text="The hosts that profiles may name, with commas; empty: any, and none gets credentials.",
+    default="",
+    callback=_hosts,
+)
 @_option("--kubeconfig", variable="PILOTAGE_KUBECONFIG", text="The way to the cluster [default: that of the pod].")
 @_option(
     "--log-format",
@@ -138,6 +187,8 @@ def run(context: click.Context, /, release: str, log_format: str, verbose: bool,
     from pilotage_operator.operate import operate
 
     namespace = given.pop("namespace") or _own_namespace(context)
+    outside = ("credentials_dir", "allowed_hosts", "credential_secrets")
+    given["outside"] = OutsideRules(*(given.pop(each) for each in outside))
     set_up_logs(_DEBUG if verbose else 0, json=log_format == "json")
     try:
         asyncio.run(operate(settings_for(namespace, release, **given)))

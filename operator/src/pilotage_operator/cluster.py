@@ -2,12 +2,11 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from time import monotonic
 from typing import Any, TypeVar
-from uuid import uuid4
 
 import aiohttp
 import kopf
@@ -17,10 +16,12 @@ from pilotage.cluster import access as ways
 from pilotage.cluster.access import Access
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
-from pilotage.cluster.event_objects import shortened
-from pilotage.cluster.microtime import format_microtime
+from pilotage.cluster.listing import read_answer
+from pilotage.cluster.turn import Turn
+from pilotage.cluster.watch_lines import BrokenStream, TooLong
 from pilotage.config.handshake import HASH, PluginFile
-from pilotage.scheduler_profiles.resource import API_VERSION, GROUP, KIND, PLURAL, VERSION
+from pilotage.scheduler_profiles.resource import GROUP, PLURAL, VERSION
+from pilotage_operator.event_objects import EventBudget, event_manifest, file_event_manifest
 from pilotage_operator.hearing import Key
 from pilotage_operator.profiles.actions import (
     Action,
@@ -35,6 +36,7 @@ from pilotage_operator.profiles.actions import (
     TellFileEvent,
     WakeUp,
 )
+from pilotage_operator.profiles.own_nodes import PatchNode
 from pilotage_operator.profiles.plugin_library import is_plugin_file
 from pilotage_operator.profiles.unwise import DEFAULT_SCHEDULER
 from pilotage_operator.profiles.world import (
@@ -102,10 +104,6 @@ class Seen:
     plugin_sources: tuple[PluginSource, ...] = ()
     versions: Mapping[Key, str] = field(default_factory=dict)  # of everything of which a watcher must have told
     kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
-
-
-class _Items(msgspec.Struct):
-    items: list[Any] = msgspec.field(default_factory=list)
 
 
 class _Object(msgspec.Struct):
@@ -256,9 +254,32 @@ class Cluster:
         return found.spec.leader(datetime.now(UTC)) if found is not None else ""
 
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
-        # Of a list that cannot be decoded as a whole, one object may be the reason: the others still count.
-        raw = msgspec.json.decode(await self.asked(self._client.get(path, query)), type=_Items)
-        return [found for item in raw.items if (found := _decoded(item, kind)) is not None]
+        # Item by item: an author of profiles must be able neither to make the list too large for us, nor to hold us up.
+        found: list[T] = []
+        turn = Turn()
+
+        async def take(item: bytes | TooLong) -> None:
+            if isinstance(item, TooLong):
+                log.warning("a %s is too long to be read and does not count", kind.__name__)
+            elif (each := _decoded(msgspec.json.decode(item), kind)) is not None:
+                found.append(each)
+            if turn.step():
+                await turn.give_way()
+
+        await self.asked(self._read(path, query, take))
+        return found
+
+    async def _read(
+        self, path: str, query: Mapping[str, str], take: Callable[[bytes | TooLong], Awaitable[None]]
+    ) -> None:
+        try:
+            await read_answer(self._client, path, query, take, patience=_SECONDS)
+        except BrokenStream as error:
+            raise OutcomeUnknown(str(error)) from error
+
+    async def all_of(self, path: str, kind: type[T], selector: str = "") -> list[T]:
+        """Return all objects of a path with labels that a selector matches."""
+        return await self._list(path, kind, **({"labelSelector": selector} if selector else {}))
 
     async def _get(self, path: str, kind: type[T]) -> T | None:
         if not path:
@@ -274,7 +295,7 @@ class Cluster:
 
     # ------------------------------------------------------------------------------------------------- writing
 
-    async def do(self, action: Action) -> None:
+    async def do(self, action: Action | PatchNode) -> None:
         """Do one thing; WorldChanged, NotReachable or Refused say why it was not done."""
         match action:
             case CreateProfile(manifest):
@@ -285,6 +306,8 @@ class Cluster:
                 await self._write("delete", f"{PROFILES}/{name}", {"preconditions": {"uid": uid}})
             case PatchStatus(name, patch):
                 await self._write("patch", f"{PROFILES}/{name}/status", patch)
+            case PatchNode(name, patch):
+                await self._write("patch", f"/api/v1/nodes/{name}", patch)
             case CreateConfigMap(manifest):
                 await self._write("post", self._path("/api/v1", "configmaps"), manifest)
             case PatchConfigMap(patch):
@@ -323,7 +346,7 @@ class Cluster:
         else:
             await self.asked(self._client.patch(path, data, content_type=_MERGE_PATCH))
 
-    async def asked(self, request: Awaitable[bytes]) -> bytes:
+    async def asked(self, request: Awaitable[T]) -> T:
         """Wait for an answer; WorldChanged, NotReachable or Refused say why there is none."""
         try:
             return await request
@@ -367,34 +390,6 @@ def _decoded(item: Any, kind: type[T]) -> T | None:
         return None
 
 
-def event_manifest(event: TellEvent) -> dict[str, Any]:
-    """Return an event about a profile as events.k8s.io/v1 has it."""
-    about = {"apiVersion": API_VERSION, "kind": KIND, "name": event.name, "uid": event.uid}
-    return _event("default", about, event.severity, event.reason, event.note)
-
-
-def file_event_manifest(event: TellFileEvent, namespace: str) -> dict[str, Any]:
-    """Return an event about a ConfigMap with a plugin file that cannot be used."""
-    about = {"apiVersion": "v1", "kind": "ConfigMap", "name": event.name, "namespace": namespace, "uid": event.uid}
-    return _event(namespace, about, "Warning", "BrokenPlugin", event.note)
-
-
-def _event(namespace: str, about: Mapping[str, str], severity: str, reason: str, note: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "events.k8s.io/v1",
-        "kind": "Event",
-        "metadata": {"name": f"{about['name'][:200]}.{uuid4().hex[:16]}", "namespace": namespace},
-        "eventTime": format_microtime(datetime.now(UTC)),
-        "reportingController": f"{GROUP}/operator",
-        "reportingInstance": FIELD_MANAGER,
-        "action": "Reconciling",
-        "reason": reason,
-        "regarding": dict(about),
-        "note": shortened(note),
-        "type": severity,
-    }
-
-
 def plugin_sources(config_maps: Collection[ConfigMap]) -> tuple[PluginSource, ...]:
     """Return the plugin files of ConfigMaps, of which the oldest come first."""
     ordered = sorted(config_maps, key=lambda found: (found.metadata.creation_timestamp, found.metadata.name))
@@ -410,21 +405,3 @@ def plugin_sources(config_maps: Collection[ConfigMap]) -> tuple[PluginSource, ..
         )
         for found in ordered
     )
-
-
-class EventBudget:
-    """So many events at once, and one more every so many seconds; what is beyond is not told."""
-
-    def __init__(self, burst: int, seconds: float) -> None:
-        self._burst, self._seconds = burst, seconds
-        self._left, self._at = float(burst), monotonic()
-
-    def take(self) -> bool:
-        """Tell whether one more event may be told."""
-        now = monotonic()
-        self._left = min(self._burst, self._left + (now - self._at) / self._seconds)
-        self._at = now
-        if self._left < 1:
-            return False
-        self._left -= 1
-        return True

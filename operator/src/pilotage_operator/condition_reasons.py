@@ -54,6 +54,22 @@ CONDITIONS = (
             ),
             Reason(
                 "False",
+                "ForbiddenService",
+                "An extender or a source of figures may not be asked, or not be shown a credential: the file is not "
+                "below the directory for credentials, the address is no https://, or the host is not listed. The "
+                "scheduler does not ask it.",
+                "Mount the Secret by `scheduler.credentials.secrets` and list the host in `scheduler.allowedHosts` of "
+                "the chart, as the message says.",
+            ),
+            Reason(
+                "False",
+                "InlineCredentials",
+                "A token, a key or a password stands in the spec, where whoever reads the profile reads it.",
+                "Put it into a Secret, and refer to that as the message says. Replace it where it is accepted: others "
+                "may have read it.",
+            ),
+            Reason(
+                "False",
                 "MissingPermission",
                 "A plugin needs a right that the scheduler's service account does not have; the message names verb and "
                 "resource.",
@@ -77,6 +93,12 @@ CONDITIONS = (
                 "DifferentQueueSort",
                 "There is one queue, and the older profiles sort it with another plugin or other arguments.",
                 "Sort as they do, or serve the profile with a release of its own: `spec.instance`.",
+            ),
+            Reason(
+                "False",
+                "TooManyProfiles",
+                "A scheduler serves 100 profiles at the most, and there are as many older ones.",
+                "Delete profiles that nobody needs, or serve this one with a release of its own: `spec.instance`.",
             ),
             Reason(
                 "False",
@@ -172,7 +194,28 @@ CONDITIONS = (
                 "renewed.",
                 "Stop kube-scheduler, or choose another `spec.schedulerName`.",
             ),
+            Reason(
+                "True",
+                "InlineCredentials",
+                "A token, a key or a password stands in the spec. It ran before that was refused, and runs on.",
+                "Put it into a Secret, and refer to that as the message says.",
+            ),
             Reason("False", "NoWarning", "There is not.", _NOTHING),
+        ),
+    ),
+    ConditionType(
+        "Contended",
+        "Do kubelets reject more than one in two hundred of its pods, because another scheduler uses the same nodes?",
+        (
+            Reason(
+                "True",
+                "RejectedPods",
+                "They did in the last ten minutes; the message has the numbers.",
+                "Give the profile nodes of its own: `spec.nodes.selector`. Where nodes must be shared, let at most one "
+                "of the schedulers pack (`MostAllocated`), and raise `spec.sharing.spread`; see "
+                "[sharing-nodes.md](sharing-nodes.md).",
+            ),
+            Reason("False", "NotContended", "They do not.", _NOTHING),
         ),
     ),
 )

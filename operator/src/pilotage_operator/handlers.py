@@ -32,12 +32,6 @@ def handlers(cluster: Cluster, reconciler: Reconciler) -> kopf.OperatorRegistry:
         reconciler.hearing.heard((body["kind"], body.metadata["name"]), body.metadata.get("resourceVersion", ""))
         reconciler.something_changed()
 
-    @kopf.on.probe(registry=registry, id="rounds")
-    async def rounds(**_: Any) -> str:
-        if trouble := reconciler.trouble():
-            raise kopf.PermanentError(trouble)
-        return "well"
-
     return registry
 
 

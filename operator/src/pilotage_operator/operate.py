@@ -14,7 +14,8 @@ from pilotage_operator.cluster import Cluster, NotReachable, Refused, connect
 from pilotage_operator.controllers.api import ControllerApi
 from pilotage_operator.controllers.runtime import Controllers
 from pilotage_operator.handlers import handlers, kopf_settings
-from pilotage_operator.metrics_server import serving_metrics
+from pilotage_operator.node_keeper import NodeKeeper
+from pilotage_operator.pages import serving_health, serving_metrics
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.reconciler import Reconciler
 from pilotage_operator.sandbox.client import Sandbox
@@ -35,11 +36,14 @@ async def operate(settings: Settings) -> None:
     asyncio.get_running_loop().set_exception_handler(unless_it_was_closed)
     cluster = connect(settings)
     sandbox = Sandbox()
-    judge = UnitJudge(Judge(built_in()), sandbox)
+    judge = UnitJudge(Judge(built_in(), rules=settings.outside), sandbox)
     reconciler = Reconciler(settings, cluster, judge, ValuesFile(settings.values_file))
     pause, loop = _FIRST_PAUSE, asyncio.get_running_loop()
     try:
-        async with serving_metrics(settings.metrics_port, reconciler.metrics):
+        async with (
+            serving_health(settings.liveness_port, reconciler.trouble),
+            serving_metrics(settings.metrics_port, reconciler.metrics),
+        ):
             while await _until_served(cluster, stop):
                 started = loop.time()
                 await _work(settings, cluster, reconciler, stop)
@@ -77,7 +81,9 @@ async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, st
     As it ends it cancels every task that was made meanwhile, also those of a round: so all end together.
     """
     controllers = Controllers(ControllerApi(cluster), settings.controllers)
-    ours = [asyncio.create_task(each) for each in (stop.wait(), reconciler.run(), controllers.run())]
+    keeper = NodeKeeper(settings, cluster)
+    running = (stop.wait(), reconciler.run(), controllers.run(), keeper.run())
+    ours = [asyncio.create_task(each) for each in running]
     watchers = asyncio.create_task(_watch(settings, cluster, reconciler))
     # kopf takes the signals as it starts; we take them back, to know of them also while it gives up.
     asyncio.get_running_loop().call_later(_SIGNALS_TAKEN_AFTER, _on_signals, stop)
@@ -96,7 +102,6 @@ async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, st
 
 
 async def _watch(settings: Settings, cluster: Cluster, reconciler: Reconciler) -> None:
-    port = settings.liveness_port
     await kopf.operator(
         registry=handlers(cluster, reconciler),
         settings=kopf_settings(settings),
@@ -104,7 +109,6 @@ async def _watch(settings: Settings, cluster: Cluster, reconciler: Reconciler) -
         standalone=True,
         # Without it kopf asks who the user is, and in a container nobody knows.
         identity=cast(Any, settings.instance),
-        liveness_endpoint=f"http://0.0.0.0:{port}/healthz" if port else None,
     )
 
 

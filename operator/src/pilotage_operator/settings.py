@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pilotage.model.outside_services import OutsideRules
+
 FIELD_MANAGER = "pilotage-operator"
 # Of a ConfigMap with plugin files; its value is the release.
 PLUGINS_LABEL = "pilotage.dev/plugins"
+NOTHING_LISTED = OutsideRules()
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Settings:
     metrics_port: int = 0
     kubeconfig: str = ""
     controllers: tuple[str, ...] = ()  # the kinds whose controllers run
+    taint_nodes: bool = False  # those of profiles that ask for it
+    outside: OutsideRules = NOTHING_LISTED  # what profiles may have the scheduler do
 
     @property
     def instance(self) -> str:

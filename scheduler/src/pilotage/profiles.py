@@ -1,16 +1,18 @@
 """From a configuration to plugins that are ready to run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.expansion import Expansion
 from pilotage.config.load import Loaded
+from pilotage.config.sharing import OwnNodes, Sharing, own_nodes_in, sharing_in
 from pilotage.config.types import Profile as ProfileConfig
 from pilotage.framework.lineup import Lineup
+from pilotage.framework.own_nodes import NodesOfProfile
 from pilotage.framework.plugin import Plugin
-from pilotage.plugins.catalogue import PluginCatalogue
+from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 
 # The points that a lineup has; those for groups of pods have no plugins to run.
 POINTS = {
@@ -31,11 +33,13 @@ POINTS = {
 
 @dataclass(frozen=True)
 class Profile:
-    """A scheduler by name, and its plugins."""
+    """A scheduler by name, its plugins, and how it shares the cluster."""
 
     scheduler_name: str
     lineup: Lineup
     percentage_of_nodes_to_score: int
+    sharing: Sharing = field(default_factory=Sharing)
+    nodes: OwnNodes = field(default_factory=OwnNodes)
 
 
 def build_profiles(
@@ -53,14 +57,26 @@ def build_profiles(
     return {
         profile.scheduler_name: Profile(
             profile.scheduler_name,
-            _lineup(
-                profile, expansion, catalogue.of(profile.scheduler_name), (running or {}).get(profile.scheduler_name)
-            ),
+            _named_lineup(profile, expansion, catalogue, running or {}),
             _first_given(profile.percentage_of_nodes_to_score, config.percentage_of_nodes_to_score),
+            sharing_in(profile.plugin_config),
+            own_nodes_in(profile.plugin_config),
         )
         for profile, expansion in profiles
         if only in (None, profile.scheduler_name)
     }
+
+
+def _named_lineup(
+    profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Mapping[str, Profile]
+) -> Lineup:
+    """Return the plugins of a profile, which is named where one of them cannot be made."""
+    name = profile.scheduler_name
+    try:
+        return _lineup(profile, expansion, catalogue.of(name), running.get(name))
+    except BrokenPlugin as error:
+        error.profile = name
+        raise
 
 
 def _lineup(
@@ -74,7 +90,16 @@ def _lineup(
     points: dict[str, Any] = {
         field: tuple(plugins[name] for name in expansion.points[point]) for field, point in POINTS.items()
     }
+    points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all who would look at other nodes
     return Lineup(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
+
+
+def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plugin]:
+    """Return the filter that leaves only the nodes of the profile, if not all are."""
+    nodes = own_nodes_in(profile.plugin_config)
+    if nodes.matcher() is None:
+        return []
+    return [_same_or_new(before.get(NodesOfProfile.name), NodesOfProfile(nodes=nodes))]
 
 
 def _same_or_new(before: Plugin | None, plugin: Plugin) -> Plugin:

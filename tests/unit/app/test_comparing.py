@@ -10,7 +10,7 @@ from pilotage.app.comparing import Comparing
 from pilotage.cluster.access import from_kubeconfig
 from pilotage.cluster.api_client import ApiClient
 from pilotage.scheduling.comparison import Comparison
-from pilotage.testing import node_manifest, pod_manifest
+from pilotage.testing import make_pod, node_manifest, pod_manifest
 from testbed.live_core import LiveCore
 from testbed.small_api import SmallApi, small_api
 
@@ -63,6 +63,14 @@ async def test_a_difference_that_stays_is_told(world: World, caplog: pytest.LogC
         "the cache differs from the API server: pod default/a waits for a node and is not in the queue",
         "the cache differs from the API server: pod default/b waits for a node and is not in the queue",
     ]
+
+
+async def test_a_pod_that_counts_as_it_last_was_is_no_difference(world: World) -> None:
+    broken = pod_manifest("a", scheduler="default-scheduler", node="n1")
+    broken["spec"]["priority"] = "high"
+    world.api.put("pods", broken)
+    world.live.core.cache.put_pod(make_pod("a", uid=broken["metadata"]["uid"], node="n1"))
+    assert await world.comparing.compare() == set()
 
 
 async def test_what_was_only_late_is_no_difference(world: World, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,11 +13,14 @@ import pytest
 
 from pilotage import app
 from pilotage.app import live as module
+from pilotage.app import reloading
 from pilotage.app.following import IDLE
 from pilotage.app.hot_configuration import first_configuration
 from pilotage.app.live import LOST, Live
 from pilotage.app.options import FollowedConfigMap, Options, Serving
+from pilotage.app.profile_engines import engines
 from pilotage.app.reloading import NeedsRestart
+from pilotage.app.running import begun
 from pilotage.app.watching import kinds_read
 from pilotage.cluster.access import find
 from pilotage.config.handshake import CONFIGURATION as KEY
@@ -231,6 +234,30 @@ async def test_pods_that_were_there_before_their_profile_are_sorted_before_any_i
         assert world.node_of(first) == "one"
 
 
+async def test_others_have_their_turn_between_any_two_profiles_that_are_made_ready(
+    api: SmallApi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with following(api, tmp_path) as world:
+        turns, when = 0, list[int]()
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        def noted(*args: Any) -> Any:
+            when.append(turns)
+            return engines(*args)
+
+        monkeypatch.setattr(reloading, "LONGEST_SLICE", 0.0)
+        monkeypatch.setattr(reloading, "engines", noted)
+        counting = asyncio.create_task(count())
+        await world.runs(text_of(*(profile(f"s{number}") for number in range(20))))
+        counting.cancel()
+        assert len(set(when)) == 20
+
+
 async def test_plugins_whose_arguments_stay_the_same_stay(api: SmallApi, tmp_path: Path) -> None:
     write(api, text_of(profile("ours", "OnlyNodesNamed", begin="a"), profile("other")))
     async with following(api, tmp_path) as world:
@@ -360,7 +387,9 @@ async def test_a_plugin_that_fails_for_every_pod_is_told(api: SmallApi, tmp_path
     async with following(api, tmp_path) as world:
         world.create("fine")
         await until(lambda: world.node_of("fine"))
-        broken = write(api, text_of(profile("ours", "Breaks")))
+        broken = text_hash(text_of(profile("ours", "Breaks")))
+        # First: pods that came before the configuration would be placed as before, and nothing would fail.
+        await world.runs(text_of(profile("ours", "Breaks")))
         for number in range(4):
             world.create(f"web-{number}")
         await until(lambda: told(api)[1])
@@ -502,3 +531,116 @@ async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_u
         assert "importing mine/x.py did not end within 0.1s" in told(api)[1]["message"]
         world.create("one")
         await until(lambda: world.node_of("one"))
+
+
+# ------------------------------------------------------------------------------------ plugins that cannot begin
+
+NO_BEGINNING = '''
+from pathlib import Path
+from pilotage.framework.load.load_aware import LoadAware
+from pilotage.framework.plugin import Score
+
+class Unable(Score):
+    """Cannot begin while a file is there."""
+    file: str = "FILE"
+    def score(self, cycle, pod, node):
+        return 0
+    def attach(self, objects):
+        if Path(self.file).exists():
+            raise RuntimeError("not now")
+
+class Unconnected(LoadAware):
+    """Cannot be given figures while a file is there."""
+    file: str = "FILE"
+    def score(self, cycle, pod, node):
+        return 0
+    def connect(self, source, clock):
+        if Path(self.file).exists():
+            raise RuntimeError("not now")
+
+class Unmade(Score):
+    """Cannot be made while a file is there."""
+    def score(self, cycle, pod, node):
+        return 0
+    def model_post_init(self, context):
+        if Path("FILE").exists():
+            raise RuntimeError("not now")
+'''
+
+
+@asynccontextmanager
+async def starting(api: SmallApi, folder: Path) -> AsyncIterator[World]:
+    """The same as in a process of its own."""
+    (folder / "plugins.py").write_text(NO_BEGINNING.replace("FILE", str(folder / "no")))
+    options = Options(
+        master=api.url, config_map=PLACE, leader_election={"leader_elect": False}, serving=Serving(secure_port=0)
+    )
+    known = app.configured(None, [str(folder)], enable=False)
+    ready, first = await first_configuration(known, PLACE, find("", master=api.url), "test")
+    assert first is not None
+    world = World(api, begun(ready, options, Verbosity(), first))
+    try:
+        yield world
+    finally:
+        world.stopped.set()
+        await asyncio.wait([world.task], timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("plugin", ["Unable", "Unmade", "Unconnected"])
+async def test_a_profile_that_cannot_begin_is_left_out_and_told(api: SmallApi, tmp_path: Path, plugin: str) -> None:
+    wanted = write(api, text_of(profile("theirs", plugin), profile("ours")))
+    (tmp_path / "no").touch()
+    async with starting(api, tmp_path) as world:
+        world.create("web")
+        world.create("waits", "theirs")
+        await until(lambda: world.node_of("web"))
+        await until(lambda: told(api)[1])
+        running, trouble = told(api)
+        assert running == wanted
+        assert (trouble["kind"], trouble["schedulerName"]) == ("failing", "theirs")
+        assert plugin == "Unconnected" or trouble["plugin"] == plugin
+        assert "RuntimeError: not now" in trouble["message"]
+        assert world.node_of("waits") == ""
+        # A change of another profile does not wait for it, and it is still told of.
+        second = write(api, text_of(profile("theirs", plugin), profile("ours"), profile("more")))
+        await until(lambda: told(api)[0] == second)
+        await until(lambda: told(api)[1].get("hash") == second)
+        assert (told(api)[1]["kind"], told(api)[1]["schedulerName"]) == ("failing", "theirs")
+        world.create("another", "more")
+        await until(lambda: world.node_of("another"))
+        # As soon as it can begin, it is served.
+        (tmp_path / "no").unlink()
+        await world.runs(text_of(profile("theirs", plugin), profile("ours")))
+        await until(lambda: world.node_of("waits"))
+
+
+@pytest.mark.parametrize(
+    ("plugin", "message"),
+    [
+        pytest.param("Unable", "Unable cannot begin: RuntimeError: not now", id="attach"),
+        pytest.param("Unconnected", "RuntimeError: not now", id="connect"),
+    ],
+)
+async def test_a_change_to_a_profile_that_cannot_begin_is_refused_by_its_name(
+    api: SmallApi, tmp_path: Path, plugin: str, message: str
+) -> None:
+    good = write(api, text_of(profile("theirs"), profile("ours")))
+    (tmp_path / "no").touch()
+    async with starting(api, tmp_path) as world:
+        await until(lambda: told(api) == (good, {}))
+        write(api, text_of(profile("theirs", plugin), profile("ours")))
+        await until(lambda: told(api)[1])
+        assert told(api)[1]["kind"] == "refused"
+        assert told(api)[1]["message"].startswith(f"profile theirs: {message}")
+        world.create("web", "theirs")
+        await until(lambda: world.node_of("web"))
+
+
+async def test_where_no_profile_can_begin_nobody_is_served_until_one_can(api: SmallApi, tmp_path: Path) -> None:
+    write(api, text_of(profile("ours", "Unable")))
+    (tmp_path / "no").touch()
+    async with starting(api, tmp_path) as world:
+        await until(lambda: told(api)[1])
+        assert (told(api)[0], told(api)[1]["kind"]) == (None, "refused")
+        (tmp_path / "no").unlink()
+        await world.runs(text_of(profile("ours", "Unable"), profile("more")))

@@ -12,11 +12,15 @@ import pytest
 
 from pilotage import app
 from pilotage.app import live as module
+from pilotage.app import running as start
 from pilotage.app.clients import limits
 from pilotage.app.live import LOST, STOPPED, Live
 from pilotage.app.options import InvalidOptions, Options, Serving
 from pilotage.cluster.api_errors import NoAccess
 from pilotage.config.durations import Duration
+from pilotage.framework.cycle import Cycle
+from pilotage.framework.plugin import PreBind
+from pilotage.model.pod import Pod
 from pilotage.telemetry.serving_certificate import CannotServe
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
@@ -104,6 +108,19 @@ def pod(name: str, **fields: Any) -> dict[str, Any]:
     return pod_manifest(name, scheduler="default-scheduler", **fields)
 
 
+class Waits(PreBind):
+    """Prepares for ever, as for a volume that nobody makes."""
+
+    async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
+        await asyncio.Event().wait()
+
+
+def let_wait(live: Live, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the pods of this name wait for what they need on their nodes."""
+    [engine] = live.core.engines.values()
+    monkeypatch.setattr(engine.binding, "pre_flight", lambda cycle, _: [Waits()] if cycle.pod.name == name else [])
+
+
 class TestWork:
     async def test_pods_are_bound_and_their_owners_told(self, api: SmallApi) -> None:
         async with running(options(api.url)) as scheduler:
@@ -125,8 +142,33 @@ class TestWork:
             del api.held["/services"]
             await until(lambda: api.bindings)
 
+    async def test_a_pod_that_waits_for_its_volumes_holds_up_no_events_of_others(
+        self, api: SmallApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with running(options(api.url)) as scheduler:
+            live = scheduler.live
+            live.recorder._longest_hold = 1e6  # seconds for which events stand back behind binds
+            let_wait(live, "waits", monkeypatch)
+            api.put("pods", pod("waits"))
+            await until(lambda: len(live.core.bindings))
+            api.put("pods", pod("web"))
+            await until(lambda: api.events)
+        assert api.events[0]["note"] == "Successfully assigned default/web to n1"
+
 
 class TestToldToStop:
+    async def test_a_pod_that_waits_for_its_volumes_keeps_nobody_else_from_leading(
+        self, api: SmallApi, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with running(options(api.url, leader_election=LONG_LEASE)) as scheduler:
+            await until(lambda: api.holder("pilotage"))
+            let_wait(scheduler.live, "waits", monkeypatch)
+            api.put("pods", pod("waits"))
+            await until(lambda: len(scheduler.live.core.bindings))
+            assert await scheduler.stop() == STOPPED
+        assert api.holder("pilotage") == ""
+        assert api.bindings == []
+
     async def test_what_is_under_way_comes_to_its_end(self, api: SmallApi) -> None:
         gate = api.held["/binding"] = asyncio.Event()
         async with running(options(api.url, leader_election=LONG_LEASE)) as scheduler:
@@ -383,7 +425,7 @@ async def test_a_second_signal_does_not_wait(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(loop, "add_signal_handler", lambda number, handler: handlers.__setitem__(number, handler))
     said: list[object] = []
     monkeypatch.setattr("os._exit", said.append)
-    module._on_signals(lambda: said.append("stop"))
+    start._on_signals(lambda: said.append("stop"))
     assert sorted(handlers) == [2, 15]
     handlers[15]()
     assert said == ["stop"]

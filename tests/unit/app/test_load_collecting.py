@@ -3,12 +3,16 @@
 import asyncio
 import json
 import logging
+import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from aiohttp import web
 
+from cluster.pki import Authority, Identity
 from pilotage import app
 from pilotage.app import live as module
 from pilotage.app.live import Live
@@ -16,6 +20,7 @@ from pilotage.app.load_collecting import LoadCollecting, settings_of
 from pilotage.app.options import Options, Serving
 from pilotage.cluster.load_sources import Provider
 from pilotage.framework.load.load_aware import LoadAware
+from pilotage.model.outside_services import OutsideRules
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.plugins.load.peaks import Peaks
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
@@ -44,11 +49,11 @@ class Api:
 class World:
     """Profiles that run, and what collects for them."""
 
-    def __init__(self, **profiles: LoadAware) -> None:
+    def __init__(self, rules: OutsideRules | None = None, **profiles: LoadAware) -> None:
         self.api = Api()
         self.now = 1_000_000.0
         self.profiles: dict[str, Profile] = {}
-        self.collecting = LoadCollecting(self.api, CLUSTER.cache.nodes, lambda: self.now, self.profiles)
+        self.collecting = LoadCollecting(self.api, CLUSTER.cache.nodes, lambda: self.now, self.profiles, rules)
         self.put(**profiles)
 
     def put(self, **profiles: LoadAware) -> None:
@@ -311,3 +316,113 @@ async def test_a_scheduler_collects_and_places_by_it(api: SmallApi) -> None:
     assert f'pilotage_load_metrics_healthy{{source="{watcher.url}"}} 1' in page
     assert f'pilotage_load_metrics_age_seconds{{source="{watcher.url}"}}' in page
     assert not [each for each in asyncio.all_tasks() if each.get_name().startswith("load ")]
+
+
+# ------------------------------------------------------------------------------------------------------- credentials
+
+
+@asynccontextmanager
+async def listening(tmp_path: Path, *, tls: bool) -> AsyncIterator[tuple[str, list[str]]]:
+    """Give the address of somebody who notes down which credentials they get."""
+    got: list[str] = []
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        got.append(request.headers.get("Authorization", "nothing"))
+        return web.json_response({"status": "success", "data": {"resultType": "vector", "result": []}})
+
+    context = None
+    if tls:
+        Authority(tmp_path).issue([Identity("server", "server", "", ("127.0.0.1",))])
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(tmp_path / "server.crt", tmp_path / "server.key")
+    server = web.Application()
+    server.router.add_route("*", "/{path:.*}", handle)
+    runner = web.AppRunner(server)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+        yield f"{'https' if tls else 'http'}://127.0.0.1:{runner.addresses[0][1]}", got
+    finally:
+        await runner.cleanup()
+
+
+async def trouble_of(rules: OutsideRules | None, **provider: Any) -> str:
+    """Ask once, and return what is wrong with the source."""
+    world = World(rules=rules)
+    world.put(one=plugin(metricProvider={"type": "Prometheus", **provider}))
+    (running,) = world.collecting._sources.values()
+    await running.collector.poll()
+    await world.collecting.close()
+    return running.collector.trouble()
+
+
+@pytest.fixture
+def token(tmp_path: Path) -> Path:
+    """The token of an account, where no profile may read it."""
+    file = tmp_path / "serviceaccount" / "token"
+    file.parent.mkdir()
+    file.write_text("of-the-scheduler")
+    return file
+
+
+async def test_the_schedulers_own_token_is_sent_to_nobody(tmp_path: Path, token: Path) -> None:
+    async with listening(tmp_path, tls=False) as (address, got):
+        await trouble_of(None, address=address, tokenFile=str(token))
+        assert set(got) == {"Bearer of-the-scheduler"}, "whoever writes the file of --config may do that"
+        got.clear()
+        trouble = await trouble_of(OutsideRules(), address=address, tokenFile=str(token))
+        assert got == []
+    assert "tokenFile: only files below /etc/pilotage/credentials may be read for a profile" in trouble
+    assert "address: a token is sent only over https://" in trouble
+    assert "of-the-scheduler" not in trouble
+
+
+async def test_nor_by_a_link_to_it(tmp_path: Path, token: Path) -> None:
+    mounted = tmp_path / "credentials"
+    mounted.mkdir()
+    (mounted / "token").symlink_to(token)
+    async with listening(tmp_path, tls=True) as (address, got):
+        (mounted / "ca.crt").write_bytes((tmp_path / "ca.crt").read_bytes())
+        rules = OutsideRules(str(mounted), ("127.0.0.1",))
+        more = {"tokenFile": f"{mounted}/token", "caFile": f"{mounted}/ca.crt"}
+        trouble = await trouble_of(rules, address=address, **more)
+        assert got == []
+    assert "leads out of" in trouble
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        pytest.param({"tokenSecretRef": {"name": "prom", "key": "token"}}, "Bearer theirs", id="a token"),
+        pytest.param({"basicAuthSecretRef": {"name": "prom"}}, "Basic bWU6d29yZA==", id="a user and a password"),
+    ],
+)
+@pytest.mark.parametrize("listed", [True, False])
+async def test_a_secret_is_sent_to_a_host_of_the_list_alone(
+    tmp_path: Path, given: dict[str, Any], sent: str, listed: bool
+) -> None:
+    mounted = tmp_path / "credentials"
+    (mounted / "prom" / "..data").mkdir(parents=True)
+    async with listening(tmp_path, tls=True) as (address, got):
+        ca = (tmp_path / "ca.crt").read_text()
+        for name, text in {"token": "theirs\n", "username": "me", "password": "word\n", "ca.crt": ca}.items():
+            (mounted / "prom" / "..data" / name).write_text(text)
+            (mounted / "prom" / name).symlink_to(f"..data/{name}")
+        rules = OutsideRules(str(mounted), ("127.0.0.1",) if listed else ("prom.example",))
+        trouble = await trouble_of(rules, address=address, caFile=f"{mounted}/prom/ca.crt", **given)
+    assert set(got) == ({sent} if listed else set())
+    assert ("127.0.0.1 is no host that may be shown" in trouble) is not listed
+    assert "theirs" not in trouble
+    assert "word" not in trouble.replace("password", "")
+
+
+async def test_a_redirect_gets_no_token(tmp_path: Path) -> None:
+    async with listening(tmp_path, tls=False) as (other, got), serving(ScriptedExtender()) as first:
+
+        async def redirect(request: web.Request) -> web.StreamResponse:
+            raise web.HTTPTemporaryRedirect(f"{other}/stolen")
+
+        first.handler = redirect
+        trouble = await trouble_of(None, address=first.url, token="theirs")
+    assert got == []
+    assert "code 307" in trouble

@@ -116,15 +116,15 @@ async def test_a_pod_that_does_not_fit_and_nobody_can_be_evicted() -> None:
 @pytest.mark.parametrize("elects", [pytest.param(True, id="elected"), pytest.param(False, id="alone")])
 async def test_what_is_outside_of_the_core(elects: bool) -> None:
     world = World()
-    watching: Any = SimpleNamespace(
-        silence=lambda: {"pods": 7.0}, lists=lambda: {"pods": 5.0}, errors=lambda: {"pods": 4.0}
-    )
+    told = {"silence": 7.0, "lists": 5.0, "errors": 4.0, "undecodable": 6.0, "skipped": 8.0}
+    watching: Any = SimpleNamespace(**{name: lambda number=number: {"pods": number} for name, number in told.items()})
     recorder: Any = SimpleNamespace(waiting=3, dropped=2)
     election: Any = SimpleNamespace(settings=SimpleNamespace(name="lease"), is_leader=True)
     world.measuring.watch(watching, recorder, election if elects else None)
     text = world.metrics.text().decode()
     assert world.value("leader_election_master_status", name="lease") == (1 if elects else None)
-    for name, number in (("watch_silence_seconds", 7), ("watch_lists_total", 5), ("watch_errors_total", 4)):
+    names = ("silence_seconds", "lists_total", "errors_total", "undecodable_objects", "skipped_total")
+    for name, number in zip((f"watch_{each}" for each in names), (7, 5, 4, 6, 8), strict=True):
         assert re.search(rf'^pilotage_{name}\{{.*"pods".*\}} {number}(\.0)?$', text, re.MULTILINE)
     assert re.search(r"^pilotage_\w*event\w*(\{.*\})? 3(\.0)?$", text, re.MULTILINE)
     assert re.search(r"^pilotage_\w*event\w*(\{.*\})? 2(\.0)?$", text, re.MULTILINE)

@@ -57,7 +57,7 @@ def shown(**options: Any) -> Any:
     checks = health(leads=ping, stopping=ping, synced=ping, watches=ping, loop=ping)
     said = Options(**options)
     pods = [make_pod("a", cpu="1", node="n1")]
-    return content(checks, Metrics(), lambda: said.applied(config()), said, lambda: pods, lambda _: None)
+    return content(checks, Metrics(), lambda: said.applied(config()), said, lambda: pods, lambda _: None, str)
 
 
 def test_the_configuration_is_shown_with_what_flags_change() -> None:
@@ -65,6 +65,30 @@ def test_the_configuration_is_shown_with_what_flags_change() -> None:
     assert found["leaderElection"]["leaderElect"] is False
     assert found["clientConnection"]["qps"] == 7
     assert found["clientConnection"]["kubeconfig"] == "/x"
+
+
+WITH_CREDENTIALS = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- plugins: {multiPoint: {enabled: [{name: Peaks}]}}
+  pluginConfig:
+  - {name: Peaks, args: {metricProvider: {type: Prometheus, address: "https://me:s3cret@prom", token: s3cret}}}
+extenders:
+- {urlPrefix: "https://me:s3cret@gpu/x", filterVerb: filter, tlsConfig: {certData: eA==, keyData: czNjcmV0}}
+"""
+
+
+def test_no_credential_of_the_configuration_is_shown() -> None:
+    checks = health(leads=ping, stopping=ping, synced=ping, watches=ping, loop=ping)
+    loaded, said = app.configured(WITH_CREDENTIALS).loaded, Options(flags={"master": "https://me:s3cret@api"})
+    found = content(checks, Metrics(), lambda: said.applied(loaded.config), said, list, lambda _: None, lambda: "")
+    page = found.configuration()
+    assert "s3cret" not in f"{page} {found.flags}"
+    assert "czNjcmV0" not in str(page)
+    extender = page["extenders"][0]  # type: ignore[index]
+    assert extender["urlPrefix"] == "https://REDACTED@gpu/x"
+    assert extender["tlsConfig"] == {"certData": "eA==", "keyData": "REDACTED"}
 
 
 @pytest.mark.parametrize(

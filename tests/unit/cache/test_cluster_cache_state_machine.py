@@ -7,9 +7,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from pilotage.cache import placed_pods
 from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
 from pilotage.framework.pods import PodQuery, TermKind
-from pilotage.model.affinity import readable_terms_of
+from pilotage.model.affinity import carried_terms
+from pilotage.model.limits import MOST_POD_TERMS
 from pilotage.model.pod import Pod
 from pilotage.testing import make_node, make_pod
 
@@ -34,10 +36,17 @@ def anti_affinity(key: str, app: str) -> dict[str, object]:
     }
 
 
+def absurd() -> dict[str, object]:
+    terms = [
+        {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}} for app in "ab" for key in ("zone", "host")
+    ]
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms * MOST_POD_TERMS}}
+
+
 @st.composite
 def pods(draw: st.DrawFn) -> Pod:
     name = draw(PODS)
-    affinity = draw(st.sampled_from([None, anti_affinity("zone", "a"), anti_affinity("host", "b")]))
+    affinity = draw(st.sampled_from([None, anti_affinity("zone", "a"), anti_affinity("host", "b"), absurd()]))
     return make_pod(
         name,
         uid=name,
@@ -58,15 +67,21 @@ class CacheMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
+        self.few_nodes, placed_pods.FEW_NODES = placed_pods.FEW_NODES, 2  # so that few and many are tried
         self.cache = ClusterCache()
         self.nodes: dict[str, dict[str, str]] = {}
         self.pods: dict[str, Pod] = {}
         self.assumed: set[str] = set()
+        self.hidden: set[str] = set()
         self.cache.nodes().label_ids("zone")  # in use from the start; "host" from its first question on
+
+    def teardown(self) -> None:
+        placed_pods.FEW_NODES = self.few_nodes
 
     @rule(name=NODES, labels=st.dictionaries(st.sampled_from(["zone", "host"]), st.sampled_from(["x", "y"])))
     def put_node(self, name: str, labels: dict[str, str]) -> None:
-        self.cache.put_node(make_node(name, labels=labels, images=[("img", 5)] if "zone" in labels else ()))
+        images, devices = ([("img", 5)], {"example.com/gpu": 2}) if "zone" in labels else ((), {})
+        self.cache.put_node(make_node(name, labels=labels, images=images, allocatable=devices))
         self.nodes[name] = labels
 
     @rule(name=NODES)
@@ -93,6 +108,7 @@ class CacheMachine(RuleBasedStateMachine):
         if uid in self.assumed:
             self.assumed.remove(uid)
             del self.pods[uid]
+            self.hidden.discard(uid)
 
     @rule(pod=pods())
     def put_pod(self, pod: Pod) -> None:
@@ -105,6 +121,21 @@ class CacheMachine(RuleBasedStateMachine):
         assert (self.cache.remove_pod(uid) is None) == (uid not in self.pods)
         self.pods.pop(uid, None)
         self.assumed.discard(uid)
+        self.hidden.discard(uid)
+
+    @rule(uid=PODS)
+    def hide(self, uid: str) -> None:
+        if uid in self.pods and uid not in self.hidden:
+            self.cache.hide(uid)
+            self.hidden.add(uid)
+
+    @rule(uid=PODS)
+    def show(self, uid: str) -> None:
+        self.cache.show(uid)
+        self.hidden.discard(uid)
+
+    def seen(self) -> list[Pod]:
+        return [pod for uid, pod in self.pods.items() if uid not in self.hidden]
 
     @precondition(lambda self: self.nodes)
     @invariant()
@@ -113,7 +144,7 @@ class CacheMachine(RuleBasedStateMachine):
         assert sorted(info.name for info in nodes) == sorted(self.nodes)
         for place, info in enumerate(nodes):
             assert info.slot == place
-            mine = [pod for pod in self.pods.values() if pod.node_name == info.name]
+            mine = [pod for pod in self.seen() if pod.node_name == info.name]
             assert set(info.pods) == {pod.uid for pod in mine}
             assert nodes.pod_count[place] == len(mine)
             for resource in ("cpu", "memory", "ephemeral-storage", "example.com/gpu"):
@@ -122,7 +153,10 @@ class CacheMachine(RuleBasedStateMachine):
             assert nodes.nonzero_cpu[place] == sum(pod.nonzero_usage[0] for pod in mine)
             assert nodes.nonzero_memory[place] == sum(pod.nonzero_usage[1] for pod in mine)
             assert info.used_ports == Counter(port for pod in mine for port in pod.shape.host_ports)
+            assert info.port_numbers == Counter(port for pod in mine for port in pod.shape.port_numbers)
+            assert nodes.allocatable("example.com/gpu")[place] == (2 if "zone" in self.nodes[info.name] else 0)
             for key in ("zone", "host"):
+                assert nodes.has_label(key) == any(key in labels for labels in self.nodes.values())
                 value = nodes.label_values(key)[nodes.label_ids(key)[place]]
                 assert value == self.nodes[info.name].get(key, "")
 
@@ -132,7 +166,7 @@ class CacheMachine(RuleBasedStateMachine):
         here = {info.name: info.slot for info in nodes}
         for query in QUERIES:
             wanted = np.zeros(len(nodes), np.int32)
-            for pod in self.pods.values():
+            for pod in self.seen():
                 if pod.node_name in here and matches(query, pod):
                     wanted[here[pod.node_name]] += 1
             assert self.cache.placed.counts(query).tolist() == wanted.tolist()
@@ -143,8 +177,8 @@ class CacheMachine(RuleBasedStateMachine):
         for app in ("a", "b"):
             asked = make_pod("asked", labels={"app": app})
             wanted: Counter[tuple[str, int]] = Counter()
-            for pod in self.pods.values():
-                for term in readable_terms_of(pod).required_anti:
+            for pod in self.seen():
+                for term in carried_terms(pod, self.nodes.get(pod.node_name, {})).required_anti:
                     if pod.node_name in here and term.matches(asked, {}):
                         wanted[term.topology_key, here[pod.node_name]] += 1
             found: Counter[tuple[str, int]] = Counter()
@@ -155,7 +189,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def claims_and_images_equal_a_recount(self) -> None:
-        users = [pod for pod in self.pods.values() if pod.spec.volumes and pod.node_name in self.nodes]
+        users = [pod for pod in self.seen() if pod.spec.volumes and pod.node_name in self.nodes]
         for namespace in ("default", "other"):
             wanted = sum(pod.namespace == namespace for pod in users)
             assert self.cache.placed.claim_users(namespace, "c") == wanted
@@ -166,6 +200,11 @@ class CacheMachine(RuleBasedStateMachine):
     @invariant()
     def assumed_pods_are_those_not_yet_confirmed(self) -> None:
         assert {uid for uid in self.pods if self.cache.is_assumed(uid)} == self.assumed
+
+    @invariant()
+    def hidden_pods_are_known_all_the_same(self) -> None:
+        assert {pod.uid: pod for pod in self.cache.pods()} == self.pods
+        assert self.cache.sizes()["pods"] == len(self.pods)
 
 
 def matches(query: PodQuery, pod: Pod) -> bool:

@@ -4,6 +4,7 @@ import pytest
 
 from pilotage.cache.object_store import ObjectStore
 from pilotage.model.app_network import AppGroup
+from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota, ElasticQuotaSpec
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import Namespace
 
@@ -53,3 +54,21 @@ def test_whoever_has_derived_something_finds_out(store: ObjectStore) -> None:
     store.forget_trouble(AppGroup, "shop", "x")
     seen.append((store.version(AppGroup), store.changes))
     assert seen == [(1, 1), (2, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("later", "counts"),
+    [
+        pytest.param(ElasticQuota(Metadata("q", "x", "1", resource_version="2")), False, id="its status alone"),
+        pytest.param(ElasticQuota(Metadata("q", "x", "1"), ElasticQuotaSpec(min={"cpu": 1})), True, id="its bounds"),
+        pytest.param(ElasticQuota(Metadata("q", "x", "1", annotations={PRIORITY_CLASSES: "a"})), True, id="for whom"),
+        pytest.param(ElasticQuota(Metadata("q", "x", "2")), True, id="another of the same name"),
+    ],
+)
+def test_what_of_a_quota_counts_as_a_change(later: ElasticQuota, counts: bool) -> None:
+    store = ObjectStore()
+    store.put(ElasticQuota(Metadata("q", "x", "1", resource_version="1")))
+    before = store.version(ElasticQuota)
+    store.put(later)
+    assert (store.version(ElasticQuota) > before) is counts
+    assert store.get(ElasticQuota, "q", "x") is later

@@ -15,6 +15,7 @@ from cluster.pki import Authority, Identity
 from pilotage.cli.extender import command
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - nobody gets that far
 PROGRAM = "from pilotage.cli.extender import command; command()"
 
 
@@ -39,7 +40,10 @@ def run(*words: object) -> Result:
         pytest.param(["--tls-cert-file", "/nowhere.crt"], "the certificate cannot be used", id="no such certificate"),
         pytest.param(["--kubeconfig", "/nowhere"], "/nowhere", id="no such kubeconfig"),
         pytest.param(["--port", "70000"], "70000", id="no such port"),
-        pytest.param(["--address", "256.0.0.1"], "cannot listen on 256.0.0.1:8888", id="no such address"),
+        *(
+            pytest.param(["--address", address], f"--address {address} is open to others", id=f"anybody at {address}")
+            for address in (EVERYWHERE, "::", "10.1.2.3", "fe80::1%eth0", "myhost.example", "127.0.0.1.example")
+        ),
     ],
 )
 def test_what_a_person_gave_is_wrong(words: list[str], text: str) -> None:
@@ -55,6 +59,23 @@ def test_a_port_that_is_taken() -> None:
         result = run("--port", port)
     assert result.exit_code == 2
     assert f"cannot listen on 127.0.0.1:{port}: " in result.stderr
+
+
+@pytest.mark.parametrize("with_client_ca", [False, True])
+def test_others_may_ask_only_with_a_certificate(tmp_path: Path, with_client_ca: bool) -> None:
+    Authority(tmp_path).issue([Identity("server", "server", "", ("127.0.0.1",))])
+    words = [
+        f"--address={EVERYWHERE}",
+        f"--tls-cert-file={tmp_path}/server.crt",
+        f"--tls-private-key-file={tmp_path}/server.key",
+    ]
+    with socket.create_server((EVERYWHERE, 0)) as taken:  # so that it gets as far as to listen, and no further
+        result = run(
+            *words, f"--port={taken.getsockname()[1]}", *([f"--client-ca-file={tmp_path}/ca.crt"] * with_client_ca)
+        )
+    assert result.exit_code == 2
+    assert ("--client-ca-file, so that clients need a certificate" in result.stderr) is not with_client_ca
+    assert ("cannot listen on 0.0.0.0" in result.stderr) is with_client_ca
 
 
 async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:

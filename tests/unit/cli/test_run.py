@@ -13,6 +13,7 @@ from pilotage.app.options import Options
 from pilotage.cli.ignored_flags import IGNORED, IGNORED_BOOLS
 from pilotage.cli.run import command
 from pilotage.config.durations import Duration
+from pilotage.model.outside_services import OutsideRules
 
 Pilotage = Callable[..., Result]
 Write = Callable[..., str]
@@ -37,7 +38,7 @@ class Ran:
 def ran(monkeypatch: pytest.MonkeyPatch) -> Ran:
     """Start no scheduler, but keep what it is told."""
     found = Ran()
-    monkeypatch.setattr("pilotage.app.live.run", found)
+    monkeypatch.setattr("pilotage.app.running.run", found)
     return found
 
 
@@ -51,6 +52,33 @@ def options(pilotage: Pilotage, ran: Ran) -> Callable[..., Options]:
         return ran.options[-1]
 
     return read
+
+
+class TestServicesOfProfiles:
+    """What comes from profiles is bounded; what whoever starts us wrote is theirs."""
+
+    def test_a_file_of_whoever_starts_it_has_no_bounds(self, options: Callable[..., Options]) -> None:
+        assert options("--allowed-hosts=a").outside is None
+
+    def test_a_config_map_has(self, options: Callable[..., Options]) -> None:
+        assert options("--config-map=a/b").outside == OutsideRules("/etc/pilotage/credentials", ())
+        words = ("--config-map=a/b", "--credentials-dir=/mine", "--allowed-hosts=prom:9090,*.svc")
+        assert options(*words).outside == OutsideRules("/mine", ("prom:9090", "*.svc"))
+
+    @pytest.mark.parametrize(
+        ("word", "text"),
+        [
+            pytest.param("--credentials-dir=/var/run", "the scheduler's own token", id="where the account's token is"),
+            pytest.param("--credentials-dir=here", "absolute path", id="wherever we are"),
+            pytest.param("--allowed-hosts=https://prom", "is no host", id="a URL"),
+            pytest.param("--allowed-hosts=*", "is no host", id="everything"),
+        ],
+    )
+    def test_bounds_that_are_none(self, pilotage: Pilotage, ran: Ran, word: str, text: str) -> None:
+        result = pilotage("run", "--config-map=a/b", word)
+        assert result.exit_code == 2
+        assert text in " ".join(result.output.split())
+        assert ran.options == []
 
 
 class TestFlags:

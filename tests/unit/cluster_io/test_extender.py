@@ -1,11 +1,15 @@
 """What an extender is asked, and how its answers are read, over a real connection."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from pilotage.cluster.extender import Extender, ExtenderSettings, in_order
+from pilotage.cluster.service_tls import TLS, BadTLS
 from pilotage.framework.preemption.victims import Victims
 from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode, without_type
 from pilotage.testing import make_pod
@@ -239,3 +243,37 @@ def test_those_that_may_fail_come_last() -> None:
 
 def test_an_object_without_its_type() -> None:
     assert without_type(b'{"kind": "Pod", "apiVersion": "v1", "spec": {"a":  [1]}}') == b'{"spec":{"a":  [1]}}'
+
+
+class TestCredentials:
+    """An extender that a profile names is shown only what the owner of the cluster says."""
+
+    async def test_one_that_is_refused_is_never_asked(self, server: ScriptedExtender) -> None:
+        settings = ExtenderSettings(server.url, filter_verb="filter", refused="urlPrefix: it is no host of the list")
+        extender = Extender(settings, lambda _: b"{}", lambda _: b"{}")
+        with pytest.raises(ExtenderFailed, match="is not asked: urlPrefix: it is no host of the list"):
+            await extender.filter(POD, ["n1"])
+        await extender.close()
+        assert server.questions == []
+
+    async def test_a_key_that_cannot_be_read_stops_no_scheduler_that_serves_others(self, tmp_path: Path) -> None:
+        tls = TLS(cert_file=f"{tmp_path}/tls.crt", key_file=f"{tmp_path}/tls.key")
+        settings = ExtenderSettings("https://gpu", filter_verb="filter", tls=tls, directory=str(tmp_path))
+        extender = Extender(settings, lambda _: b"{}", lambda _: b"{}")
+        with pytest.raises(ExtenderFailed, match=r"https://gpu is not asked: the TLS configuration .* cannot be used"):
+            await extender.filter(POD, ["n1"])
+        with pytest.raises(BadTLS):  # as kube-scheduler, where whoever starts it wrote the file
+            Extender(replace(settings, directory=None), lambda _: b"{}", lambda _: b"{}")
+
+    async def test_no_message_has_a_password(self, server: ScriptedExtender) -> None:
+        server.handler = web_failing
+        url = server.url.replace("//", "//me:s3cret@")
+        extender = Extender(ExtenderSettings(url, filter_verb="filter"), lambda _: b"{}", lambda _: b"{}")
+        with pytest.raises(ExtenderFailed, match="code 500") as failure:
+            await extender.filter(POD, ["n1"])
+        await extender.close()
+        assert "s3cret" not in f"{failure.value} {extender.name} {extender!r}"
+
+
+async def web_failing(request: web.Request) -> web.StreamResponse:
+    raise web.HTTPInternalServerError

@@ -12,10 +12,12 @@ from aiohttp import web
 
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cluster import extender_server
 from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.cluster.extender_server import ExtenderServer
+from pilotage.cluster.extender_server import Exposed, ExtenderServer
 from pilotage.framework.plugin import CLUSTER, STATIC, Plugin
 from pilotage.framework.preemption.victims import Victims
+from pilotage.listening.front_door import Patience
 from pilotage.model.extender_messages import Binding, ExtenderFailed
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
@@ -224,9 +226,58 @@ async def test_without_a_cluster_nothing_is_bound(asked: Asked) -> None:
 )
 async def test_questions_that_are_none(asked: Asked, path: str, body: bytes, status: int, text: str) -> None:
     await asked.start(largest_question=1000)
-    async with aiohttp.ClientSession() as session, session.post(f"{asked.url}/{path}", data=body) as response:
+    headers = {"Content-Type": "application/json"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+        response = await session.post(f"{asked.url}/{path}", data=body)
         assert response.status == status
         assert text in await response.text()
+
+
+@pytest.mark.parametrize("verb", ["filter", "prioritize", "preempt", "bind"])
+@pytest.mark.parametrize(
+    ("given", "status"),
+    [
+        pytest.param("application/json", 400, id="JSON is read, and found to be no question"),
+        pytest.param("application/json; charset=utf-8", 400, id="and may say its characters"),
+        pytest.param("text/plain", 415, id="a web page of another origin can send text"),
+        pytest.param("application/x-www-form-urlencoded", 415, id="or a form"),
+        pytest.param("application/jsonp", 415, id="but not everything that begins alike"),
+        pytest.param("", 415, id="nor nothing"),
+    ],
+)
+async def test_questions_are_json_and_say_so(asked: Asked, verb: str, given: str, status: int) -> None:
+    await asked.start()
+    async with aiohttp.ClientSession() as session:
+        response = await session.post(f"{asked.url}/{verb}", data=b"[]", headers={"Content-Type": given})
+        assert response.status == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        pytest.param("127.0.0.1:8888", 200, id="this machine by its address"),
+        pytest.param("127.8.8.8", 200, id="by another of its own"),
+        pytest.param("[::1]:8888", 200, id="by its address of version 6"),
+        pytest.param("LocalHost:8888", 200, id="by name"),
+        pytest.param("rebound.example:8888", 421, id="a name that leads here by somebody's DNS"),
+        pytest.param("localhost.rebound.example", 421, id="a name that begins alike"),
+        pytest.param("127.0.0.1.rebound.example", 421, id="or like an address"),
+        pytest.param("localhost@rebound.example", 421, id="a name behind another"),
+        pytest.param("[::1", 421, id="no name at all"),
+    ],
+)
+async def test_only_who_means_this_machine_is_answered(asked: Asked, host: str, status: int) -> None:
+    await asked.start()
+    async with aiohttp.ClientSession() as session:
+        response = await session.get(f"{asked.url}/healthz", headers={"Host": host})
+        assert response.status == status
+
+
+async def test_nobody_listens_for_others_without_knowing_them(asked: Asked) -> None:
+    profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup_of(), 0)}
+    server = ExtenderServer(ExtenderService(engines(profiles, asked.cache), asked.cache, cache_is_live=False))
+    with pytest.raises(Exposed, match="--client-ca-file"):
+        await server.start("0.0.0.0", 0)  # noqa: S104 - it must not
 
 
 async def test_keys_may_have_any_case_and_nulls_are_absent(asked: Asked) -> None:
@@ -261,3 +312,15 @@ def test_only_plugins_that_look_at_the_node_alone_take_part_without_a_cluster() 
     kept, left_out = static_profiles({"p": Profile("p", lineup, 0)})
     assert list(kept["p"].lineup.plugins()) == ["NodeAffinity", "Alpha"]
     assert left_out == ["NodeResourcesFit", "Likes"]
+
+
+async def test_who_asks_nothing_makes_room_for_who_does(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extender_server, "PATIENCE", Patience(connections_of_one_peer=2))
+    await asked.start(NodeAffinity())
+    host, port = asked.url.removeprefix("http://").split(":")
+    silent = [await asyncio.open_connection(host, int(port)) for _ in range(3)]
+    async with asyncio.timeout(60), aiohttp.ClientSession() as session:
+        assert await silent[0][0].read() == b""
+        assert (await session.get(f"{asked.url}/healthz")).status == 200
+    for _, writer in silent:
+        writer.transport.abort()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.known_objects import MOST_DEPARTED, KnownObjects, key_of, version_number
+from pilotage.cluster.known_objects import MOST_PASSED, KnownObjects, key_of, version_number
 from pilotage.cluster.watch_events import ObjectIdentity, UndecodableObject
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import Namespace
@@ -50,9 +50,9 @@ def identity(text: str) -> ObjectIdentity:
     return ObjectIdentity(given.name, "", given.uid, given.resource_version)
 
 
-def known_after(*events: str) -> tuple[KnownObjects[Namespace], Diary]:
+def known_after(*events: str, outlasting: str = "") -> tuple[KnownObjects[Namespace], Diary]:
     diary = Diary()
-    known = KnownObjects(diary)
+    known = KnownObjects(diary, lambda given: given.metadata.name == outlasting)
     for event in events:
         tell(known, event)
     return known, diary
@@ -159,7 +159,7 @@ def test_only_news_are_news() -> None:
 
 
 def test_memory_of_deletions_is_bounded() -> None:
-    known, diary = known_after(*(f"-a{number}/1@{number}" for number in range(1, MOST_DEPARTED + 2)))
+    known, diary = known_after(*(f"-a{number}/1@{number}" for number in range(1, MOST_PASSED + 2)))
     assert [tell(known, event) for event in ("+a2/1@1", "+a1/1@1")] == [False, True]
     assert diary.lines == ["added a1/1@1"]
 
@@ -253,3 +253,50 @@ def test_versions(version: str, number: int) -> None:
 def test_keys() -> None:
     assert key_of(Metadata(name="a", namespace="x")) == "x/a"
     assert key_of(Metadata(name="a")) == "a"
+
+
+class TestWhatOutlastsAStateThatCannotBeUnderstood:
+    """A pod that has a node takes its room, whatever is written on it."""
+
+    @pytest.mark.parametrize(
+        ("events", "told"),
+        [
+            pytest.param(["?a/1@6"], ["undecodable a/1@6: why"], id="the last state counts on"),
+            pytest.param(["?a/1@6", "?a/1@6"], ["undecodable a/1@6: why"], id="a repetition is dropped"),
+            pytest.param(
+                ["?a/1@6", "+a/1@7"],
+                ["undecodable a/1@6: why", "updated a/1@5 to a/1@7"],
+                id="the next one is an update",
+            ),
+            pytest.param(["?a/1@8", "+a/1@7"], ["undecodable a/1@8: why"], id="one from before is no news"),
+            pytest.param(
+                ["?a/1@6", "-a/1@7"],
+                ["undecodable a/1@6: why", "deleted a/1@5", "vanished a/1@6"],
+                id="when it is gone, the last state is given back",
+            ),
+            pytest.param(
+                ["?a/2@6"],
+                ["deleted a/1@5", "undecodable a/2@6: why"],
+                id="another one of that name takes nothing over",
+            ),
+        ],
+    )
+    def test_news(self, events: list[str], told: list[str]) -> None:
+        _, diary = known_after("+a/1@5", *events, outlasting="a")
+        assert diary.lines == ["added a/1@5", *told]
+
+    @pytest.mark.parametrize(
+        ("listed", "told", "left"),
+        [
+            pytest.param(["?a/1@6"], ["undecodable a/1@6: why"], {"a"}, id="listed as it cannot be understood"),
+            pytest.param(["+a/1@6"], ["updated a/1@5 to a/1@6"], {"a"}, id="listed as it can"),
+            pytest.param(["?a/2@6"], ["deleted a/1@5", "undecodable a/2@6: why"], set(), id="another one of that name"),
+            pytest.param([], ["deleted a/1@5"], set(), id="gone"),
+        ],
+    )
+    async def test_lists(self, listed: list[str], told: list[str], left: set[str]) -> None:
+        known, diary = known_after("+a/1@5", outlasting="a")
+        for _ in range(2):  # the second time nothing is news
+            await known.replace(known_after(*listed)[0], "9")
+        assert diary.lines == ["added a/1@5", *told]
+        assert set(known.objects) == left

@@ -1,6 +1,9 @@
 """Lists, whole and in pages."""
 
-from collections.abc import Mapping
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import msgspec
@@ -17,6 +20,7 @@ EXPIRED = ApiError(410, reason="Expired", message="too old", retry_after=None, b
 TOO_LARGE = ApiError(504, reason="Timeout", message="Too large resource version: 9", retry_after=None, body=b"")
 BROKEN = ApiError(500, reason="InternalError", message="oh", retry_after=None, body=b"")
 PAGES = {"limit": "500"}
+CUT = b"<here the connection is lost>"
 
 
 class Api:
@@ -27,6 +31,18 @@ class Api:
         self.queries: list[dict[str, str]] = []
 
     async def get(self, path: str, query: Mapping[str, str] = {}, *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
+        return self._next(path, query)
+
+    def stream(
+        self, path: str, query: Mapping[str, str], *, timeout: float | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self._opened(path, query)
+
+    @asynccontextmanager
+    async def _opened(self, path: str, query: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        yield _chunks(self._next(path, query))
+
+    def _next(self, path: str, query: Mapping[str, str]) -> bytes:
         assert path == "/api/v1/pods"
         self.queries.append({key: value for key, value in query.items() if key not in SELECTION})
         assert query.items() >= SELECTION.items()
@@ -34,6 +50,16 @@ class Api:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+async def _chunks(body: bytes) -> AsyncIterator[bytes]:
+    """Yield an answer as it comes; where it has a cut, it breaks off."""
+    whole, cut, _ = body.partition(CUT)
+    for start in range(0, len(whole), 1 << 16):
+        yield whole[start : start + (1 << 16)]
+        await asyncio.sleep(0)
+    if cut:
+        raise OutcomeUnknown("the connection was closed in the middle of the answer")
 
 
 def answer(*names: str, version: str = "9", next_page: str = "", **more: Any) -> bytes:
@@ -88,6 +114,76 @@ async def test_a_list_that_is_too_large_for_one_answer_comes_in_pages() -> None:
         await lister.list("0")
     await lister.list("0")
     assert api.queries == [{"resourceVersion": "0"}, PAGES]
+
+
+def limits(api: Api) -> list[int]:
+    return [int(query.get("limit", 0)) for query in api.queries]
+
+
+class TestPagesThatAreTooLarge:
+    async def test_a_page_that_breaks_off_is_asked_for_by_halves_and_grows_again(self) -> None:
+        first = answer("a", next_page="t")
+        api = Api(first[:20] + CUT, first, answer("b", next_page="u") + CUT, answer("b", next_page="u"), answer("c"))
+        found, _ = await Lister(api, PODS, EventReader(PODS)).list("")
+        assert set(found.objects) == {"x/a", "x/b", "x/c"}
+        assert limits(api) == [500, 250, 500, 250, 500]
+        assert [query.get("continue") for query in api.queries] == [None, None, "t", "t", "u"]
+
+    @pytest.mark.parametrize(
+        "failure",
+        [
+            pytest.param(answer("a") + CUT, id="the connection is lost"),
+            pytest.param(
+                ApiError(504, reason="Timeout", message="slow", retry_after=None, body=b""), id="it takes long"
+            ),
+        ],
+    )
+    async def test_down_to_one_item(self, failure: bytes | Exception) -> None:
+        api = Api(*[failure] * 9)
+        with pytest.raises((OutcomeUnknown, ApiError)):
+            await Lister(api, PODS, EventReader(PODS)).list("")
+        assert limits(api) == [500, 250, 125, 62, 31, 15, 7, 3, 1]
+
+    async def test_other_errors_are_no_reason_for_smaller_pages(self) -> None:
+        api = Api(BROKEN)
+        with pytest.raises(ApiError):
+            await Lister(api, PODS, EventReader(PODS)).list("")
+        assert limits(api) == [500]
+
+
+class TestLargeItems:
+    async def test_there_is_no_end_to_how_much_comes_and_others_get_their_turn(self) -> None:
+        text = json.dumps({"metadata": {"name": "NAME", "annotations": {"a": "<" * 1_450_000}}})
+        items = [text.replace("<", "\\u003c").replace("NAME", f"p{i}", 1).encode() for i in range(9)]
+        api = Api(b'{"metadata":{"resourceVersion":"9"},"items":[%s]}' % b",".join(items))
+        turns = 0
+
+        async def count() -> None:
+            nonlocal turns
+            while True:
+                await asyncio.sleep(0)
+                turns += 1
+
+        counting = asyncio.create_task(count())
+        found, _ = await Lister(api, PODS, EventReader(PODS)).list("0")
+        counting.cancel()
+        assert len(found.objects) == 9
+        assert found.objects["p8"].metadata.annotations == {"a": "<" * 1_450_000}
+        assert turns > len(api.queries) + 9 * 2  # after each piece, and between the steps of each item
+
+    async def test_one_that_is_too_long_is_known_by_its_name_and_counted(self) -> None:
+        begun = b'{"metadata":{"name":"long","namespace":"x","uid":"1","resourceVersion":"4","annotations":{"a":"'
+        nameless = b'{"metadata":{"annotations":{"a":"'
+        items = [
+            begun + b"a" * (17 << 20) + b'"}}}',
+            nameless + b"a" * (17 << 20) + b'"}}}',
+            b'{"metadata":{"name":"b"}}',
+        ]
+        lister = Lister(Api(b'{"metadata":{},"items":[%s]}' % b",".join(items)), PODS, EventReader(PODS))
+        found, _ = await lister.list("0")
+        assert set(found.objects) == {"b"}
+        assert found.undecodable["x/long"].reason == "it has more than 16 MiB of JSON"
+        assert lister.skipped == 2
 
 
 @pytest.mark.parametrize(

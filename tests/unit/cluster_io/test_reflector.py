@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.large_objects import LargeReader
 from pilotage.cluster.reflector import Reflector
 from pilotage.cluster.resources import RESOURCES, ApiResource
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch_events import EventReader, ObjectIdentity
 from pilotage.model.objects import Namespace
 
 pytestmark = pytest.mark.looptime
@@ -85,10 +86,18 @@ class Api:
         assert isinstance(answer, bytes)
         return answer
 
-    def stream(self, path: str, query: Mapping[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+    def stream(
+        self, path: str, query: Mapping[str, str], *, timeout: float | None = None
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
         assert path == "/api/v1/namespaces"
+        if "watch" not in query:
+            return self._listed(query)
         self._note("stream" if "sendInitialEvents" in query else "watch", query)
         return self._opened(self.answers.pop(0) if self.answers else [FOREVER])
+
+    @asynccontextmanager
+    async def _listed(self, query: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        yield self._chunks([await self.get("/api/v1/namespaces", query)])
 
     @asynccontextmanager
     async def _opened(self, answer: Answer) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -176,7 +185,72 @@ async def reflecting(*answers: Answer, **options: Any) -> AsyncIterator[World]:
     assert world.api.open_streams == 0
 
 
+ESCAPED = b"\\u003c"  # how the API server writes <
+
+
+def grown(text: bytes, size: int) -> bytes:
+    """Return a line with an annotation that makes it so long."""
+    count = (size - len(text)) // len(ESCAPED)
+    return text.replace(b"}}}\n", b',"annotations":{"long":"%s"}}}}\n' % (ESCAPED * count))
+
+
 FIRST: list[Step] = [added("a", 3), added("b", 4), list_end(10)]
+
+
+class TestLargeObjects:
+    """An API server writes one byte as six, so that an object of 1.5 MiB, the most it stores, becomes 9 MiB of JSON."""
+
+    @pytest.mark.parametrize("size", [pytest.param(9 << 20, id="9 MiB"), pytest.param(15 << 20, id="15 MiB")])
+    async def test_one_that_the_api_server_can_store_is_like_any_other(self, size: int) -> None:
+        large = [grown(added("a", 3), size), added("b", 4), list_end(10)]
+        async with reflecting([*large, 1.0, grown(added("a", 11), size), FOREVER]) as world:
+            await asyncio.sleep(5)
+            assert world.view.told == ["added a", "added b", "updated a"]
+            assert world.api.requests == ["stream "]
+            assert (world.reflector.errors, world.reflector.skipped) == (0, 0)
+
+    async def test_ten_of_them_in_a_plain_list(self) -> None:
+        items = [
+            grown(added(f"a{i}", 3 + i), 9 << 20).removeprefix(b'{"type":"ADDED","object":')[:-2] for i in range(10)
+        ]
+        answer = b'{"metadata":{"resourceVersion":"20"},"items":[%s]}' % b",".join(items)
+        async with reflecting(error(422), answer) as world:
+            await asyncio.sleep(5)
+            assert world.reflector.is_synced
+            assert len(world.view.objects) == 10
+            assert world.api.requests == ["stream ", "list 0", "watch 20"]
+
+    @pytest.mark.parametrize(
+        ("long", "told"),
+        [
+            pytest.param(
+                added("a", 11), ["deleted a", "undecodable a"], id="one that was known is not trusted any more"
+            ),
+            pytest.param(added("z", 11), ["undecodable z"], id="one that was not known is noted"),
+            pytest.param(deleted("a", 11), ["deleted a"], id="one that is gone is gone"),
+            pytest.param(line("ADDED", {"x": {"y": {}}}), [], id="one without a name at its beginning is passed over"),
+        ],
+    )
+    async def test_one_that_is_too_long_is_skipped_and_the_stream_goes_on(self, long: bytes, told: list[str]) -> None:
+        too_long = grown(long, 17 << 20)
+        async with reflecting([*FIRST, 2.0, too_long, added("c", 12), FOREVER]) as world:
+            await asyncio.sleep(10)
+            assert world.view.told == ["added a", "added b", *told, "added c"]
+            assert world.api.requests == ["stream "]
+            assert world.reflector.skipped == 1
+            assert world.reflector.trouble == ""
+
+    async def test_others_get_their_turn_between_the_steps(self) -> None:
+        turns = 0
+        reader = LargeReader(EventReader(NAMESPACES))
+
+        async def give_way() -> None:
+            nonlocal turns
+            turns += 1
+
+        found = await reader.event(grown(added("a", 3), 2 << 20)[:-1], give_way)
+        assert isinstance(found, Namespace)
+        assert turns >= 4  # before it is cut, before and between the steps of its decoding, and before it is built
 
 
 class TestFirstList:
@@ -333,7 +407,6 @@ class TestWatch:
         [
             pytest.param(b"garbage\n", id="garbage"),
             pytest.param(b'{"type":"ADDED","object":{"metadata"\n', id="half a line"),
-            pytest.param(b"x" * (8 << 20) + b"x", id="a line that is too long"),
             pytest.param(line("NEWS", {}), id="an unknown type of event"),
         ],
     )

@@ -84,7 +84,16 @@ class Server:
         return msgspec.json.encode({"metadata": {"resourceVersion": str(version), "continue": rest}, "items": page})
 
     @asynccontextmanager
-    async def stream(self, path: str, query: Mapping[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
+    async def stream(
+        self,
+        path: str,
+        query: Mapping[str, str],
+        *,
+        timeout: float | None = None,  # noqa: ASYNC109
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        if "watch" not in query:
+            yield self._cut(await self.get(path, query))
+            return
         self._maybe_refuse()
         begins_with_list = "sendInitialEvents" in query
         asked = query["resourceVersion"]

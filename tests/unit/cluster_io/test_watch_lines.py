@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster.watch_lines import BrokenStream, WatchLines
+from pilotage.cluster.watch_lines import BEGINNING, TooLong, WatchLines
 
 
 @given(
@@ -38,24 +38,23 @@ def test_the_end(chunks: list[bytes], is_whole: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "chunks",
+    ("chunks", "lines"),
     [
-        pytest.param([b"123456789"], id="in one chunk that does not end it"),
-        pytest.param([b"12345678", b"9"], id="growing chunk by chunk"),
-        pytest.param([b"12345", b"6789\n"], id="ending in the chunk that makes it too long"),
-        pytest.param([b"a\n12345", b"6789"], id="after another line"),
+        pytest.param([b"123456789\nab\n"], [TooLong(b"123456789"), b"ab"], id="in one chunk"),
+        pytest.param([b"12345678", b"9", b"0\nab\n"], [TooLong(b"123456789"), b"ab"], id="growing chunk by chunk"),
+        pytest.param([b"12345", b"6789\nab", b"\n"], [TooLong(b"123456789"), b"ab"], id="ending in a later chunk"),
+        pytest.param([b"a\n12345", b"6789", b"0\n"], [b"a", TooLong(b"123456789")], id="after another line"),
+        pytest.param([b"12345", b"678\n12345678\n"], [b"12345678", b"12345678"], id="the longest one passes"),
     ],
 )
-def test_a_line_that_is_too_long_breaks_the_stream(chunks: list[bytes]) -> None:
+def test_a_line_that_is_too_long_is_one_line(chunks: list[bytes], lines: list[bytes | TooLong]) -> None:
     splitter = WatchLines(longest=8)
-    *before, last = chunks
-    for chunk in before:
-        splitter.split(chunk)
-    with pytest.raises(BrokenStream, match="more than 8 bytes"):
-        splitter.split(last)
+    assert [line for chunk in chunks for line in splitter.split(chunk)] == lines
+    assert splitter.is_between_lines
 
 
-def test_the_longest_line_passes() -> None:
-    splitter = WatchLines(longest=8)
-    assert splitter.split(b"12345") == []
-    assert splitter.split(b"678\n12345678\n") == [b"12345678", b"12345678"]
+def test_of_a_line_that_is_too_long_only_the_beginning_is_held() -> None:
+    splitter = WatchLines(longest=3 * BEGINNING)
+    for _ in range(1_000):
+        assert splitter.split(b"x" * BEGINNING) == []
+    assert splitter.split(b"\n") == [TooLong(b"x" * BEGINNING)]

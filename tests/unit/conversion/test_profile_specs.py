@@ -98,6 +98,12 @@ def test_the_share_of_nodes_stays() -> None:
     assert spec_of(profile({}, percentageOfNodesToScore=30), CATALOGUE) == {"percentageOfNodesToScore": 30}
 
 
+def test_what_is_said_to_the_engine_stays() -> None:
+    spec = {"sharing": {"spread": 0, "guard": True}, "nodes": {"selector": {"matchLabels": {"pool": "batch"}}}}
+    rendered = profile_of("p", Spec.model_validate(spec), CATALOGUE)
+    assert spec_of(Profile.model_validate(rendered), CATALOGUE) == spec
+
+
 @pytest.mark.parametrize(
     ("plugins", "order"),
     [

@@ -13,6 +13,9 @@ LIST_TYPES = {
     "spec.plugins[].points": "set",
     "spec.extenders": "atomic",
     "spec.extenders[].managedResources": "map",
+    "spec.sharing.victims": "set",
+    "spec.nodes.selector.matchExpressions": "atomic",
+    "spec.nodes.selector.matchExpressions[].values": "atomic",
     "status.conditions": "map",
 }
 # A field that is absent stays absent, or two people who apply the same resource would own what nobody wrote.
@@ -22,6 +25,9 @@ DEFAULTS = {
     "spec.extenders[].managedResources[].ignoredByScheduler": False,
     "spec.rollout.strategy": "HotReload",
     "spec.rollout.progressDeadlineSeconds": 60,
+    "spec.sharing.guard": True,
+    "spec.sharing.spread": 5,
+    "spec.nodes.taint": False,
 }
 
 
@@ -88,7 +94,7 @@ def test_free_maps_are_bounded_too() -> None:
     free = {path: part for path, part in ALL.items() if part["type"] == "object" and "properties" not in part}
     assert set(free) == {
         *("metadata", "spec.plugins[].args", "status.plugins", "status.pluginFiles"),
-        *("status.lastGood.spec", "status.lastAcknowledged.spec"),
+        *("status.lastGood.spec", "status.lastAcknowledged.spec", "spec.nodes.selector.matchLabels"),
     }
     assert all("maxProperties" in part for path, part in free.items() if path != "metadata")
 

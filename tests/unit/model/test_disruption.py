@@ -4,9 +4,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pilotage.model.disruption import DisruptionBudgets
+from pilotage.model.disruption import Budget, DisruptionBudgets, NamespaceBudgets
 from pilotage.model.objects import PodDisruptionBudget
+from pilotage.model.selectors import LabelSelector, compile_label_selector
 from pilotage.testing import make_pod
 
 FOO = {"matchLabels": {"app": "foo"}}
@@ -15,12 +18,12 @@ FOO = {"matchLabels": {"app": "foo"}}
 def budget(
     selector: Any = FOO, *, allowed: int = 0, disrupted: tuple[str, ...] = (), namespace: str = "default"
 ) -> PodDisruptionBudget:
-    given = {
+    document = {
         "metadata": {"name": "pdb", "namespace": namespace},
         "spec": {"selector": selector},
         "status": {"disruptionsAllowed": allowed, "disruptedPods": dict.fromkeys(disrupted, "2026-01-01T00:00:00Z")},
     }
-    return msgspec.convert(given, PodDisruptionBudget)
+    return msgspec.convert(document, PodDisruptionBudget)
 
 
 def violating(budgets: list[PodDisruptionBudget], pods: dict[str, dict[str, str]]) -> list[str]:
@@ -44,6 +47,11 @@ PAIR = {"a": {"app": "foo"}, "b": {"app": "foo"}}
         pytest.param([budget(allowed=1, disrupted=("a",))], [], id="nor does it use the budget up for others"),
         pytest.param([budget(namespace="other")], [], id="a budget counts in its own namespace"),
         pytest.param([budget({"matchLabels": {"app": "bar"}})], [], id="a budget for other pods"),
+        pytest.param(
+            [budget({"matchLabels": {f"k{i}": "v" for i in range(5000)}})],
+            ["a", "b"],
+            id="a selector that is absurdly long protects all pods",
+        ),
         pytest.param([budget({})], [], id="an empty selector protects nothing"),
         pytest.param([budget(None)], [], id="neither does an absent one"),
         pytest.param(
@@ -78,3 +86,64 @@ def test_each_split_begins_with_full_budgets() -> None:
     budgets = DisruptionBudgets([budget(allowed=1)])
     victims = [make_pod("a", labels={"app": "foo"})]
     assert budgets.split(victims) == budgets.split(victims) == ([], victims)
+
+
+EXPRESSIONS = st.builds(
+    lambda key, operator, values: {
+        "key": key,
+        "operator": operator,
+        **({"values": values} if "n" in operator[-2:] else {}),
+    },
+    st.sampled_from("ab"),
+    st.sampled_from(["In", "NotIn", "Exists", "DoesNotExist"]),
+    st.lists(st.sampled_from("xy"), min_size=1, max_size=2, unique=True),
+)
+SELECTORS = st.fixed_dictionaries(
+    {},
+    optional={
+        "matchLabels": st.dictionaries(st.sampled_from("ab"), st.sampled_from("xy")),
+        "matchExpressions": st.lists(EXPRESSIONS, max_size=2),
+    },
+)
+LABELS = st.dictionaries(st.sampled_from("abc"), st.sampled_from("xyz"), min_size=1)
+
+
+@given(st.lists(st.tuples(SELECTORS, st.integers(0, 2)), max_size=4), st.lists(LABELS, max_size=5))
+def test_it_is_what_asking_every_budget_about_every_pod_says(
+    selectors: list[tuple[Any, int]], labels: list[dict[str, str]]
+) -> None:
+    budgets = [budget(selector, allowed=allowed) for selector, allowed in selectors]
+    pods = {f"p{number}": each for number, each in enumerate(labels)}
+    left, expected = [allowed for _, allowed in selectors], []
+    for name, found in pods.items():
+        for place, each in enumerate(budgets):
+            selector = each.spec.selector
+            matcher = None if selector is None else compile_label_selector(selector)
+            if matcher is not None and not matcher.empty and matcher.matches(found):
+                left[place] -= 1
+                if left[place] < 0:
+                    expected.append(name)
+                    break
+    assert violating(budgets, pods) == expected
+
+
+def test_of_thousands_of_budgets_only_those_are_asked_that_may_count_for_a_pod() -> None:
+    asked: list[str] = []
+
+    class Counted:
+        empty = False
+
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def matches(self, labels: Any) -> bool:
+            asked.append(self.name)
+            return True
+
+    many = NamespaceBudgets()
+    for number in range(5_000):
+        selector = msgspec.convert({"matchLabels": {"app": f"a{number}"}}, LabelSelector)
+        many.add(selector, Budget(Counted(str(number)), 0, ()))  # type: ignore[arg-type]
+    for _ in range(3):
+        assert [place for place, _ in many.about({"app": "a7", "other": "x"})] == [7]
+    assert asked == ["7"]

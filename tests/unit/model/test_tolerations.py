@@ -5,12 +5,14 @@ from hypothesis import strategies as st
 
 from pilotage.model.tolerations import (
     Taint,
+    Tolerated,
     Toleration,
     count_untolerated_preferences,
     first_untolerated,
     tolerated,
     tolerations_key,
 )
+from testbed.counted_work import CountedText
 
 DEDICATED = Taint("dedicated", "user1", "NoSchedule")
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -157,6 +159,20 @@ def test_lists_with_one_key_tolerate_alike(
     assert tolerated(taint, one, comparisons=comparisons) == tolerated(taint, restored, comparisons=comparisons)
     if tolerations_key(one) == tolerations_key(other):
         assert tolerated(taint, one, comparisons=comparisons) == tolerated(taint, other, comparisons=comparisons)
+
+
+@given(TOLERATIONS, st.builds(Taint, WORDS, WORDS, EFFECTS), st.booleans())
+def test_a_taint_is_covered_if_any_toleration_does(some: list[Toleration], taint: Taint, comparisons: bool) -> None:
+    expected = any(each.tolerates(taint, comparisons=comparisons) for each in some)
+    assert tolerated(taint, some, comparisons=comparisons) is expected
+
+
+def test_taints_are_not_compared_with_each_toleration() -> None:
+    some = Tolerated(Toleration(CountedText(f"key-{i}"), "Equal", CountedText("x")) for i in range(500))
+    taints = [Taint(CountedText(f"other-{i}"), CountedText("x"), "NoSchedule") for i in range(500)]
+    CountedText.compared = 0
+    assert all(first_untolerated([taint], some) is taint for taint in taints)
+    assert CountedText.compared <= 10 * 500
 
 
 def test_decodes_what_the_api_sends() -> None:

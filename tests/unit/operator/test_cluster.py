@@ -10,7 +10,8 @@ from aiohttp import web
 
 from pilotage.cluster.access import from_kubeconfig
 from pilotage.cluster.microtime import format_microtime
-from pilotage_operator.cluster import Cluster, EventBudget, NotReachable, Refused, WorldChanged
+from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
+from pilotage_operator.event_objects import EventBudget
 from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, TellEvent
 from pilotage_operator.profiles.world import Right
 from pilotage_operator.settings import settings_for
@@ -27,6 +28,7 @@ class Server:
     def __init__(self) -> None:
         self.answers: dict[str, Answer | Callable[[Any], Answer]] = {}
         self.asked: list[tuple[str, str, Any]] = []
+        self.writes_as_the_api_server = False
 
     async def handle(self, request: web.Request) -> web.Response:
         text = await request.text()
@@ -34,6 +36,9 @@ class Server:
         self.asked.append((request.method, str(request.rel_url), body))
         found = self.answers.get(request.path, (404, {"reason": "NotFound", "message": "not found"}))
         status, answer = found(body) if callable(found) else found
+        if self.writes_as_the_api_server:
+            text = json.dumps(answer).replace("<", "\\u003c")
+            return web.Response(text=text, status=status, content_type="application/json")
         return web.json_response(answer, status=status)
 
 
@@ -119,6 +124,27 @@ async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
     assert "/apis/rbac.authorization.k8s.io/v1/clusterroles/pilot-operator" in asked
     assert any("labelSelector=app.kubernetes.io%2Finstance%3Dpilot" in path for path in asked)
     assert any("labelSelector=pilotage.dev%2Fplugins%3Dpilot" in path for path in asked)
+
+
+async def test_profiles_that_are_large_as_json_are_read_one_by_one(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    text = "<" * 1_450_000
+    profiles = [{"metadata": {"name": f"p{i}"}, "spec": {"description": text}} for i in range(9)]
+    playing.answers |= {
+        PROFILES: (200, {"items": profiles}),
+        "/api/v1/namespaces/sys/configmaps": (200, {"items": []}),
+        "/api/v1/namespaces/sys/pods": (200, {"items": []}),
+    }
+    playing.writes_as_the_api_server = True
+    seen = await cluster.look(with_owner=False)
+    assert [profile.name for profile in seen.profiles] == [f"p{i}" for i in range(9)]
+
+
+async def test_an_answer_that_is_no_list_is_no_empty_list(server: tuple[Server, Cluster]) -> None:
+    playing, cluster = server
+    playing.answers[PROFILES] = 200, "sign in to this proxy"
+    with pytest.raises(NotReachable, match="no list"):
+        await cluster.look(with_owner=False)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from pilotage import scheduler_profiles
-from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE
+from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, TOO_MANY
 from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN
+from pilotage.scheduler_profiles.services import FORBIDDEN_SERVICE, INLINE_CREDENTIALS
 from pilotage_operator import profiles
 from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
@@ -20,7 +21,8 @@ EACH = pytest.mark.parametrize("condition", CONDITIONS, ids=lambda condition: co
 
 
 def test_there_is_one_of_each_condition() -> None:
-    assert [condition.name for condition in CONDITIONS] == ["Accepted", "Applied", "Ready", "RolledBack", "Warning"]
+    names = ["Accepted", "Applied", "Ready", "RolledBack", "Warning", "Contended"]
+    assert [condition.name for condition in CONDITIONS] == names
 
 
 @EACH
@@ -54,10 +56,11 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
     assert words["Accepted", "False"] == {
         *(INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE),
         *(MISSING_CRD, MISSING_PERMISSION),
-        *(DUPLICATE, DIFFERENT_QUEUE_SORT),
+        *(FORBIDDEN_SERVICE, INLINE_CREDENTIALS),
+        *(DUPLICATE, DIFFERENT_QUEUE_SORT, TOO_MANY),
     }
     assert words["RolledBack", "True"] == {REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING}
-    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME}
+    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME, INLINE_CREDENTIALS}
 
 
 @EACH

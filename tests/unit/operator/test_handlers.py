@@ -1,4 +1,4 @@
-"""What kopf watches and tells, against a small server: selectors, changes, probes, and that it writes nothing."""
+"""What kopf watches and tells, against a small server: selectors, changes, and that it writes nothing."""
 
 import asyncio
 import json
@@ -7,14 +7,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import kopf
-from aiohttp import ClientSession, web
+from aiohttp import web
 
 from pilotage.cluster.access import from_kubeconfig
 from pilotage_operator.cluster import Cluster
 from pilotage_operator.handlers import handlers, kopf_settings
 from pilotage_operator.hearing import Hearing
 from pilotage_operator.settings import settings_for
-from testbed.looking_glass import free_port
 
 SETTINGS = settings_for("sys", "pilot")
 WATCHED = {
@@ -106,9 +105,9 @@ async def until(holds: Any) -> None:
 
 
 @asynccontextmanager
-async def watching(server: Server, listening: Listening) -> AsyncIterator[int]:
-    """Run kopf with our handlers until the block ends; gives the port of its probe."""
-    stop, port, runner = asyncio.Event(), free_port(), await serving(server)
+async def watching(server: Server, listening: Listening) -> AsyncIterator[None]:
+    """Run kopf with our handlers until the block ends."""
+    stop, runner = asyncio.Event(), await serving(server)
     cluster = Cluster(SETTINGS, from_kubeconfig(None, master=f"http://127.0.0.1:{runner.addresses[0][1]}"))
     operator = asyncio.create_task(
         kopf.operator(
@@ -117,12 +116,11 @@ async def watching(server: Server, listening: Listening) -> AsyncIterator[int]:
             namespaces=["sys"],
             standalone=True,
             stop_flag=stop,
-            liveness_endpoint=f"http://127.0.0.1:{port}/healthz",
         )
     )
     try:
         await until(lambda: {path for _, path, query in server.asked if "watch" in query} == set(WATCHED))
-        yield port
+        yield
     finally:
         await runner.cleanup()  # before it ends kopf waits for all tasks that it finds, and these are not its own
         stop.set()
@@ -132,29 +130,16 @@ async def watching(server: Server, listening: Listening) -> AsyncIterator[int]:
 
 async def test_every_change_wakes_the_reconciler_and_kopf_writes_nothing() -> None:
     server, listening = Server(), Listening()
-    async with watching(server, listening) as port:
+    async with watching(server, listening):
         for number, (path, kind) in enumerate(WATCHED.items(), start=1):
             metadata = {"name": "x", "uid": str(number), "resourceVersion": "5"}
             server.watches[path].put_nowait({"type": "ADDED", "object": {"kind": kind, "metadata": metadata}})
             await until(lambda wanted=number: listening.changes == wanted)
         listening.hearing.seen({("ConfigMap", "x"): "5"}, 0.0)
         assert listening.hearing.seconds_deaf(1.0) == 0
-        assert await probed(port) == 200
     selectors = {path: (query.get("fieldSelector"), query.get("labelSelector")) for _, path, query in server.asked}
     assert selectors["/api/v1/namespaces/sys/configmaps"] == (None, "pilotage.dev/plugins in (pilot,pilot.config)")
     assert selectors["/apis/apps/v1/namespaces/sys/deployments"] == ("metadata.name=pilot-scheduler", None)
     assert selectors["/api/v1/namespaces/sys/pods"] == (None, SETTINGS.scheduler_selector)
     assert {method for method, _, _ in server.asked} == {"GET"}
     assert not any("customresourcedefinitions" in path or path.endswith("/namespaces") for _, path, _ in server.asked)
-
-
-async def test_a_reconciler_in_trouble_fails_the_probe() -> None:
-    server, listening = Server(), Listening()
-    listening.said = "no round was finished for 200 s"
-    async with watching(server, listening) as port:
-        assert await probed(port) == 500
-
-
-async def probed(port: int) -> int:
-    async with ClientSession() as session, session.get(f"http://127.0.0.1:{port}/healthz") as answer:
-        return answer.status

@@ -1,13 +1,8 @@
 """What the operator tells Prometheus."""
 
-import socket
 from typing import Any
 
-import aiohttp
-import pytest
-
 from pilotage_operator.metrics import CONDITION, LABELS, metrics_text
-from pilotage_operator.metrics_server import serving_metrics
 from pilotage_operator.profiles.world import Metadata, StoredProfile
 
 
@@ -52,33 +47,3 @@ def test_every_metric_is_described_and_has_the_labels_that_it_says() -> None:
         assert f"# TYPE {name} gauge\n" in text
         line = next(line for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{")))
         assert [part.partition("=")[0] for part in line.partition("{")[2].split(",") if "=" in part] == list(labels)
-
-
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        number: int = found.getsockname()[1]
-        return number
-
-
-async def test_they_are_served(port: int) -> None:
-    async with serving_metrics(port, lambda: "text 1\n"), aiohttp.ClientSession() as session:
-        async with session.get(f"http://127.0.0.1:{port}/metrics") as answer:
-            assert (answer.status, await answer.text()) == (200, "text 1\n")
-            assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
-        async with session.get(f"http://127.0.0.1:{port}/") as answer:
-            assert answer.status == 404
-        async with session.post(f"http://127.0.0.1:{port}/metrics", data=b"x") as answer:
-            assert answer.status == 405
-
-
-async def test_a_port_that_somebody_has_stops_nobody(port: int, caplog: pytest.LogCaptureFixture) -> None:
-    async with serving_metrics(port, lambda: ""), serving_metrics(port, lambda: "") as second:
-        assert second == 0
-    assert f"port {port} cannot be had" in caplog.text
-
-
-async def test_without_a_port_nothing_is_served() -> None:
-    async with serving_metrics(0, lambda: "") as nothing:
-        assert nothing == 0

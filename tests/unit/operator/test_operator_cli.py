@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from pilotage.model.outside_services import OutsideRules
 from pilotage_operator.cli import main
 from pilotage_operator.settings import Settings, settings_for
 
@@ -99,6 +100,30 @@ def test_a_controller_that_there_is_not() -> None:
     result = CliRunner().invoke(main, ["run", "--release=x", "--namespace=y", "--controllers=Podgroup"])
     assert result.exit_code == 2
     assert f"there is no controller of Podgroup; there are: {', '.join(ALL)}" in result.output
+
+
+@pytest.mark.parametrize(
+    ("flags", "rules"),
+    [
+        pytest.param([], OutsideRules(), id="by default no host gets credentials"),
+        pytest.param(
+            ["--credentials-dir=/mine", "--allowed-hosts=a, *.b:1", "--credential-secrets=x,y"],
+            OutsideRules("/mine", ("a", "*.b:1"), ("x", "y")),
+            id="as told",
+        ),
+        pytest.param(["--credential-secrets="], OutsideRules(secrets=()), id="no Secret is mounted"),
+    ],
+)
+def test_what_profiles_may_do_outside(monkeypatch: pytest.MonkeyPatch, flags: list[str], rules: OutsideRules) -> None:
+    started: list[Settings] = []
+
+    async def operate(settings: Settings) -> None:
+        started.append(settings)
+
+    monkeypatch.setattr("pilotage_operator.operate.operate", operate)
+    result = CliRunner().invoke(main, ["run", "--release=x", "--namespace=y", *flags])
+    assert result.exit_code == 0, result.output
+    assert started[0].outside == rules
 
 
 def test_names_come_from_the_release() -> None:

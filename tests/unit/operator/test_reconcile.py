@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.config.handshake import HASH, STRATEGY
+from pilotage.config.handshake import CONTENDED, HASH, STRATEGY
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatus, TellEvent, WakeUp
@@ -769,3 +769,37 @@ def test_only_the_status_of_a_profile_that_changed_is_written(world: ProfileWorl
     proven(world)
     actions = once(world)
     assert [each for each in actions if isinstance(each, PatchStatus | TellEvent)] == []
+
+
+def says(world: ProfileWorld, contended: str) -> None:
+    [name, *_] = world.pods
+    world.pods[name]["metadata"]["annotations"][CONTENDED] = contended
+    settle(world)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        pytest.param('{"good": {"binds": 400, "rejections": 3}}', "rejected 3 pods of 400 binds", id="too many"),
+        pytest.param('{"good": {"binds": 1, "rejections": 1}}', "rejected a pod of 1 binds", id="one"),
+        pytest.param('{"other": {"binds": 1, "rejections": 1}}', "", id="another profile"),
+        pytest.param('{"good": {"binds": 1, "rejections": 0}}', "", id="none"),
+        pytest.param('{"good": {"binds": "many", "rejections": 3}}', "", id="no numbers"),
+        pytest.param('["good"]', "", id="no map"),
+        pytest.param("{", "", id="no JSON"),
+        pytest.param('{"good": {"binds": 1, "rejections": 1}}' + " " * (1 << 20), "", id="too long"),
+    ],
+)
+def test_a_profile_whose_pods_kubelets_reject_is_contended(world: ProfileWorld, said: str, words: str) -> None:
+    world.put("p", GOOD)
+    settle(world)
+    assert world.condition("p", "Contended") == ("False", "NotContended", "kubelets take its pods")
+    says(world, said)
+    status, reason, message = world.condition("p", "Contended")
+    assert (status, reason) == (("True", "RejectedPods") if words else ("False", "NotContended"))
+    assert words in message
+    assert ("spec.nodes.selector" in message) is bool(words)
+    assert world.condition("p", "Ready")[0] == "True"
+    assert [event.reason for event in world.events if event.severity == "Warning"] == ["RejectedPods"] * bool(words)
+    says(world, "")
+    assert world.condition("p", "Contended")[:2] == ("False", "NotContended")

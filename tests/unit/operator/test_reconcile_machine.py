@@ -190,7 +190,7 @@ class Operator(RuleBasedStateMachine):
     def every_profile_says_what_it_is(self) -> None:
         for name, stored in self.world.profiles.items():
             conditions = {each["type"]: each for each in stored["status"]["conditions"]}
-            assert set(conditions) == {"Accepted", "Applied", "Ready", "RolledBack", "Warning"}
+            assert set(conditions) == {"Accepted", "Applied", "Ready", "RolledBack", "Warning", "Contended"}
             assert {each["observedGeneration"] for each in conditions.values()} == {stored["metadata"]["generation"]}
             if conditions["Ready"]["status"] == "True":
                 assert self.world.served[name]["hash"] == spec_hash(stored["spec"])

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.model.gangs import BY_LABELS, MIN_LABEL, NAME_LABEL, GangName
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 
@@ -76,6 +77,37 @@ class TestEvents:
         world.wait_for_backoff()
         world.queue.move_all(NODE_ADD)
         assert world.places(one, other) == ["active", "active"]
+
+    @pytest.mark.parametrize(
+        ("named", "rejectors", "asked"),
+        [
+            pytest.param("one", ["Fit"], ["one"], id="only the pods of the gang that the change concerns"),
+            pytest.param(None, ["Fit"], [], id="a change that concerns no gang"),
+            pytest.param("other", ["Fit", "Taint"], ["one", "other"], id="another rejector waits for it, too"),
+            pytest.param(ValueError("no"), ["Fit"], ["one", "other"], id="all, where the plugin cannot tell"),
+        ],
+    )
+    def test_a_change_for_one_gang_asks_nobody_else(
+        self, make_world: Callable[..., Any], named: str | Exception | None, rejectors: list[str], asked: list[str]
+    ) -> None:
+        def only_gang(old: Any, new: Any) -> GangName | None:
+            if isinstance(named, Exception):
+                raise named
+            return None if named is None else GangName(BY_LABELS, "default", named)
+
+        plugins = make_world()
+        fit, taint = plugins.fit, plugins.taint
+        fit.only_gang = only_gang
+        narrow = Retry(Resource.NODE, Action.ADD, "hint", only_gang="only_gang")
+        wide = Retry(Resource.NODE, Action.ADD, "hint")
+        world = make_world(retries={"default-scheduler": [(fit, narrow), (taint, wide)]})
+        pods = [make_pod(name, labels={NAME_LABEL: name, MIN_LABEL: "2"}) for name in ("one", "other")]
+        for pod in pods:
+            world.park(pod, rejectors)
+        world.wait_for_backoff()
+        world.queue.move_all(NODE_ADD)
+        assert sorted({name for plugin in (fit, taint) for name, *_ in plugin.asked}) == asked
+        assert [place == "active" for place in world.places(*pods)] == [pod.name in asked for pod in pods]
 
     def test_profiles_are_apart(self, make_world: Callable[..., Any]) -> None:
         world = make_world()

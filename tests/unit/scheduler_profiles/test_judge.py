@@ -1,5 +1,6 @@
 """A spec is judged with the scheduler's own code, in the words of the SchedulerProfile, with all faults at once."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,10 @@ def judge() -> Judge:
 
 def plugins(*entries: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"plugins": list(entries), **more}
+
+
+def selecting(**selector: Any) -> dict[str, Any]:
+    return {"nodes": {"selector": selector}}
 
 
 @pytest.mark.parametrize(
@@ -100,6 +105,40 @@ def plugins(*entries: dict[str, Any], **more: Any) -> dict[str, Any]:
         ),
         pytest.param(
             plugins({"weight": 3}), "Invalid", "spec.plugins[0].name: it is missing", id="a plugin with no name"
+        ),
+        pytest.param(
+            {"sharing": {"spread": 101}},
+            "Invalid",
+            "spec.sharing.spread: input should be less than or equal to 100, not 101",
+            id="a spread of more than everything",
+        ),
+        pytest.param(
+            {"nodes": {}}, "Invalid", "spec.nodes.selector: it is missing", id="own nodes without a word which"
+        ),
+        pytest.param(
+            selecting(matchLabels={"pool!": "batch"}),
+            "Invalid",
+            'spec.nodes.selector.matchLabels.pool!: Invalid value: {"key":"pool!","operator":"In","values":["batch"]}: '
+            "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+            "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+            "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
+            id="a label that no node can have",
+        ),
+        pytest.param(
+            selecting(matchExpressions=[{"key": "pool", "operator": "In", "values": ["a b"]}]),
+            "Invalid",
+            'spec.nodes.selector.matchExpressions[0]: Invalid value: {"key":"pool","operator":"In","values":["a b"]}: '
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+            "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
+            "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+            id="a value that no label can have",
+        ),
+        pytest.param(
+            selecting(matchExpressions=[{"key": "pool", "operator": "Gt", "values": ["1"]}]),
+            "Invalid",
+            "spec.nodes.selector.matchExpressions[0].operator: "
+            "input should be 'In', 'NotIn', 'Exists' or 'DoesNotExist', not 'Gt'",
+            id="an operator that selectors of labels do not have",
         ),
         pytest.param("text", "Invalid", None, id="a spec that is no map"),
         pytest.param(
@@ -234,3 +273,26 @@ def test_a_plugin_that_nobody_knows_stops_nothing_where_it_is_disabled(name: str
     verdict = Judge(built_in()).judge("p", plugins({"name": name, "enabled": False}))
     assert [each.message for each in verdict.complaints] == messages
     assert verdict.can_run
+
+
+@pytest.mark.parametrize(
+    ("needed", "told"),
+    [
+        pytest.param(lambda self: 1 / 0, "ZeroDivisionError: division by zero", id="it raises"),
+        pytest.param(lambda self: sys.exit("enough"), "SystemExit: enough", id="it exits"),
+        pytest.param(lambda self: None, "TypeError: 'NoneType' object is not iterable", id="it says nothing"),
+        pytest.param(lambda self: ["pods"], "TypeError: str 'pods' is no Permission", id="it says a word"),
+    ],
+)
+def test_a_plugin_that_cannot_say_what_it_needs_stops_its_own_profile_alone(needed: Any, told: str) -> None:
+    catalogue = built_in()
+    unsure = type("Unsure", (Score,), {"needed": needed, "score": lambda self, *_: 0, "__module__": __name__})
+    catalogue.add(unsure, "unsure.py")
+    judge = Judge(catalogue)
+    found = judge.judge("p", plugins({"name": "Unsure"}))
+    assert [(each.reason, each.message) for each in found.complaints] == [
+        ("BrokenPlugin", f"spec.plugins: Unsure cannot say what it needs to be allowed: {told}")
+    ]
+    assert not found.can_run
+    assert found.scheduler_name == "p"
+    assert judge.judge("q", {}).complaints == ()

@@ -13,6 +13,7 @@ from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.resource import API_VERSION, KIND, Point, Spec, Status
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "profiles").glob("*.yaml"))
+EXISTS = {"key": "example.com/gpu", "operator": "Exists"}
 EXTENDER = {"urlPrefix": "https://broker.tools:8888/scheduler", "filterVerb": "filter"}
 
 
@@ -41,6 +42,11 @@ def test_nothing_at_all_is_a_profile() -> None:
         pytest.param(plugin(points=[point.value for point in Point]), id="all points"),
         pytest.param({"extenders": [EXTENDER | {"httpTimeout": "1m1.5s", "enableHTTPS": True}]}, id="an extender"),
         pytest.param({"rollout": {"strategy": "Restart"}}, id="a rollout"),
+        pytest.param({"sharing": {"guard": False, "spread": 0, "victims": ["*"]}}, id="how to share the cluster"),
+        pytest.param(
+            {"nodes": {"selector": {"matchLabels": {"pool": "batch"}, "matchExpressions": [EXISTS]}, "taint": True}},
+            id="nodes of its own",
+        ),
     ],
 )
 def test_taken_and_given_back_as_it_was(spec: dict[str, Any]) -> None:
@@ -73,6 +79,9 @@ def test_taken_and_given_back_as_it_was(spec: dict[str, Any]) -> None:
         pytest.param({"extenders": [EXTENDER | {"httpTimeout": "5"}]}, "httpTimeout", id="a duration without a unit"),
         pytest.param({"extenders": [EXTENDER | {"urlPrefix": "broker:80"}]}, "urlPrefix", id="an address without http"),
         pytest.param({"rollout": {"strategy": "Recreate"}}, "strategy", id="an unknown strategy"),
+        pytest.param({"sharing": {"guard": "On"}}, "guard", id="a word for a truth that YAML reads as one"),
+        pytest.param({"sharing": {"victims": [""]}}, "victims", id="a victim of nobody"),
+        pytest.param({"nodes": {"selector": {"labels": {}}}}, "labels", id="an unknown field of a selector"),
         pytest.param({"rollout": {"progressDeadlineSeconds": 4}}, "progressDeadlineSeconds", id="no time at all"),
     ],
 )
@@ -116,7 +125,7 @@ def test_examples_are_profiles(path: Path) -> None:
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_the_plugins_of_examples_exist_and_take_their_arguments(path: Path) -> None:
-    plugins = yaml.safe_load(path.read_text())["spec"]["plugins"]
+    plugins = yaml.safe_load(path.read_text())["spec"].get("plugins", [])
     profile = {
         "plugins": {"multiPoint": {"enabled": [{"name": entry["name"]} for entry in plugins]}},
         "pluginConfig": [{"name": entry["name"], "args": entry["args"]} for entry in plugins if "args" in entry],

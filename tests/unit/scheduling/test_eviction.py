@@ -109,11 +109,11 @@ class TestOneThatGoesWell:
         for _ in range(3):
             world.create(gone)
             world.delete(gone)
-            asked += [queued.key for queued in world.core.queue._candidates(POD_GONE)]
+            asked += [queued.key for queued in world.core.queue._candidates(POD_GONE, None, None)]
         assert world.place(high) == "gated"
         assert asked == []
         world.dies(world.victims[0])
-        assert [queued.key for queued in world.core.queue._candidates(POD_GONE)] == ["default/high"]
+        assert [queued.key for queued in world.core.queue._candidates(POD_GONE, None, None)] == ["default/high"]
 
     async def test_one_that_was_gone_is_no_event(self) -> None:
         world = World(victims=("v1",))

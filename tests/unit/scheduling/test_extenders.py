@@ -9,6 +9,7 @@ import pytest
 from pilotage.config.types import Extender as ExtenderConfig
 from pilotage.framework.preemption.victims import Victims
 from pilotage.model.extender_messages import ExtenderFailed
+from pilotage.model.outside_services import OutsideRules
 from pilotage.model.pod import Pod
 from pilotage.scheduling.extenders import bind_by_extender, settings_of, trim_victims
 from pilotage.testing import make_pod
@@ -130,3 +131,20 @@ def test_settings_from_the_configuration() -> None:
     assert settings.timeout == 0.25
     assert settings.managed_resources == {"a.com/x"}
     assert (settings.tls.server_name, settings.tls.ca_data, settings.tls.insecure) == ("ext", b"ca", False)
+
+
+@pytest.mark.parametrize(
+    ("rules", "refused"),
+    [
+        pytest.param(None, "", id="whoever writes the file of --config may name any file and host"),
+        pytest.param(
+            OutsideRules(), "tlsConfig.keyFile: only files below /etc/pilotage/credentials", id="a profile not"
+        ),
+    ],
+)
+def test_files_and_hosts_of_profiles_are_looked_at(rules: OutsideRules | None, refused: str) -> None:
+    given = {"urlPrefix": "https://gpu", "filterVerb": "f", "tlsConfig": {"certFile": "/x.crt", "keyFile": "/x.key"}}
+    found = settings_of(ExtenderConfig.model_validate(given), rules)
+    assert refused in found.refused
+    assert bool(found.refused) is (rules is not None)
+    assert ("gpu is no host that may be shown a client certificate" in found.refused) is (rules is not None)

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.known_objects import KnownObjects
+from pilotage.cluster.resources import PODS
+from pilotage.cluster.watch_events import ObjectIdentity, UndecodableObject
 from pilotage.framework.events import POD_GONE, Event, Retry
 from pilotage.framework.plugin import Filter
 from pilotage.framework.verdicts import Rejection, Wait
@@ -412,3 +414,35 @@ async def test_the_end_of_a_promise_wakes_only_pods_that_it_kept_out(by_deletion
         5: "active",
         6: "unschedulable",
     }
+
+
+class TestAPodWhoseNewestStateCannotBeUnderstood:
+    """Its room is never taken for free, and it is not placed by what is out of date."""
+
+    @pytest.fixture
+    async def live(self) -> LiveCore:
+        live = LiveCore()
+        live.add_node("n1", cpu="1")
+        return live
+
+    def known(self, live: LiveCore, pod: Pod) -> KnownObjects[Pod]:
+        known = KnownObjects(live.core.pods, PODS.outlasts)
+        known.put(pod)
+        identity = ObjectIdentity("a", "default", "a", "6", resource="pods")
+        assert known.lose(UndecodableObject(identity, "it has more than 16 MiB of JSON"))
+        return known
+
+    async def test_on_a_node_it_counts_until_it_is_gone(self, live: LiveCore) -> None:
+        known = self.known(live, make_pod("a", uid="a", cpu="800m", node="n1", metadata={"resourceVersion": "5"}))
+        live.create(make_pod("b", uid="b", cpu="800m"))
+        await live.settle()
+        assert live.api.binds == []
+        known.remove(ObjectIdentity("a", "default", "a", "7"))
+        await live.settle()
+        assert live.api.binds == [("b", "n1")]
+
+    async def test_without_a_node_it_waits(self, live: LiveCore) -> None:
+        self.known(live, make_pod("a", uid="a", cpu="800m", metadata={"resourceVersion": "5"}))
+        await live.settle()
+        assert live.api.binds == []
+        assert live.core.queue.find("default/a") is None

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.verdicts import SKIP, Rejection, Wait
 from pilotage.model.extender_messages import ExtenderFailed, FilterResult
 from pilotage.model.pod import Pod
 from pilotage.scheduling import loop as module
+from pilotage.scheduling import preparing
 from pilotage.scheduling.loop import LONGEST_BATCH, LONGEST_SILENCE
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import make_pod
@@ -108,6 +109,63 @@ class TestBindsUnderWay:
             for _ in range(10):
                 await asyncio.sleep(0)
             assert [name for name, _ in live.api.binds] == ["p0", "p1", "p2", "p3"]  # at once
+
+
+def future() -> "asyncio.Future[Any]":
+    return asyncio.get_running_loop().create_future()
+
+
+class TestPodsThatWaitBeforeTheirBind:
+    """However many there are, nobody else has to wait for them: nothing is being sent."""
+
+    @pytest.mark.parametrize(
+        "answers",
+        [
+            pytest.param({"pre_bind": future}, id="for their volumes"),
+            pytest.param({"permit": lambda: Wait(600.0)}, id="for a permission"),
+        ],
+    )
+    async def test_another_tenant_s_pod_is_placed_at_once(self, answers: dict[str, Any]) -> None:
+        needs = [True]
+        only_them = {step: lambda answer=answer: answer() if needs[0] else None for step, answer in answers.items()}
+        live = LiveCore(One(answers={"pre_flight": lambda: None if needs[0] else SKIP, **only_them}))
+        live.add_node(allocatable={"pods": 2000})
+        async with running(live):
+            live.create(*pods(module.MOST_BINDS + 100, cpu="0"))
+            await asyncio.sleep(0.5)
+            assert len(live.core.bindings) == module.MOST_BINDS + 100
+            needs[0] = False
+            live.create(make_pod("other", uid="other", namespace="other", cpu="0"))
+            for _ in range(20):
+                await asyncio.sleep(0)
+            assert live.api.binds == [("other", "n1")]
+
+    async def test_of_one_namespace_only_so_many_wait_for_what_they_need(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(preparing, "MOST_OF_ONE", 3)
+        answers = [asyncio.get_running_loop().create_future() for _ in range(8)]
+        left = iter(answers)
+        live = LiveCore(One(answers={"pre_bind": lambda: next(left)}))
+        live.add_node()
+        waiting = pods(5)
+        async with running(live):
+            live.create(*waiting, make_pod("other", uid="other", namespace="other", cpu="1m"))
+            await asyncio.sleep(0.5)
+            assert [live.place(pod) for pod in waiting] == ["binding"] * 3 + ["unschedulable"] * 2
+            assert "other" in live.core.bindings._preparing
+            [(name, reason, message, _), *_] = live.api.conditions
+            assert (name, reason) == ("p3", "Queued")
+            assert message == (
+                "3 pods of namespace default wait for what they need on their nodes, such as volumes, and no more may; "
+                "the pod is tried again when one of them is through"
+            )
+            assert len(live.core.cache._assumed) == 4  # those that were sent back hold no place
+            answers[0].set_result(None)
+            await asyncio.sleep(0.5)
+            assert [live.place(pod) for pod in waiting[1:]] == ["binding"] * 3 + ["unschedulable"]
+            live.delete(waiting[4])
+            answers[1].set_result(None)
+            await asyncio.sleep(0.5)
+            assert live.core.bindings.waiting_for_room() == 0
 
 
 class TestWhoIsPassedOver:

@@ -67,6 +67,8 @@ def filled(**options: Any) -> Metrics:
 
 def push_all(metrics: Metrics) -> None:
     """Count everything once."""
+    metrics.slice_ended(0.004)
+    metrics.slowed_down("default-scheduler")
     metrics.attempt("scheduled", "default-scheduler", 0.003)
     metrics.algorithm(0.001)
     metrics.scheduled(2, 0.5, after_flush=True)
@@ -143,7 +145,9 @@ def test_all_that_kube_scheduler_does_not_have_is_marked_as_ours(ours: dict[str,
         "pilotage_events_waiting",
         "pilotage_load_metrics_age_seconds",
         "pilotage_load_metrics_healthy",
+        "pilotage_loop_slice_duration_seconds",
         "pilotage_plugin_failures_total",
+        "pilotage_slowed_down_attempts_total",
         "pilotage_watch_errors_total",
         "pilotage_watch_lists_total",
         "pilotage_watch_silence_seconds",
@@ -164,6 +168,8 @@ def test_every_metric_is_there_once() -> None:
         ("scheduler_pod_scheduling_attempts_sum", "2"),
         ("scheduler_pod_scheduled_after_flush_total", "1"),
         ("scheduler_preemption_attempts_total", "1"),
+        ("pilotage_loop_slice_duration_seconds_sum", "0.004"),
+        ('pilotage_slowed_down_attempts_total{profile="default-scheduler"}', "1"),
         ("scheduler_preemption_victims_sum", "3"),
         ('scheduler_preemption_goroutines_execution_total{result="success"}', "1"),
         ('scheduler_permit_wait_duration_seconds_sum{result="Success"}', "1.5"),

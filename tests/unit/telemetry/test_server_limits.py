@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pilotage.listening.front_door import Patience
 from pilotage.telemetry.server import Limits
 
 PUT = b"PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\n"
@@ -16,7 +17,11 @@ PUT = b"PUT /debug/flags/v HTTP/1.1\r\nHost: x\r\n"
 
 @pytest.fixture
 def small() -> Limits:
-    return Limits(body=1000, handshake=0.2, idle=0.2, body_time=0.2, sending=0.2, lingering=0.05)
+    patience = Patience(first_request=0.2, idle=0.2, closing=0.2)
+    return Limits(body=1000, body_time=0.2, sending=0.2, lingering=0.05, patience=patience)
+
+
+FOR_EVER = Patience(first_request=3600, idle=3600)
 
 
 @asynccontextmanager
@@ -83,13 +88,13 @@ async def test_who_never_finishes_the_headers_is_cut(serve: Any, small: Limits) 
 
 
 async def test_who_never_finishes_the_body_is_told_and_cut(serve: Any, small: Limits) -> None:
-    served = await serve(limits=replace(small, idle=3600), profiling=True, set_verbosity=lambda level: None)
+    served = await serve(limits=replace(small, patience=FOR_EVER), profiling=True, set_verbosity=lambda level: None)
     answer = await say(served, PUT + b"Content-Length: 2\r\n\r\n1")
     assert answer.startswith(b"HTTP/1.1 408 ")
 
 
 async def test_who_never_reads_is_cut(serve: Any, small: Limits) -> None:
-    served = await serve(limits=replace(small, idle=3600), metrics=lambda: bytes(16 << 20))
+    served = await serve(limits=replace(small, patience=FOR_EVER), metrics=lambda: bytes(16 << 20))
     async with asyncio.timeout(60):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=served.trust, limit=1)
         writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -100,7 +105,7 @@ async def test_who_never_reads_is_cut(serve: Any, small: Limits) -> None:
 
 
 async def test_stopping_does_not_wait_for_who_never_reads(serve: Any, small: Limits) -> None:
-    served = await serve(limits=replace(small, idle=3600, sending=3600), metrics=lambda: bytes(16 << 20))
+    served = await serve(limits=replace(small, patience=FOR_EVER, sending=3600), metrics=lambda: bytes(16 << 20))
     async with asyncio.timeout(60):
         _, writer = await asyncio.open_connection("127.0.0.1", served.server.port, ssl=served.trust, limit=1)
         writer.write(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -126,7 +131,7 @@ async def test_a_body_that_is_too_large_is_not_even_awaited(serve: Any, small: L
 
 async def test_a_body_that_does_not_say_its_size_is_read_up_to_the_limit(serve: Any, small: Limits) -> None:
     levels: list[int] = []
-    served = await serve(limits=replace(small, idle=3600), profiling=True, set_verbosity=levels.append)
+    served = await serve(limits=replace(small, patience=FOR_EVER), profiling=True, set_verbosity=levels.append)
     chunk = b"100\r\n" + b"1" * 0x100 + b"\r\n"
     answer = await say(served, PUT + b"Transfer-Encoding: chunked\r\n\r\n" + chunk * 4 + b"0\r\n\r\n")
     assert answer.startswith(b"HTTP/1.1 413 ")
@@ -162,15 +167,48 @@ async def test_what_is_no_request_gets_a_short_answer(
     assert caplog.records == []
 
 
-async def test_no_more_connections_than_the_limit(serve: Any) -> None:
-    served = await serve(limits=Limits(connections=1))
-    async with connected(served) as (reader, writer):
-        writer.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-        await reader.readuntil(b"ok")
-        assert await say(served, b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") == b""
+ASK = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+async def test_who_has_had_its_answer_makes_room_for_the_next(serve: Any) -> None:
+    served = await serve(limits=Limits(patience=Patience(connections_of_one_peer=1)))
+    async with connected(served) as (first, writer):
+        writer.write(ASK)
+        await first.readuntil(b"ok")
+        assert await served.ask("/healthz") == (200, "ok")
+        assert await until_cut(first) == b""
+
+
+async def test_who_is_being_answered_does_not(serve: Any) -> None:
+    asked, may_go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def judge(self, *_: Any) -> None:
+            asked.set()
+            await may_go_on.wait()
+
+    served = await serve(guard=Slow(), limits=Limits(patience=Patience(connections_of_one_peer=1, first_request=0.2)))
+    async with connected(served) as (first, writer):
+        writer.write(ASK)
+        await asked.wait()
+        with pytest.raises(ConnectionError):
+            await say(served, ASK)
+        await asyncio.sleep(0.4)  # the time that a first request has is over
+        may_go_on.set()
+        await first.readuntil(b"ok")
+        assert served.server.connected == 1
+
+
+async def test_handshakes_that_are_not_finished_count(serve: Any) -> None:
+    served = await serve(limits=Limits(patience=Patience(connections_of_one_peer=2)))
+    silent = [await asyncio.open_connection("127.0.0.1", served.server.port) for _ in range(3)]
     async with asyncio.timeout(60):
-        await clients(served, 0)
-    assert await served.ask("/healthz") == (200, "ok")
+        assert await until_cut(silent[0][0]) == b"", "the one that came first"
+        assert served.server.connected == 2
+        assert await served.ask("/healthz") == (200, "ok")
+        assert await until_cut(silent[1][0]) == b""
+    for _, writer in silent:
+        writer.transport.abort()
 
 
 async def test_a_client_that_hangs_up_harms_nobody(serve: Any, caplog: pytest.LogCaptureFixture) -> None:

@@ -13,10 +13,11 @@ from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.event_objects import shortened
 from pilotage.cluster.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
-from pilotage_operator.cluster import Cluster, EventBudget, NotReachable, Refused, WorldChanged
+from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story
 from pilotage_operator.controllers.registry import PODS, Resource
 from pilotage_operator.controllers.watching import Held
+from pilotage_operator.event_objects import EventBudget
 from pilotage_operator.settings import FIELD_MANAGER
 
 log = logging.getLogger(__name__)

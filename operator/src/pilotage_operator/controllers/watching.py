@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from pilotage.cluster.known_objects import key_of, version_number
-from pilotage.cluster.reflector import Reflector, WatchApi
+from pilotage.cluster.listing import WatchApi
+from pilotage.cluster.reflector import Reflector
 from pilotage.cluster.resources import NODES as API_NODES
 from pilotage.cluster.resources import PODS as API_PODS
 from pilotage.cluster.resources import ApiResource

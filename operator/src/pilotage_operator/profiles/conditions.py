@@ -7,6 +7,7 @@ from datetime import timedelta
 from pilotage.scheduler_profiles.choosing import DIFFERENT_QUEUE_SORT, DUPLICATE, Candidate
 from pilotage.scheduler_profiles.judge import BROKEN_PLUGIN, INVALID, TOO_LARGE, UNKNOWN_PLUGIN, Complaint
 from pilotage.scheduler_profiles.resource import Condition
+from pilotage.scheduler_profiles.services import FORBIDDEN_SERVICE, INLINE_CREDENTIALS
 from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION
@@ -20,12 +21,20 @@ _REASONS = (
     BROKEN_PLUGIN,
     UNKNOWN_PLUGIN,
     INVALID,
+    FORBIDDEN_SERVICE,
+    INLINE_CREDENTIALS,
     MISSING_CRD,
     MISSING_PERMISSION,
     DUPLICATE,
     DIFFERENT_QUEUE_SORT,
 )
 Said = tuple[bool, str, str]
+
+
+OWN_NODES = (
+    "another scheduler uses the same nodes; give the profile its own (spec.nodes.selector), or else let at most one of "
+    "the two pack (MostAllocated) and raise spec.sharing.spread"
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,7 @@ def conditions(facts: Facts) -> list[Condition]:
         "Ready": _ready(facts),
         "RolledBack": _rolled_back(facts),
         "Warning": _warning(facts),
+        "Contended": _contended(facts),
     }
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
@@ -169,3 +179,11 @@ def _warning(facts: Facts) -> Said:
     if not found:
         return False, "NoWarning", "there is nothing to warn of"
     return True, found[0][0], "; ".join(sentence for _, sentence in found)
+
+
+def _contended(facts: Facts) -> Said:
+    found = facts.at.contended(facts.chosen.verdict.scheduler_name) if facts.chosen else None
+    if found is None:
+        return False, "NotContended", "kubelets take its pods"
+    number = "a pod" if found.rejections == 1 else f"{found.rejections} pods"
+    return True, "RejectedPods", f"kubelets rejected {number} of {found.binds} binds in the last minutes: {OWN_NODES}"

@@ -15,7 +15,7 @@ from pilotage.config.handshake import (
 )
 from pilotage_operator.profiles.actions import CreateConfigMap, PatchConfigMap, difference
 from pilotage_operator.profiles.units import Units, unit_texts, units_text
-from pilotage_operator.profiles.world import SERVED, SERVED_HASH, UNITS, WRITTEN_AT, ConfigMap, Deployment
+from pilotage_operator.profiles.world import SERVED, SERVED_HASH, UNITS, WITHHELD, WRITTEN_AT, ConfigMap, Deployment
 from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
 
 
@@ -34,7 +34,7 @@ def is_intact(config_map: ConfigMap | None) -> bool:
 
 
 def _served_hash(data: Mapping[str, str]) -> str:
-    return text_hash(data.get(SERVED, "") + data.get(UNITS, ""))
+    return text_hash(data.get(SERVED, "") + data.get(UNITS, "") + data.get(WITHHELD, ""))
 
 
 def change(
@@ -86,9 +86,9 @@ def _metadata(settings: Settings, deployment: Deployment | None, said: Mapping[s
     return metadata
 
 
-def content(text: str, files: FilesByProfile, served: str, units: Units) -> dict[str, str]:
+def content(text: str, files: FilesByProfile, served: str, units: Units, withheld: str = "") -> dict[str, str]:
     """Return the data for a configuration, the plugin files of its profiles, and what has to be remembered of them."""
-    kept = {UNITS: about} if (about := units_text(units)) else {}
+    kept = {name: about for name, about in ((UNITS, units_text(units)), (WITHHELD, withheld)) if about}
     return unit_texts(units) | unit_data(text, files) | {SERVED: served} | kept
 
 

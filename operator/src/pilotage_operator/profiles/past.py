@@ -25,6 +25,7 @@ class Past:
     last_good: GoodSpec | None = None
     failed: FailedSpec | None = None
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+    nodes: Mapping[str, Any] | None = None
 
     @property
     def ready_since(self) -> datetime | None:
@@ -61,6 +62,7 @@ def past_of(status: Any) -> Past:
         found.last_good,
         found.failed,
         {condition.type: condition for condition in found.conditions},
+        None if found.nodes is None else found.nodes.model_dump(mode="json", by_alias=True, exclude_none=True),
     )
 
 

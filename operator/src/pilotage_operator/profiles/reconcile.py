@@ -13,13 +13,13 @@ from pilotage.scheduler_profiles.choosing import Applicant, Candidate, Choice, c
 from pilotage.scheduler_profiles.hashes import spec_hash
 from pilotage.scheduler_profiles.judge import Complaint, Verdict
 from pilotage.scheduler_profiles.render import configuration, joined_extenders
-from pilotage.scheduler_profiles.resource import GoodSpec, Part
-from pilotage_operator.profiles import config_map
+from pilotage.scheduler_profiles.resource import GoodSpec
+from pilotage.scheduler_profiles.schema_parts import Part
+from pilotage_operator.profiles import config_map, withheld
 from pilotage_operator.profiles.actions import (
     Action,
     PatchStatus,
     StampDeployment,
-    TellFileEvent,
     WakeUp,
     difference,
 )
@@ -29,6 +29,7 @@ from pilotage_operator.profiles.other_releases import served_elsewhere, taken_fr
 from pilotage_operator.profiles.ownership import age, gives_up, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
 from pilotage_operator.profiles.plugin_library import Library
+from pilotage_operator.profiles.plugin_sources import about_files, hash_of, plugin_files, where_plugins_were
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION, missing, needed
 from pilotage_operator.profiles.rollout import (
     HOT_RELOAD,
@@ -42,7 +43,17 @@ from pilotage_operator.profiles.rollout import (
 from pilotage_operator.profiles.story import events
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.units import Unit, units_in
-from pilotage_operator.profiles.world import SERVED, UNITS, WRITTEN_AT, Right, StoredProfile, World, moment, written
+from pilotage_operator.profiles.world import (
+    SERVED,
+    UNITS,
+    WITHHELD,
+    WRITTEN_AT,
+    Right,
+    StoredProfile,
+    World,
+    moment,
+    written,
+)
 from pilotage_operator.sandbox.records import recorded
 from pilotage_operator.settings import Settings
 
@@ -79,13 +90,13 @@ class _Case:
 def rights_needed(world: World, settings: Settings, judge: UnitJudge) -> frozenset[Right]:
     """Return what has to be asked before the world can be reconciled."""
     ours = (profile for profile in world.profiles if serves(profile, past_of(profile.status), settings))
-    library = judge.library(_plugin_files(world))
+    library = judge.library(plugin_files(world))
     return needed(judge.judge(each.name, each.spec, library.files_for(each.spec)) for each in ours)
 
 
 def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action]:
     """Return what to do now, in this order; after it has been done, there is nothing to do."""
-    before, library = _situation(world), judge.library(_plugin_files(world))
+    before, library = _situation(world), judge.library(plugin_files(world))
     cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run, may its plugins do what they need
     _watch_over(cases, before, judge)  # 2. watch over: what has the spec that runs shown by now
     choice = _chosen(cases, before, judge)  # 3. which spec of each is served
@@ -93,14 +104,16 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
     _acknowledge(cases, after, world)  # 6. status: who acknowledged it
     urgent, changes, rest = _statuses(cases, after, world, settings)
-    data = config_map.content(text, files, _served(cases), {case.name: _kept_units(case, library) for case in cases})
+    units = {case.name: _kept_units(case, library) for case in cases}
+    whole = {case.name: withheld.kept((case.acknowledged, case.past.last_good)) for case in cases}
+    data = config_map.content(text, files, _served(cases), units, withheld.withheld_text(whole))
     return [
         *keep(world, settings),
         *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
         *_writes(world, settings, after, data),
         *changes,
         *rest,
-        *_about_files(world, library),
+        *about_files(world, library),
         *_wake_up(cases, after),
     ]
 
@@ -108,25 +121,22 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
 # ------------------------------------------------------------------------------------------------ 1. judge
 
 
-def _plugin_files(world: World) -> list[PluginFile]:
-    return [file for source in world.plugin_sources for file in source.files]
-
-
 def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
     data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
-    units = units_in(data.get(UNITS, ""), data)
+    units, whole = units_in(data.get(UNITS, ""), data), withheld.withheld_in(data.get(WITHHELD, ""))
     running = served_in(data.get(SERVED, ""), units)
     cases = []
     for stored in sorted(world.profiles, key=age):
-        past = past_of(stored.status)
+        past = withheld.whole(past_of(stored.status), whole.get(stored.name, {}))
         if not serves(stored, past, settings):
             continue
         files, ran = library.files_for(stored.spec), running.get(stored.name)
         verdict = judge.judge(stored.name, stored.spec, files)
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
         kept = units.get(stored.name, {})
-        case = _Case(stored, past, _hash(stored.spec, files), verdict, mine, files, kept)
-        case.complaints += library.explained(verdict.complaints, _where_plugins_were(kept))
+        case = _Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
+        wrong = withheld.against(verdict, runs=mine is not None and mine.hash == case.hash)
+        case.complaints += library.explained(wrong, where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user)
         case.taken = taken_from(stored, elsewhere)
         case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
@@ -134,28 +144,10 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
     return cases
 
 
-def _where_plugins_were(units: Mapping[str, Unit]) -> dict[str, str]:
-    return {plugin: path for unit in units.values() for plugin, path in unit.plugins.items()}
-
-
-def _hash(spec: Any, files: tuple[PluginFile, ...]) -> str:
-    try:
-        return spec_hash(spec, files)
-    except RecursionError:
-        return ""
-
-
 def _known_data(world: World) -> Mapping[str, str]:
     """Return what the ConfigMap holds; what it held when it was last seen intact, if it is not."""
     found = world.config_map.data if world.config_map else {}
     return found if config_map.is_intact(world.config_map) else world.remembered or found
-
-
-def _about_files(world: World, library: Library) -> Iterator[Action]:
-    for source in world.plugin_sources:
-        for file in source.files:
-            if problem := library.broken.get(file.path):
-                yield TellFileEvent(source.name, source.uid, problem, f"{source.uid} {file.key} {problem}")
 
 
 # ------------------------------------------------------------------------------------------- 2. watch over
@@ -382,9 +374,10 @@ def _status(case: _Case, after: Situation, world: World, settings: Settings) -> 
         "plugins": {point: list(names) for point, names in verdict.points.items()} if verdict else None,
         "pluginFiles": {file.path: file.hash for file in chosen.files} or None if chosen else None,
         "appliedAt": (written(world.now) if starts else case.past.applied_at or None) if chosen else None,
-        "lastAcknowledged": _dumped(case.acknowledged),
-        "lastGood": _dumped(case.past.last_good),
+        "lastAcknowledged": _dumped(withheld.shown(case.acknowledged)),
+        "lastGood": _dumped(withheld.shown(case.past.last_good)),
         "failed": _dumped(case.past.failed),
+        "nodes": case.past.nodes if verdict and verdict.spec.nodes else None,  # counted by the node keeper
     }
     return {key: value for key, value in status.items() if value is not None}
 

@@ -16,7 +16,7 @@ from pilotage.config.handshake import REFUSED as REFUSED_BY_REPLICA
 from pilotage.scheduler_profiles.resource import FailedSpec, GoodSpec
 from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past, ServedSpec
-from pilotage_operator.profiles.world import Deployment, Replica, Trouble, moment
+from pilotage_operator.profiles.world import Contended, Deployment, Replica, Trouble, moment
 
 REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING = "Refused", "NotAcknowledged", "PluginFailing"
 HOT_RELOAD = "HotReload"
@@ -81,6 +81,11 @@ class Situation:
             if found is not None and found.kind == STALLED and found.scheduler_name == scheduler_name:
                 return found
         return None
+
+    def contended(self, scheduler_name: str) -> Contended | None:
+        """Return how many binds of a profile kubelets reject, if that is too many; only who leads can tell."""
+        found = (replica.contended.get(scheduler_name) for replica in self.replicas)
+        return next((each for each in found if each is not None), None)
 
     def due(self, replica: Replica, within: timedelta, since: datetime) -> datetime:
         """Return until when a replica has time to run it."""

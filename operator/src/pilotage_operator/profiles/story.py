@@ -9,9 +9,14 @@ from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
 
 # What is normal when it is so, and worth a warning when it is not, or the other way round.
-_GOOD_NEWS = {"Accepted": "True", "Applied": "True", "Ready": "True", "RolledBack": "False", "Warning": "False"}
+_GOOD_NEWS = {
+    **dict.fromkeys(("Accepted", "Applied", "Ready"), "True"),
+    **dict.fromkeys(("RolledBack", "Warning", "Contended"), "False"),
+}
 # These follow from another condition, which tells more.
-_TOLD_ELSEWHERE = {"NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning"}
+_TOLD_ELSEWHERE = {
+    *("NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning", "NotContended"),
+}
 
 
 def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:

@@ -60,7 +60,7 @@ class UnitJudge:
 
     def _in_the_sandbox(self, name: str, spec: Any, files: Sequence[PluginFile]) -> Verdict:
         try:
-            answer = self._ask(Question("judge", _sources(files), name, spec))
+            answer = self._ask(Question("judge", _sources(files), name, spec, self.plain.rules))
             if answer.verdict is not None:
                 return restored(answer.verdict, name, spec)
             problem = answer.problem

@@ -8,11 +8,11 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from pilotage.config.handshake import HASH, TROUBLE, TRYING, PluginFile
+from pilotage.config.handshake import CONTENDED, HASH, TROUBLE, TRYING, PluginFile
 
 WRITTEN_AT = "pilotage.dev/written-at"
 SERVED_HASH = "pilotage.dev/served-hash"
-SERVED, UNITS = "served.json", "units.json"
+SERVED, UNITS, WITHHELD = "served.json", "units.json", "withheld.json"
 _LONGEST_TROUBLE = 16 << 10
 _LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
@@ -156,6 +156,14 @@ class Trouble:
 
 
 @dataclass(frozen=True)
+class Contended:
+    """How many of a profile's binds of the last minutes kubelets have rejected: too many."""
+
+    binds: int
+    rejections: int
+
+
+@dataclass(frozen=True)
 class Replica:
     """A replica of the scheduler, and what it says about itself."""
 
@@ -165,6 +173,7 @@ class Replica:
     is_running: bool
     trouble: Trouble | None = None
     trying: str = ""  # the hash of what it was about to build
+    contended: Mapping[str, "Contended"] = field(default_factory=dict)  # by scheduler name
 
 
 @dataclass(frozen=True)
@@ -236,17 +245,32 @@ def _replica(pod: SchedulerPod) -> Replica:
         pod.status.phase == "Running",
         _trouble(annotations.get(TROUBLE, "")),
         annotations.get(TRYING, ""),
+        _contended(annotations.get(CONTENDED, "")),
     )
 
 
-def _trouble(text: str) -> Trouble | None:
+def _written(text: str) -> dict[str, Any] | None:
+    """Return what a replica wrote into an annotation, if it is a map of a bearable size."""
     if not text or len(text) > _LONGEST_TROUBLE:
         return None
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, dict):
+    return found if isinstance(found, dict) else None
+
+
+def _contended(text: str) -> dict[str, Contended]:
+    try:
+        found = msgspec.convert(_written(text) or {}, dict[str, Contended])
+    except msgspec.ValidationError:
+        return {}
+    return {name: each for name, each in found.items() if each.rejections > 0 and each.binds >= 0}
+
+
+def _trouble(text: str) -> Trouble | None:
+    found = _written(text)
+    if found is None:
         return None
     words = [str(found.get(key, ""))[:_LONGEST_WORDS] for key in ("kind", "hash", "message", "schedulerName", "plugin")]
     return Trouble(*words)

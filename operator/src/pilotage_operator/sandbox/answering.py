@@ -16,7 +16,7 @@ def answer(question: Question, built_in: PluginCatalogue) -> Answer:
         return Answer(problem=str(error))
     if question.ask == "describe":
         return Answer(plugins=tuple(names))
-    return Answer(verdict=recorded(Judge(catalogue).judge(question.name, question.spec)))
+    return Answer(verdict=recorded(Judge(catalogue, rules=question.rules).judge(question.name, question.spec)))
 
 
 def _with(files: Iterable[SourceFile], built_in: PluginCatalogue) -> tuple[PluginCatalogue, list[str]]:

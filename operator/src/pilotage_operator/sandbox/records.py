@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 
 from pilotage.framework.plugin import Permission
+from pilotage.model.outside_services import OutsideRules
 from pilotage.scheduler_profiles.judge import Complaint, Verdict, read_spec
 
 
@@ -23,6 +24,7 @@ class Question(msgspec.Struct, frozen=True, omit_defaults=True):
     files: tuple[SourceFile, ...]
     name: str = ""
     spec: Any = None
+    rules: OutsideRules | None = None
 
 
 class Answer(msgspec.Struct, omit_defaults=True):

@@ -64,4 +64,5 @@ class Comparing:
     async def _look(self) -> set[Difference]:
         nodes, _ = await self._nodes.list(NEWEST)
         pods, _ = await self._pods.list(NEWEST)
-        return self._comparison.differences(pods.objects, nodes.objects)
+        not_understood = [each.metadata.uid for each in pods.undecodable.values()]
+        return self._comparison.differences(pods.objects, nodes.objects, not_understood)

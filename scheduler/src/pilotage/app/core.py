@@ -18,6 +18,7 @@ from pilotage.queue.hints import Observer
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.binding import Bindings
 from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.demand import WAITING_POD_GONE, Demand
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.eviction import Evictions
 from pilotage.scheduling.extended_cycle import ExtendedScheduler
@@ -26,7 +27,9 @@ from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gang_cycle import GangScheduler
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.loop import Loop
+from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outside import SILENT, Evicts, GroupStatuses, Lookup, Recorder, Statuses
+from pilotage.scheduling.race_guard import RaceGuard
 
 
 @dataclass(frozen=True)
@@ -39,10 +42,12 @@ class Core:
     waiting: WaitingPods
     evictions: Evictions
     bindings: Bindings
+    failures: Failures
     loop: Loop
     pods: PodIntake
     nodes: NodeIntake
     objects: ObjectIntake
+    guard: RaceGuard
 
 
 @dataclass(frozen=True)
@@ -97,16 +102,25 @@ def core(
     bindings = Bindings(cache, queue, waiting, failures, statuses, recorder)
     evictions.cancel_binding, evictions.may_act = bindings.cancel, outside.may_act
     tie_break = Random(seed)  # noqa: S311 - no secret
+    guard = RaceGuard(cache, queue, ready, recorder, clock)
+    bindings.count_bound = guard.bound
     scheduler = Scheduler(cache, ready, queue.nominator, tie_break)
-    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups)
-    loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, outside.may_act)
+    scheduler.spread = guard.spread
+    evictions.lost_room = scheduler.lost_room = LostRoom(cache, ready, clock)
+    waits = _is_waiting(cache, outside)
+    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
+    loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act)
     if extenders:
-        waits = _is_waiting(cache, outside)
         loop.extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
+        loop.extended.spread = guard.spread
+        loop.extended.lost_room = scheduler.lost_room
+        loop.extended.turn = loop.between_decisions
         bindings.bind_by_extender = partial(bind_by_extender, loop.extended.extenders)
     bindings.on_ended = loop.wake
     pods = PodIntake(cache, queue, waiting, evictions, ready, loop.wake)
+    pods.on_foreign_bind, pods.on_started, pods.on_left = guard.foreign_bind, guard.started, guard.left
     pods.on_not_understood = partial(_tell_not_understood, recorder)
+    pods.on_gave_up = partial(_asks_no_more, Demand(ready), queue)
     return Core(
         cache,
         queue,
@@ -114,16 +128,23 @@ def core(
         waiting,
         evictions,
         bindings,
+        failures,
         loop,
         pods,
         NodeIntake(cache, queue, loop.wake),
         ObjectIntake(cache, queue, loop.wake),
+        guard,
     )
 
 
 def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
     # By an event, because the status is written only of pods that are known.
     recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
+
+
+def _asks_no_more(demand: Demand, queue: SchedulingQueue, pod: Pod) -> None:
+    if demand.gone(pod):
+        queue.move_all(WAITING_POD_GONE, pod, None)  # somebody else may call for a node instead
 
 
 def _is_waiting(cache: ClusterCache, outside: Outside) -> Callable[[Pod], bool]:

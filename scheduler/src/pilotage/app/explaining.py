@@ -23,6 +23,7 @@ from pilotage.cluster.config_map import ConfigMap
 from pilotage.cluster.known_objects import KnownObjects
 from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.config.handshake import InvalidUnit, Unit, unit_in
+from pilotage.config.sharing import with_victims
 from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.stays import RemembersStays, Stay
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
@@ -225,7 +226,8 @@ def _alone(found: _Written, wanted: str) -> Unit:
             f"the profile {wanted} runs plugin files ({paths}), whose code would run here with your rights; if you "
             f"trust it, name the ConfigMap that has it: --config-map {found.place}"
         )
-    return Unit(json.dumps({**found.document, "profiles": [found.profiles[wanted]]}))
+    profile = with_victims(found.profiles[wanted], found.profiles.keys())
+    return Unit(json.dumps({**found.document, "profiles": [profile]}))
 
 
 async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:

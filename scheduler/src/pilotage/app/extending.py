@@ -15,7 +15,7 @@ from pilotage.cluster.access import find
 from pilotage.cluster.api_client import ApiClient
 from pilotage.cluster.bind_outcomes import Bound, Refused
 from pilotage.cluster.binder import Binder
-from pilotage.cluster.extender_server import Bind, ExtenderServer
+from pilotage.cluster.extender_server import Bind, ExtenderServer, refuse_exposed
 from pilotage.model.extender_messages import Binding
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod, PodObject
@@ -55,7 +55,11 @@ async def serve(
     on_serving: OnServing,
     stopped: asyncio.Event | None = None,
 ) -> None:
-    """Serve until told to stop; None as a kubeconfig is no view of a cluster, "" is the one that kubectl would take."""
+    """Serve until told to stop; None as a kubeconfig is no view of a cluster, "" is the one that kubectl would take.
+
+    Exposed if anybody could ask.
+    """
+    refuse_exposed(place.address, place.context)
     if stopped is None:
         stopped = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):

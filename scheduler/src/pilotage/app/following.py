@@ -68,6 +68,7 @@ class Following:
         self.running = ""  # the hash of what runs; "" before there is anything
         self.swaps = self.refusals = 0
         self.on_applied: Callable[[], None] = lambda: None
+        self.remind: Callable[[], None] = lambda: None  # tells again what is wrong with what runs
 
     def begin_with(self, hash_: str) -> None:
         """Take note of what runs from the start."""
@@ -110,6 +111,7 @@ class Following:
         wanted = unit_hash(given.data)
         if wanted == self.running:
             self._tell_running(wanted)
+            self.remind()
             return
         if given.metadata.annotations.get(STRATEGY) == RESTART and self.running:
             return  # new pods will run it

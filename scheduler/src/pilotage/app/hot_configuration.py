@@ -18,6 +18,7 @@ from pilotage.cluster.config_map import ConfigMap, config_map_resource
 from pilotage.cluster.own_pod import OwnPod
 from pilotage.cluster.reflector import Reflector
 from pilotage.config.handshake import Unit, unit_hash, unit_in
+from pilotage.plugins.catalogue import BrokenPlugin
 
 log = logging.getLogger(__name__)
 
@@ -30,13 +31,13 @@ class HotConfiguration:
     ) -> None:
         self.reloading = reloading
         self._pod = OwnPod(writes, place.pod_namespace, place.pod_name) if place.pod_name else None
+        self.annotate = self._pod.annotate if self._pod else _nobody_reads
         self.following = (
-            Following(reloading, self._pod.annotate, self._pod.written)
-            if self._pod
-            else Following(reloading, lambda _annotations: None)
+            Following(reloading, self.annotate, self._pod.written) if self._pod else Following(reloading, self.annotate)
         )
         self.probation = Probation(self.following.tell_failing, self.following.tell_well)
         self.following.on_applied = self.probation.begin
+        self.following.remind = self.probation.remind
         self._watch = Reflector(watches, config_map_resource(place.namespace, place.name), self.following)
         if first is not None:
             self.following.begin_with(first)
@@ -46,9 +47,19 @@ class HotConfiguration:
         own = [] if self._pod is None else [self._pod.run()]
         return [self._watch.run(), self.following.run(), *own]
 
+    def leave_out(self, broken: BrokenPlugin) -> None:
+        """Take note of a profile that could not begin, and tell of it for as long as it cannot."""
+        left_out, name = self.reloading.left_out, broken.profile
+        left_out.add(name)
+        self.probation.condemn(name, broken.plugin, str(broken), lambda: name in left_out)
+
     def missing(self) -> str | None:
         """Return why the scheduler cannot be ready: nothing is configured yet."""
         return None if self.following.running else "the ConfigMap with the configuration is not there or not right"
+
+
+def _nobody_reads(_annotations: Mapping[str, str | None]) -> None:
+    pass
 
 
 async def first_configuration(
@@ -62,7 +73,6 @@ async def first_configuration(
         return idle, None
     try:
         found = unit_configured(unit_in(data), catalogue_of.catalogue)
-        found.profiles()
     except UNUSABLE as error:
         log.error("the configuration in the ConfigMap %s/%s is refused: %s", place.namespace, place.name, error)
         return idle, None

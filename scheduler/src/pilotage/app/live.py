@@ -2,9 +2,7 @@
 
 import asyncio
 import logging
-import os
-import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
@@ -15,16 +13,16 @@ from pilotage.app import EMULATES, Configured, calm_garbage_collection
 from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
-from pilotage.app.following import IDLE
-from pilotage.app.hot_configuration import HotConfiguration, first_configuration
+from pilotage.app.hot_configuration import HotConfiguration
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
-from pilotage.app.memory import give_back, keep_giving_back, keep_the_heap_small
-from pilotage.app.memory_limit import limit_memory
+from pilotage.app.memory import give_back, keep_giving_back
 from pilotage.app.options import InvalidOptions, Options
-from pilotage.app.plugin_watch import PluginWatch, remember_crashes, watch_calls
+from pilotage.app.plugin_watch import PluginWatch
 from pilotage.app.probes import health
+from pilotage.app.profile_engines import naming
+from pilotage.app.race_watching import RaceWatching
 from pilotage.app.reloading import Reloading
 from pilotage.app.start_line import Started
 from pilotage.app.watching import KnownPods, Watching, kinds_read
@@ -43,7 +41,6 @@ from pilotage.cluster.resources import NODES, PODS
 from pilotage.cluster.status_writer import StatusWriter
 from pilotage.cluster.volume_progress import ClusterView
 from pilotage.cluster.volume_writer import VolumeWriter
-from pilotage.config.load import load
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
 from pilotage.framework.call_watch import Suspicion
@@ -60,7 +57,6 @@ from pilotage.scheduling.extenders import settings_of
 from pilotage.scheduling.intake import ObjectIntake
 from pilotage.scheduling.posting import Posting
 from pilotage.telemetry.health import Health, ping
-from pilotage.telemetry.logs import set_up_logs
 from pilotage.telemetry.metrics import Build, Metrics
 from pilotage.telemetry.verbosity import Verbosity
 
@@ -98,17 +94,20 @@ class Live:
         self.known = KnownPods()
         self.election = self._election(self.config.leader_election)
         self.recorder = EventRecorder(
-            self.clients.events, EventsV1(self._own_name()), busy=lambda: len(self.core.bindings) > 0
+            self.clients.events, EventsV1(self._own_name()), busy=lambda: self.core.bindings.being_sent() > 0
         )
         self.statuses = StatusWriter(self.clients.statuses, self.known.newest)
         self.groups = GroupStatusWriter(self.clients.statuses, self._group)
-        self.extenders = [Extender(settings_of(e), self._pod_json, self._node_json) for e in self.config.extenders]
+        asked = (settings_of(each, options.outside) for each in self.config.extenders)
+        self.extenders = [Extender(settings, self._pod_json, self._node_json) for settings in asked]
         self.core = self._core()
-        self.posting = Posting(self.core.cache, self.known, self.may_act)
+        self.posting = Posting(self.core.cache, self.known, self.may_act, self.core.bindings.second_look.still_fits)
         self.core.pods.on_resolved = self.posting.resolved
-        self._binder = Binder(self.clients.binds, self.posting.may_bind)
+        self._binder = Binder(self.clients.binds, self.posting.may_send)
         self._volumes = self._volume_writer()
-        self.load = LoadCollecting(self.clients.watches, self.core.cache.nodes, self._clock, self.profiles)
+        self.load = LoadCollecting(
+            self.clients.watches, self.core.cache.nodes, self._clock, self.profiles, options.outside
+        )
         for profile in self.profiles.values():
             self._connect(profile)
         self.watching = self._watching()
@@ -118,6 +117,9 @@ class Live:
         self.is_leaving = False  # told to stop
         self.is_stopping = False  # and nothing may be begun any more
         self._measure()
+        annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
+        self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self._clock)
+        self.races.measure(self.metrics)
         self.plugin_watch = PluginWatch(self.profiles, self.metrics, None if self.hot is None else self.hot.probation)
         self._verbosity = verbosity
         self._server: Server | None = None
@@ -139,6 +141,12 @@ class Live:
         return HotConfiguration(
             self.options.config_map, self.clients.watches, self.clients.statuses, reloading, followed
         )
+
+    def leave_out(self, broken: Iterable[BrokenPlugin]) -> None:
+        """Take note of profiles that could not begin, and are served as soon as they can."""
+        for each in broken:
+            if self.hot is not None:
+                self.hot.leave_out(each)
 
     def _own_name(self) -> str:
         """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
@@ -217,12 +225,13 @@ class Live:
 
     def _connect(self, profile: Profile) -> None:
         """Give plugins their way to the API server, and to figures of how busy nodes are."""
-        for plugin in profile.lineup.plugins().values():
-            if isinstance(plugin, DefaultBinder):
-                plugin.connect(partial(self.posting.post, self._binder))
-            elif isinstance(plugin, VolumeBinding):
-                plugin.connect(self._volumes)
-        self.load.connect(profile)
+        with naming(profile.scheduler_name):  # others may have made plugins of these
+            for plugin in profile.lineup.plugins().values():
+                if isinstance(plugin, DefaultBinder):
+                    plugin.connect(partial(self.posting.post, self._binder))
+                elif isinstance(plugin, VolumeBinding):
+                    plugin.connect(self._volumes)
+            self.load.connect(profile)
 
     # ----------------------------------------------------------------------------------------------- start to end
 
@@ -236,7 +245,8 @@ class Live:
             await self._close()
 
     async def _until(self, stopped: asyncio.Event) -> int:
-        jobs = [self.recorder.run(), self.statuses.run(), self.groups.run(), keep_giving_back()]
+        jobs = [self.recorder.run(), self.statuses.run(), self.groups.run(), keep_giving_back(), *self.races.jobs()]
+        jobs.append(self.core.loop.held_up.watch_for_standstill())
         jobs += [] if self.hot is None else self.hot.jobs()
         background = [self._begin(job) for job in jobs]
         work, stop = self._begin(self._work()), self._begin(stopped.wait())
@@ -296,6 +306,7 @@ class Live:
             self.options,
             lambda: list(cached.pods.values()) if self.may_act() else [],
             self._verbosity.put,
+            self.races.page,
         )
         found = server(shown, auth, options)
         await found.start(options.bind_address, options.secure_port, share_port=options.share_port)
@@ -374,6 +385,7 @@ class Live:
         self.is_leaving = True
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)  # it may have failed this very moment
+        self.core.bindings.stop_waiting()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
                 await self.core.bindings.finished()
@@ -387,40 +399,3 @@ def _only_cause(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
-
-
-async def run(ready: Configured, options: Options) -> int:
-    """Run the scheduler until it is told to stop; returns the code to end with."""
-    keep_the_heap_small()
-    verbosity = set_up_logs(options.verbosity, json=options.logging_format == "json", vmodule=options.vmodule)
-    if options.limits_memory:
-        limit_memory()
-    crash = remember_crashes(options.crash_record) if options.crash_record else None
-    watch_calls(options.plugin_call_budget)
-    stopped = asyncio.Event()
-    _on_signals(stopped.set)
-    first = None
-    if options.config_map is not None:
-        access = find(options.kubeconfig, master=options.master)
-        ready, first = await first_configuration(ready, options.config_map, access, AGENT)
-    try:
-        live = Live(ready, options, verbosity, followed=first)
-    except BrokenPlugin as error:
-        if first is None:
-            raise
-        log.error("a plugin cannot begin, nobody is served until the configuration is another one: %s", error)
-        live = Live(Configured(load(IDLE, ready.catalogue), ready.catalogue), options, verbosity)
-    return await live.run(stopped, crash)
-
-
-def _on_signals(stop: Callable[[], None]) -> None:
-    loop, told = asyncio.get_running_loop(), [False]
-
-    def tell() -> None:
-        if told[0]:
-            os._exit(1)  # whoever asks twice does not want to wait
-        told[0] = True
-        stop()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, tell)

@@ -11,6 +11,7 @@ from pilotage.cluster.load_sources import LoadUnavailable, Provider, SourceSetti
 from pilotage.framework.load.arguments import PROMETHEUS
 from pilotage.framework.load.load_aware import LoadAware
 from pilotage.framework.nodes import NodeInfo
+from pilotage.model.outside_services import CREDENTIALS, OutsideRules, refusals
 from pilotage.profiles import Profile
 
 log = logging.getLogger(__name__)
@@ -33,8 +34,10 @@ class LoadCollecting:
         nodes: Callable[[], Iterable[NodeInfo]],
         clock: Callable[[], float],
         profiles: Mapping[str, Profile],
+        rules: OutsideRules | None = None,
     ) -> None:
         self._api = api
+        self._rules = rules  # for sources that profiles name; None: whoever configures the scheduler owns it
         self._nodes = nodes
         self._clock = clock
         self._profiles = profiles  # those that run now
@@ -45,9 +48,9 @@ class LoadCollecting:
     def connect(self, profile: Profile) -> None:
         """Give figures to the plugins of a profile that is about to run."""
         for plugin in _load_aware(profile):
-            settings = settings_of(plugin)
+            settings = settings_of(plugin, self._rules)
             if settings not in self._sources:
-                self._sources[settings] = _Running(self._collector(settings))
+                self._sources[settings] = _Running(self._collector(settings, self._refused(plugin)))
             plugin.connect(self._sources[settings].collector, self._clock)
         if self._has_begun:
             # By then the profile runs, and it is known who is needed.
@@ -63,7 +66,7 @@ class LoadCollecting:
         wanted: dict[SourceSettings, list[LoadAware]] = {}
         for profile in self._profiles.values():
             for plugin in _load_aware(profile):
-                wanted.setdefault(settings_of(plugin), []).append(plugin)
+                wanted.setdefault(settings_of(plugin, self._rules), []).append(plugin)
         for settings in [each for each in self._sources if each not in wanted]:
             self._end(self._sources.pop(settings))
         for settings, running in self._sources.items():
@@ -98,8 +101,17 @@ class LoadCollecting:
             number = seen[settings.name]
             yield settings.name if number == 1 else f"{settings.name} ({number})", running.collector
 
-    def _collector(self, settings: SourceSettings) -> LoadCollector:
+    def _refused(self, plugin: LoadAware) -> str:
+        """Return why a source may not be asked; the operator has said so already, if there is one."""
+        found = plugin.service()
+        if self._rules is None or found is None:
+            return ""
+        return "; ".join(f"{field}: {text}" for field, text in refusals(found[1], self._rules))
+
+    def _collector(self, settings: SourceSettings, refused: str) -> LoadCollector:
         try:
+            if refused:
+                raise LoadUnavailable(refused)
             source = source_of(settings, self._api)
         except LoadUnavailable as error:
             source = Unusable(error)
@@ -117,19 +129,23 @@ class LoadCollecting:
         task.add_done_callback(self._ending.discard)
 
 
-def settings_of(plugin: LoadAware) -> SourceSettings:
+def settings_of(plugin: LoadAware, rules: OutsideRules | None = None) -> SourceSettings:
     """Return where a plugin wants its figures from."""
+    directory = None if rules is None else rules.directory
     if plugin.watcher_address:
         return SourceSettings(Provider.LOAD_WATCHER, plugin.watcher_address.rstrip("/"))
     given = plugin.metric_provider
     if given.type != PROMETHEUS:
         return SourceSettings(Provider.METRICS_API)
+    files = given.files(directory or CREDENTIALS)
     return SourceSettings(
         Provider.PROMETHEUS,
         given.url.rstrip("/"),
         token=given.token,
-        token_file=given.token_file,
+        token_file=files.token,
+        user_files=(files.user, files.password),
         ca_file=given.ca_file,
+        directory=directory,
         insecure=given.insecure_skip_verify,
         instance_label=given.instance_label,
         instance_is=given.instance_is,

@@ -26,6 +26,8 @@ class Measuring:
         self._clock = clock
         self._preemptions: Counter[str] = Counter()
         core.loop.on_decided = self._decided
+        core.loop.on_slice = metrics.slice_ended
+        core.failures.on_slowed_down = metrics.slowed_down
         core.bindings.on_bound = self._bound
         core.bindings.on_failed = self._failed
         core.evictions.on_ended = metrics.evicted
@@ -40,10 +42,12 @@ class Measuring:
         metrics.read_cache(cache.sizes)
         metrics.read_plugins(lambda: {name: engine.runner.timings for name, engine in core.engines.items()})
         metrics.read_tasks(lambda: {"binding": len(core.bindings), "evicting": len(core.evictions)})
+        metrics.read_held_up(core.loop.held_up.seconds, core.bindings.waiting_for_room)
 
     def watch(self, watching: Watching, recorder: EventRecorder, election: LeaderElection | None) -> None:
         """Name the sources outside of the core."""
         self._metrics.read_watches(watching.silence, watching.lists, watching.errors)
+        self._metrics.read_not_understood(watching.undecodable, watching.skipped)
         self._metrics.read_events(waiting=lambda: recorder.waiting, dropped=lambda: recorder.dropped)
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)

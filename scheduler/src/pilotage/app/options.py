@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from pilotage.config.types import KubeSchedulerConfiguration
+from pilotage.model.outside_services import OutsideRules
 
 
 class InvalidOptions(Exception):
@@ -51,6 +52,8 @@ class Options:
 
     kubeconfig: str = ""
     config_map: FollowedConfigMap | None = None  # in place of a configuration file
+    # What profiles may have us do; only with a ConfigMap: a file is written by whoever starts us.
+    outside: OutsideRules | None = None
     master: str = ""
     qps: float | None = None  # only without a configuration file
     burst: int | None = None

@@ -31,7 +31,7 @@ class Probation:
         for each in (self._spoiled, self._overruns, self._has_worked, self._failing):
             each.clear()
         self._condemned = {name: found for name, found in self._condemned.items() if found[2]()}
-        self._tell_condemned()
+        self.remind()
 
     def decided(self, queued: QueuedPod, outcome: Outcome) -> None:
         """Take note of how an attempt ended, unless its pod has got a place and is about to be bound."""
@@ -70,8 +70,9 @@ class Probation:
 
     def _all_is_well(self) -> None:
         self._tell_well()
-        self._tell_condemned()
+        self.remind()
 
-    def _tell_condemned(self) -> None:
+    def remind(self) -> None:
+        """Tell again of plugins that do harm."""
         for name, (plugin, message, _) in self._condemned.items():
             self._tell_failing(name, plugin, message)

@@ -1,20 +1,27 @@
 """Profiles made ready to run on a cluster."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
+from functools import partial
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.config.defaults import SCHEDULER_NAME
+from pilotage.config.sharing import EVERYBODY
 from pilotage.framework.events import Retry
 from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.lineup import Lineup
+from pilotage.framework.nodes import Nodes
 from pilotage.framework.plugin import FollowsPods, Plugin
 from pilotage.framework.plugin_guard import guard
+from pilotage.framework.remit import EVERYTHING, Remit
 from pilotage.framework.runner import Runner, failure
 from pilotage.framework.waiting import WaitingPods
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
 from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.held_nodes import HeldNodes
 
 
 def engines(
@@ -22,29 +29,55 @@ def engines(
     cache: ClusterCache,
     running: Mapping[str, Engine] | None = None,
     waiting: WaitingPods | None = None,
+    served: Collection[str] | None = None,
 ) -> dict[str, Engine]:
     """Make every profile ready to run on a cluster; one that runs already as it should goes on.
 
-    `waiting` are the pods that wait for a permission; without it none ever does.
+    `waiting` are the pods that wait for a permission; without it none ever does. `served` are the names of all
+    profiles, where these are not all.
     """
+    served = profiles.keys() if served is None else served
     waiting, before = WaitingPods() if waiting is None else waiting, running or {}
     try:
-        return {name: _engine(profile, cache, waiting, before.get(name)) for name, profile in profiles.items()}
+        return {
+            name: _engine(profile, _remit(profile, served), cache, waiting, before.get(name))
+            for name, profile in profiles.items()
+        }
     except BrokenPlugin:
         _unfollow(cache, (profile.lineup for profile in profiles.values()), before)
         raise
 
 
-def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods) -> None:
+@contextmanager
+def naming(scheduler_name: str) -> Iterator[None]:
+    """Name the profile that is to blame where anything of its plugins fails: BrokenPlugin, whatever it was."""
+    try:
+        yield
+    except Exception as error:
+        text = str(error) if isinstance(error, BrokenPlugin) else f"{type(error).__name__}: {error}"
+        named = BrokenPlugin(f"profile {scheduler_name}: {text}")
+        named.profile, named.plugin = scheduler_name, getattr(error, "plugin", "")
+        raise named from error
+
+
+def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods, remit: Remit = EVERYTHING) -> None:
     """Give a plugin what it looks at outside of a cycle; BrokenPlugin if it cannot take it."""
     try:
         plugin.attach(cache.objects)
         if isinstance(plugin, FormsGangs):
-            plugin.see(cache.nodes, waiting)
+            plugin.see(partial(_own_nodes, cache, remit), waiting)
     except Exception as error:
-        raise BrokenPlugin(str(failure("{} cannot begin: {}", plugin, error))) from error
+        broken = BrokenPlugin(str(failure("{} cannot begin: {}", plugin, error)))
+        broken.plugin = plugin.name
+        raise broken from error
     if isinstance(plugin, FollowsPods):
         cache.follow(plugin)
+
+
+def _own_nodes(cache: ClusterCache, remit: Remit) -> Nodes:
+    nodes = cache.nodes()
+    own = remit.own(nodes)
+    return nodes if own is None else nodes.take(own)
 
 
 def let_go(cache: ClusterCache, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
@@ -60,17 +93,37 @@ def _unfollow(cache: ClusterCache, lineups: Iterable[Lineup], running: Mapping[s
                 cache.unfollow(plugin)
 
 
-def _engine(profile: Profile, cache: ClusterCache, waiting: WaitingPods, running: Engine | None) -> Engine:
+def _remit(profile: Profile, served: Collection[str]) -> Remit:
+    """Return what a profile may touch; who stands in for the cluster's own scheduler evicts as that does."""
+    named = profile.sharing.victims
+    all_of_them = EVERYBODY in (named or ()) or (named is None and SCHEDULER_NAME in served)
+    return Remit(None if all_of_them else frozenset((*served, *(named or ()))), profile.nodes.matcher())
+
+
+def _engine(
+    profile: Profile, remit: Remit, cache: ClusterCache, waiting: WaitingPods, running: Engine | None
+) -> Engine:
+    """Make a profile ready; BrokenPlugin names it if it cannot be, so that nobody else is blamed."""
     lineup, percentage = profile.lineup, profile.percentage_of_nodes_to_score
-    if running is not None and running.percentage == percentage and _is_same(running.runner.lineup, lineup):
+    if running is not None and _runs_so(running, lineup, percentage, remit):
+        running.guard, running.spread = profile.sharing.guard, profile.sharing.spread
         return running
-    known = set() if running is None else {id(plugin) for plugin in running.runner.lineup.plugins().values()}
-    guard(lineup.plugins().values())  # before anything of them is called
-    for plugin in lineup.plugins().values():
-        if id(plugin) not in known:
-            attach(plugin, cache, waiting)
-    runner = Runner(lineup, None if running is None else running.runner.timings)  # counters go on
-    return Engine(runner, ClassRows(runner, cache.columns), percentage)
+    with naming(profile.scheduler_name):
+        known = set() if running is None else {id(plugin) for plugin in running.runner.lineup.plugins().values()}
+        guard(lineup.plugins().values())  # before anything of them is called
+        for plugin in lineup.plugins().values():
+            if id(plugin) not in known:
+                attach(plugin, cache, waiting, remit)
+            elif isinstance(plugin, FormsGangs):
+                plugin.see(partial(_own_nodes, cache, remit), waiting)  # it may have other nodes now
+        runner = Runner(lineup, None if running is None else running.runner.timings)  # counters go on
+        rows, sharing = ClassRows(runner, cache.columns), profile.sharing
+        return Engine(runner, rows, percentage, remit, sharing.guard, sharing.spread)
+
+
+def _runs_so(running: Engine, lineup: Lineup, percentage: int, remit: Remit) -> bool:
+    same = running.percentage == percentage and running.remit.is_same(remit)
+    return same and _is_same(running.runner.lineup, lineup)
 
 
 def _is_same(one: Lineup, other: Lineup) -> bool:
@@ -82,5 +135,5 @@ def _is_same(one: Lineup, other: Lineup) -> bool:
 
 def retries(profile: Profile, *more: Plugin) -> list[tuple[Plugin, Retry]]:
     """Return what each plugin of a profile that can reject a pod waits for after it did."""
-    plugins = (*profile.lineup.rejecting().values(), *more)
+    plugins = (*profile.lineup.rejecting().values(), HeldNodes(), *more)
     return [(plugin, retry) for plugin in plugins for retry in plugin.retry_on]

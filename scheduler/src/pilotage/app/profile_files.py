@@ -55,8 +55,11 @@ def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
 
 
 def configuration_of(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> str:
-    """Return the configuration that an operator writes for these profiles; UnusableProfiles if they cannot run."""
-    found = checked([profile.manifest for profile in profiles], Judge(catalogue))
+    """Return the configuration that an operator writes for these profiles; UnusableProfiles if they cannot run.
+
+    Whoever gives a file to a command may have it ask whom they like, with what they like.
+    """
+    found = checked([profile.manifest for profile in profiles], Judge(catalogue, rules=None))
     wrong = [told for profile, each in zip(profiles, found, strict=True) for told in _told(profile, each)]
     if wrong:
         raise UnusableProfiles("\n".join(wrong))

@@ -2,23 +2,30 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Protocol, TypeVar
 
 from pilotage.app import Configured
 from pilotage.app.core import Core
+from pilotage.app.leaving_out import without
 from pilotage.app.profile_engines import engines, let_go, retries
 from pilotage.app.watching import KnownPods, Watching, kinds_read
 from pilotage.config.handshake import Unit
-from pilotage.config.load import load
+from pilotage.config.load import Loaded, load
 from pilotage.config.types import KubeSchedulerConfiguration
+from pilotage.framework.plugin_guard import is_foreign
 from pilotage.model.pod import Pod
+from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.profiles import Profile, build_profiles
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.extenders import Extenders
 
 Value = TypeVar("Value")
 
+LONGEST_SLICE = 0.01  # seconds to make profiles ready before others have their turn
+LONG_TEXT = 16 << 10  # characters of a configuration that takes long to read
 LONGEST_LIST = 30.0  # seconds to wait for objects that only new plugins read
 LONGEST_BINDS = 5.0  # seconds to wait for binds that the policy of before has decided
 
@@ -29,6 +36,12 @@ class NeedsRestart(Exception):
 
 class NotListed(Exception):
     """What new plugins read could not be listed; the profiles of before go on."""
+
+
+class Beside(Protocol):
+    """Where work is done that may take long: at once, or beside the loop."""
+
+    async def __call__(self, work: Callable[[], Value]) -> Value: ...
 
 
 @dataclass
@@ -42,17 +55,41 @@ class Reloading:
     known: KnownPods
     connect: Callable[[Profile], None]  # gives new plugins their way to the API server
     has_extenders: bool = False
+    left_out: set[str] = field(default_factory=set)  # profiles that could not begin
 
     async def apply(self, unit: Unit) -> None:
         """Run another configuration from now on; any exception leaves the one of before in service."""
         catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the plugins that there are
-        loaded = load(unit.configuration, catalogue)  # 2. is it right
+        # Code that is not ours can be ended, if it takes too long, in the main thread alone.
+        is_ours = not unit.files and not any(is_foreign(entry.plugin) for entry in catalogue)
+        beside = _in_a_thread if is_ours and len(unit.configuration) > LONG_TEXT else _at_once
+        loaded = await beside(partial(load, unit.configuration, catalogue))  # 2. is it right
         self._refuse_the_rest(loaded.config)  # 3. is it about profiles only
-        profiles = build_profiles(loaded, catalogue, running=self.profiles)  # 4. plugins
+        while (less := await self._bring(loaded, catalogue, beside)) is not None:
+            loaded = less
+
+    async def _bring(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> Loaded | None:
+        """Bring a configuration into service; returns one to try instead, if a profile is left out as before."""
+        try:
+            await self._apply(loaded, catalogue, beside)
+        except BrokenPlugin as error:
+            # It is no part of what is new, and others do not wait for it.
+            less = without(loaded, error.profile) if error.profile in self.left_out else None
+            if less is None:
+                raise
+            return less
+        self.left_out.difference_update(self.profiles)
+        return None
+
+    async def _apply(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> None:
+        build = partial(build_profiles, loaded, catalogue, running=dict(self.profiles))
+        profiles = await beside(build)  # 4. plugins
         await self._list(profiles)  # 5. what they read
         for profile in profiles.values():
             self.connect(profile)
-        old = self._swap(profiles)  # 6. between two pods
+        made = await self._engines(profiles)
+        await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
+        old = self._swap(profiles, made)  # 6. between two pods
         self.ready = Configured(loaded, catalogue)
         await self._finish_binds(old)  # 7. nothing more comes of the policy of before
 
@@ -71,9 +108,9 @@ class Reloading:
             left = ", ".join(self.watching.unsynced())
             raise NotListed(f"{left} cannot be listed, which the plugins read") from None
 
-    def _swap(self, profiles: Mapping[str, Profile]) -> list[Engine]:
+    def _swap(self, profiles: Mapping[str, Profile], made: Mapping[str, Engine]) -> list[Engine]:
         """Put profiles in the place of others; returns what runs no more."""
-        queue, running, made = self.core.queue, self.core.engines, self._engines(profiles)
+        queue, running = self.core.queue, self.core.engines
         old = [engine for name, engine in running.items() if made.get(name) is not engine]
         new_names = made.keys() - running.keys()
         for queued in queue:
@@ -94,8 +131,22 @@ class Reloading:
         self.core.loop.wake()
         return old
 
-    def _engines(self, profiles: Mapping[str, Profile]) -> dict[str, Engine]:
-        return engines(profiles, self.core.cache, self.core.engines, self.core.waiting)
+    async def _engines(self, profiles: Mapping[str, Profile]) -> dict[str, Engine]:
+        """Make profiles ready one by one, so that a hundred of them hold nobody up."""
+        core, made = self.core, dict[str, Engine]()
+        try:
+            begun = perf_counter()
+            for name, profile in profiles.items():
+                if perf_counter() - begun >= LONGEST_SLICE:
+                    await asyncio.sleep(0)
+                    begun = perf_counter()
+                made |= engines({name: profile}, core.cache, core.engines, core.waiting, profiles.keys())
+        except BaseException:
+            let_go(
+                core.cache, [each for name, each in made.items() if core.engines.get(name) is not each], core.engines
+            )
+            raise
+        return made
 
     def _waits(self, pod: Pod) -> bool:
         return not pod.node_name and not self.core.cache.is_assumed(pod.uid)
@@ -106,6 +157,14 @@ class Reloading:
                 await self.core.bindings.finished_of(old)
         except TimeoutError:
             pass  # a volume may take minutes, and what holds it was decided before
+
+
+async def _at_once(work: Callable[[], Value]) -> Value:
+    return work()
+
+
+async def _in_a_thread(work: Callable[[], Value]) -> Value:
+    return await asyncio.to_thread(work)
 
 
 def _replace(mapping: dict[str, Value], other: Mapping[str, Value]) -> None:

@@ -12,6 +12,7 @@ from pilotage.cluster.trust_source import TrustSettings
 from pilotage.config.load import effective
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.model.pod import Pod
+from pilotage.model.redaction import redacted
 from pilotage.telemetry.health import Health
 from pilotage.telemetry.metrics import Metrics
 from pilotage.telemetry.pages import Content, Pages
@@ -27,6 +28,7 @@ def content(
     options: Options,
     pods: Callable[[], list[Pod]],
     set_verbosity: Callable[[int], None],
+    sharing: Callable[[], str],
 ) -> Content:
     """Return what the pages show."""
     return Content(
@@ -34,12 +36,13 @@ def content(
         metrics=metrics.text,
         reset_metrics=metrics.reset,
         resource_metrics=lambda: "".join(resource_metrics(pods(), options.disabled_metrics)).encode(),
-        configuration=lambda: effective(config()),
-        flags=options.flags,
+        configuration=lambda: redacted(effective(config())),
+        flags=redacted(options.flags),
         version=version("pilotage"),
         emulates=EMULATES,
         profiling=config().enable_profiling,
         set_verbosity=set_verbosity,
+        sharing=sharing,
     )
 
 

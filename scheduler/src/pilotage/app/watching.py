@@ -116,6 +116,14 @@ class Watching:
         """Return how often a watch or a list of each resource failed."""
         return {str(each.resource): each.errors for each in self.reflectors}
 
+    def undecodable(self) -> dict[str, float]:
+        """Return how many objects of each resource exist and cannot be understood."""
+        return {str(each.resource): len(each.undecodable) for each in self.reflectors}
+
+    def skipped(self) -> dict[str, float]:
+        """Return how often an object of each resource came that is too long to be understood."""
+        return {str(each.resource): each.skipped for each in self.reflectors}
+
     def stop(self) -> None:
         """End all watches."""
         for task in self._tasks.values():

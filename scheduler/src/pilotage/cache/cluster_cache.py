@@ -3,16 +3,21 @@
 absent ── assume ──> assumed ── add (the API server confirms) ──> added
   ^                     │  forget (the bind failed)                 │
   └─────────────────────┴────────────── remove ─────────────────────┘
+
+A placed pod can be hidden: nobody sees it until it is shown again, and what is told of it meanwhile counts then.
 """
 
 import logging
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping
 
 from pilotage.cache.node_columns import NodeColumns
+from pilotage.cache.node_holds import NodeHolds
 from pilotage.cache.object_store import ObjectStore
 from pilotage.cache.placed_pods import PlacedPods
 from pilotage.framework.nodes import NodeInfo, Nodes
 from pilotage.framework.plugin import FollowsPods
+from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
@@ -32,6 +37,10 @@ class ClusterCache:
         self.placed = PlacedPods(self.columns.columns, self.columns.infos, self.objects)
         self._pods: dict[str, Pod] = {}  # by uid, each as it was counted
         self._assumed: set[str] = set()
+        self.holds = NodeHolds()
+        # What is taken on a node by nobody whom we see, by node, whence we know it, and resource.
+        self._beliefs: dict[str, dict[Hashable, dict[str, int]]] = {}
+        self._hidden: dict[str, Pod] = {}  # by uid, each as it is to be counted again
         self._homeless: dict[str, dict[str, Pod]] = {}  # pods on nodes that are not there, by node and uid
         self._all: tuple[int, Nodes] | None = None
         self._followers: list[FollowsPods] = []
@@ -60,11 +69,11 @@ class ClusterCache:
 
     def find_pod(self, uid: str) -> Pod | None:
         """Return a placed pod."""
-        return self._pods.get(uid)
+        return self._pods.get(uid) or self._hidden.get(uid)
 
     def pods(self) -> list[Pod]:
         """Return all placed pods."""
-        return list(self._pods.values())
+        return [*self._pods.values(), *self._hidden.values()]
 
     def is_assumed(self, uid: str) -> bool:
         """Tell whether a pod has a place that the API server has not confirmed yet."""
@@ -72,14 +81,23 @@ class ClusterCache:
 
     def sizes(self) -> dict[str, int]:
         """Return how much there is, by kind."""
-        return {"nodes": len(self.columns.infos), "pods": len(self._pods), "assumed_pods": len(self._assumed)}
+        return {
+            "nodes": len(self.columns.infos),
+            "pods": len(self._pods) + len(self._hidden),
+            "assumed_pods": len(self._assumed),
+        }
 
     def put_node(self, node: Node) -> Node | None:
         """Add a node or take over its new object; returns the old one."""
         info = self.find_node(node.name)
         if info is not None:
             old = info.node
+            moving = _carrying_by_labels(info) if old.labels.keys() != node.labels.keys() else ()
+            for pod in moving:
+                self.placed.remove(info, pod)
             self.columns.update_node(info, node)
+            for pod in moving:
+                self.placed.add(info, pod)
             return old
         info = self.columns.add_node(node)
         for pod in self._homeless.pop(node.name, {}).values():
@@ -94,21 +112,48 @@ class ClusterCache:
         for pod in list(info.pods.values()):
             self._count_out(info, pod)
             self._homeless.setdefault(name, {})[pod.uid] = pod
+        self._beliefs.pop(name, None)
         self.columns.remove_node(info)
+
+    def believed(self, name: str) -> Mapping[str, int]:
+        """Return what counts as taken on a node though no pod that we see has it."""
+        total: Counter[str] = Counter()
+        for amounts in self._beliefs.get(name, {}).values():
+            total.update(amounts)
+        return total
+
+    def believe(self, name: str, source: Hashable, amounts: Mapping[str, int]) -> None:
+        """Count amounts as taken on a node though no pod that we see has them, in place of those of the same source."""
+        info, known = self.find_node(name), self._beliefs.get(name, {})
+        if info is None:
+            return
+        if before := known.pop(source, None):
+            self.columns.take(info, before, -1)
+        if now := {resource: amount for resource, amount in amounts.items() if amount > 0}:
+            known[source] = now
+            self.columns.take(info, now)
+        if known:
+            self._beliefs[name] = known
+        else:
+            self._beliefs.pop(name, None)
 
     def assume(self, pod: Pod) -> None:
         """Give a place away: the pod, which names its node, counts from now on."""
-        if pod.uid in self._pods:
+        if pod.uid in self._pods or pod.uid in self._hidden:
             raise AlreadyPlaced(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         self._place(pod)
         self._assumed.add(pod.uid)
 
     def forget(self, uid: str) -> Pod | None:
         """Take an assumed pod's place back; a pod that is not assumed stays."""
-        return self._displace(uid) if uid in self._assumed else None
+        return self.remove_pod(uid) if uid in self._assumed else None
 
     def put_pod(self, pod: Pod) -> Pod | None:
         """Add a bound pod, confirm an assumed one, or take over a new object; returns the old one."""
+        if pod.uid in self._hidden:
+            self._assumed.discard(pod.uid)
+            hidden, self._hidden[pod.uid] = self._hidden[pod.uid], pod
+            return hidden
         known = self._pods.get(pod.uid)
         if known is not None and _counts_the_same(known, pod):
             self._swap(pod)
@@ -119,7 +164,25 @@ class ClusterCache:
 
     def remove_pod(self, uid: str) -> Pod | None:
         """Forget a pod; returns it as it was counted."""
+        if uid in self._hidden:
+            self._assumed.discard(uid)
+            return self._hidden.pop(uid)
         return self._displace(uid)
+
+    def hide(self, uid: str) -> None:
+        """Let nobody see a placed pod, as if it had left."""
+        is_assumed = uid in self._assumed
+        pod = self._displace(uid)
+        if pod is not None:
+            self._hidden[uid] = pod
+        if is_assumed:
+            self._assumed.add(uid)
+
+    def show(self, uid: str) -> None:
+        """Let a pod that was hidden be seen again, as it is by now; one that has left meanwhile stays away."""
+        pod = self._hidden.pop(uid, None)
+        if pod is not None:
+            self._place(pod)
 
     def _swap(self, pod: Pod) -> None:
         """Take over a new object of a pod that leaves all counts as they are: most news about pods are like that."""
@@ -162,6 +225,11 @@ class ClusterCache:
     def _count_out(self, info: NodeInfo, pod: Pod) -> None:
         self.placed.remove(info, pod)
         self.columns.remove_pod(info, pod)
+
+
+def _carrying_by_labels(info: NodeInfo) -> list[Pod]:
+    """Return the pods whose terms are so many that only those count for which the node has a label."""
+    return [pod for pod in info.pods.values() if pod.shape.spec.affinity and has_too_many_terms(pod.shape)]
 
 
 def _told(tell: Callable[[Pod], None], pod: Pod) -> None:

@@ -23,7 +23,12 @@ class Columns:
 
     def __init__(self) -> None:
         self._capacity = FIRST_CAPACITY
+        self.moves = 0  # how often a node has got another place
         self._columns: WeakSet[Column] = WeakSet()  # a column that nobody reads any more is not kept up
+
+    def __len__(self) -> int:
+        """Return how many columns there are."""
+        return len(self._columns)
 
     def new(self, kind: type[np.generic]) -> Column:
         """Return a new column of zeros."""
@@ -43,6 +48,7 @@ class Columns:
 
     def fill(self, slot: int, last: int) -> None:
         """Put the last node into the place of one that is gone."""
+        self.moves += 1
         for column in self._columns:
             column.data[slot] = column.data[last]
             column.data[last] = 0

@@ -1,23 +1,29 @@
-"""Labels of nodes as columns of small numbers, for the keys that anyone asked for."""
+"""Labels of nodes as columns of small numbers, for the keys that anyone asked for and some node has."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from pilotage.cache.columns import Columns
-from pilotage.framework.nodes import ABSENT, Ids, NodeInfo
+from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, NodeInfo
+from pilotage.model.selectors import integer
 
 SPARE_VALUES = 1024  # values of nodes that are gone, kept until they outnumber the nodes by this
-MOST_KEYS = 1000  # with a column each; pods may name any key, and one that was dropped is built anew
+MOST_BYTES = 64 * 1024 * 1024  # of all columns and values; the key that was not asked for the longest goes first
+BYTES_PER_NODE = 4
+BYTES_PER_VALUE = 200  # its text and its places in two containers
+FEWEST_KEYS = 64  # that are kept however large the cluster is
 
 
 class _Label:
-    __slots__ = ("column", "ids", "values")
+    __slots__ = ("_numbers", "column", "ids", "values")
 
     def __init__(self, columns: Columns) -> None:
         self.column = columns.new(np.int32)
         self.values = [""]  # at ABSENT
         self.ids: dict[str, int] = {}
+        self._numbers: tuple[Ints, Bools] | None = None
 
     def write(self, slot: int, value: str | None) -> None:
         if value is None:
@@ -29,36 +35,85 @@ class _Label:
             self.values.append(value)
         self.column.data[slot] = known
 
+    @property
+    def size(self) -> int:
+        return BYTES_PER_NODE * len(self.column.data) + BYTES_PER_VALUE * len(self.values)
+
+    def numbers(self) -> tuple[Ints, Bools]:
+        """Return the values as whole numbers, and which of them are any; read once, and again if there are more."""
+        if self._numbers is None or len(self._numbers[0]) != len(self.values):
+            read = [None, *map(integer, self.values[1:])]
+            numbers = np.array([number or 0 for number in read], np.int64)
+            self._numbers = numbers, np.array([number is not None for number in read], np.bool_)
+        return self._numbers
+
 
 class LabelColumns:
-    """One column for each label key in use."""
+    """One column for each label key in use; all keys that no node has share one, in which every node lacks it."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
-        self._labels: dict[str, _Label] = {}
+        self._nobody = _Label(columns)
+        self._labels: dict[str, _Label] = {}  # the one that was asked for last is last
+        self._holders: Counter[str] = Counter()  # how many nodes have a key
+
+    def has(self, key: str) -> bool:
+        """Tell whether any node has a label."""
+        return key in self._holders
 
     def ids(self, key: str, infos: Sequence[NodeInfo]) -> Ids:
         """Return the ids of a label's values, by slot; from now on the key is in use."""
-        label = self._labels.get(key)
-        if label is None:
-            if len(self._labels) >= MOST_KEYS:
-                del self._labels[next(iter(self._labels))]
-            label = self._labels[key] = _Label(self._columns)
-            for slot, info in enumerate(infos):
-                label.write(slot, info.labels.get(key))
-        return label.column.data
+        return self._label(key, infos).column.data
 
-    def values(self, key: str) -> Sequence[str]:
-        """Return the values of a key in use; ids index them."""
-        return self._labels[key].values
+    def values(self, key: str, infos: Sequence[NodeInfo]) -> Sequence[str]:
+        """Return the values of a key; ids index them."""
+        return self._label(key, infos).values
 
-    def id_of(self, key: str, value: str) -> int:
+    def numbers(self, key: str, infos: Sequence[NodeInfo]) -> tuple[Ints, Bools]:
+        """Return the values of a key as whole numbers, and which of them are any; ids index both."""
+        return self._label(key, infos).numbers()
+
+    def id_of(self, key: str, value: str, infos: Sequence[NodeInfo]) -> int:
         """Return the id of a value, or ABSENT."""
-        return self._labels[key].ids.get(value, ABSENT)
+        return self._label(key, infos).ids.get(value, ABSENT)
 
-    def write(self, slot: int, labels: Mapping[str, str], nodes: int) -> None:
-        """Take over the labels of one node."""
+    def write(self, slot: int, before: Mapping[str, str], labels: Mapping[str, str], nodes: int) -> None:
+        """Take over the labels of one node, which had others before."""
+        self._count(before, labels)
         for key in [key for key, label in self._labels.items() if len(label.values) > 2 * nodes + SPARE_VALUES]:
             del self._labels[key]  # nodes come and go with names of their own; it is built anew when asked for
         for key, label in self._labels.items():
             label.write(slot, labels.get(key))
+
+    def forget(self, labels: Mapping[str, str]) -> None:
+        """Take note that a node with these labels is gone."""
+        self._count(labels, {})
+
+    def _count(self, before: Mapping[str, str], labels: Mapping[str, str]) -> None:
+        if before.keys() == labels.keys():
+            return
+        self._holders.update(labels.keys())
+        self._holders.subtract(before.keys())
+        for key in before:
+            if not self._holders[key]:
+                del self._holders[key]
+                self._labels.pop(key, None)
+
+    def _label(self, key: str, infos: Sequence[NodeInfo]) -> _Label:
+        label = self._labels.pop(key, None)
+        if label is None:
+            if key not in self._holders:
+                return self._nobody
+            label = self._built(key, infos)
+        self._labels[key] = label
+        return label
+
+    def _built(self, key: str, infos: Sequence[NodeInfo]) -> _Label:
+        label = _Label(self._columns)
+        for slot, info in enumerate(infos):
+            if (value := info.labels.get(key)) is not None:
+                label.write(slot, value)
+        size = label.size + sum(each.size for each in self._labels.values())
+        while size > MOST_BYTES and len(self._labels) >= FEWEST_KEYS:
+            size -= self._labels.pop(next(iter(self._labels))).size
+        return label

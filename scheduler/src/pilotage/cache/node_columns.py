@@ -1,6 +1,7 @@
 """All nodes as columns: a node is a slot, slots have no gaps, and every change is noted in a journal."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,11 +12,12 @@ from pilotage.cache.label_columns import LabelColumns
 from pilotage.framework.nodes import Bools, Ids, Ints, NodeInfo
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.model.quantity import LARGEST
+from pilotage.model.quantity import HUGE, LARGEST
 from pilotage.model.tolerations import Taint
 
 SPARE_TAINT_SETS = 1024  # of nodes that are gone or changed, kept until they outnumber the nodes by this
-MOST_RESOURCES = 1000  # with a column each; pods may ask for any name, and one that was dropped is built anew
+MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is built anew
+FEWEST_RESOURCES = 64  # that are kept however large the cluster is
 
 
 class NodeColumns:
@@ -25,8 +27,10 @@ class NodeColumns:
         self.infos: list[NodeInfo] = []
         self.columns = Columns()
         self._slots: dict[str, int] = {}
-        self._allocatable: dict[str, Column] = {}
+        self._allocatable: dict[str, Column] = {}  # the one that was asked for last is last
         self._requested: dict[str, Column] = {}
+        self._offered: Counter[str] = Counter()  # how many nodes have a resource
+        self._nothing = self.columns.new(np.int64)
         self._pod_count = self.columns.new(np.int64)
         self._allowed_pods = self.columns.new(np.int64)
         self._nonzero_cpu = self.columns.new(np.int64)
@@ -38,6 +42,7 @@ class NodeColumns:
         self._images = ImageTable()
         self._static_changes = Journal()
         self._changes = Journal()
+        self._huge: set[NodeInfo] = set()  # nodes with amounts that arrays cannot reckon with
 
     # What plugins read.
 
@@ -86,29 +91,46 @@ class NodeColumns:
         """Return a number that grows when images or the number of nodes change."""
         return self._images.version
 
+    def has_resource(self, resource: str) -> bool:
+        """Tell whether any node has ever so little of a resource; only then a column for it is worth its memory."""
+        return resource in self._offered
+
     def allocatable(self, resource: str) -> Ints:
-        """Return what nodes can hold of a resource; from now on it has a column."""
-        column = self._allocatable.get(resource)
+        """Return what nodes can hold of a resource; from now on it has a column, if any node has it."""
+        if resource not in self._offered:
+            return self._nothing.data
+        column = self._allocatable.pop(resource, None)
         if column is None:
-            _drop_oldest(self._allocatable, MOST_RESOURCES)
-            column = self._allocatable[resource] = self.columns.new(np.int64)
+            column = self._new(self._allocatable)
             for slot, info in enumerate(self.infos):
                 column.data[slot] = within_64_bits(info.allocatable.get(resource, 0))
+        self._allocatable[resource] = column
         return column.data
 
     def requested(self, resource: str) -> Ints:
         """Return what pods ask for of a resource; from now on it has a column."""
-        column = self._requested.get(resource)
+        column = self._requested.pop(resource, None)
         if column is None:
-            _drop_oldest(self._requested, MOST_RESOURCES)
-            column = self._requested[resource] = self.columns.new(np.int64)
+            column = self._new(self._requested)
             for slot, info in enumerate(self.infos):
                 column.data[slot] = within_64_bits(info.requested.get(resource, 0))
+        self._requested[resource] = column
         return column.data
+
+    def _new(self, columns: dict[str, Column]) -> Column:
+        """Return a column of zeros, in place of those that nobody asked for the longest if there are too many."""
+        column = self.columns.new(np.int64)
+        while len(columns) >= max(FEWEST_RESOURCES, MOST_BYTES // column.data.nbytes):
+            del columns[next(iter(columns))]
+        return column
 
     def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
         """Return the distinct lists of taints."""
         return tuple(self._taint_sets)
+
+    def has_label(self, key: str) -> bool:
+        """Tell whether any node has a label."""
+        return self._labels.has(key)
 
     def label_ids(self, key: str) -> Ids:
         """Return the id of each node's value of a label."""
@@ -116,17 +138,23 @@ class NodeColumns:
 
     def label_values(self, key: str) -> Sequence[str]:
         """Return the distinct values of a label."""
-        self._labels.ids(key, self.infos)
-        return self._labels.values(key)
+        return self._labels.values(key, self.infos)
+
+    def label_numbers(self, key: str) -> tuple[Ints, Bools]:
+        """Return the distinct values of a label as whole numbers, and which of them are any."""
+        return self._labels.numbers(key, self.infos)
 
     def label_id(self, key: str, value: str) -> int:
         """Return the id of a value of a label."""
-        self._labels.ids(key, self.infos)
-        return self._labels.id_of(key, value)
+        return self._labels.id_of(key, value, self.infos)
 
     def slot(self, name: str) -> int | None:
         """Return the slot of a node."""
         return self._slots.get(name)
+
+    def huge_slots(self) -> Sequence[int]:
+        """Return the slots of nodes with amounts for which 64 bits are too few."""
+        return [info.slot for info in self._huge] if self._huge else ()
 
     def image(self, name: str) -> tuple[int, Ids] | None:
         """Return an image's size and which nodes have it."""
@@ -155,7 +183,7 @@ class NodeColumns:
         self._slots[node.name] = slot
         self._images.add(node)
         self._images.version += 1
-        self._write_node(info)
+        self._write_node(info, None)
         return info
 
     def update_node(self, info: NodeInfo, node: Node) -> None:
@@ -164,10 +192,9 @@ class NodeColumns:
             self._images.remove(info.node)
             self._images.add(node)
             self._images.version += 1
-        same = info.node.has_same_facts(node)
-        info.node = node
-        if not same:  # most updates are heartbeats, which change nothing that anybody asks about
-            self._write_node(info)
+        before, info.node = info.node, node
+        if not before.has_same_facts(node):  # most updates are heartbeats, which change nothing that anybody asks about
+            self._write_node(info, before)
 
     def remove_node(self, info: NodeInfo) -> None:
         """Forget a node; the last one moves into its slot."""
@@ -180,6 +207,9 @@ class NodeColumns:
         self.infos.pop()
         del self._slots[info.name]
         info.slot = -1
+        self._labels.forget(info.labels)
+        self._offer(info.allocatable, {})
+        self._huge.discard(info)
         self._images.remove(info.node)
         self._images.version += 1
         self._note_static(slot)
@@ -189,16 +219,22 @@ class NodeColumns:
     def add_pod(self, info: NodeInfo, pod: Pod) -> None:
         """Count a pod in."""
         info.add_pod(pod)
-        self._write_pods(info, pod)
+        self._write_pods(info, pod.usage)
 
     def remove_pod(self, info: NodeInfo, pod: Pod) -> None:
         """Count a pod out."""
         known = info.pods[pod.uid]
         info.remove_pod(pod)
-        self._write_pods(info, known)
+        self._write_pods(info, known.usage)
 
-    def _write_node(self, info: NodeInfo) -> None:
+    def take(self, info: NodeInfo, amounts: Mapping[str, int], sign: int = 1) -> None:
+        """Count amounts in that no pod asks for which we see, or, with a negative sign, out again."""
+        info.take(amounts, sign)
+        self._write_pods(info, amounts)
+
+    def _write_node(self, info: NodeInfo, before: Node | None) -> None:
         node, slot = info.node, info.slot
+        self._offer({} if before is None else before.allocatable, node.allocatable)
         for resource, column in self._allocatable.items():
             column.data[slot] = node.allocatable.get(resource, 0)
         self._allowed_pods.data[slot] = node.allowed_pods
@@ -208,32 +244,47 @@ class NodeColumns:
             self._taint_sets = {(): 0}  # some taints have a time in them, and no two nodes ever the same
             for each in self.infos:
                 self._write_taints(each)
-        self._labels.write(slot, node.labels, len(self.infos))
+        self._labels.write(slot, {} if before is None else before.labels, node.labels, len(self.infos))
+        self._judge_size(info)
         self._note_static(slot)
+
+    def _offer(self, before: Mapping[str, int], now: Mapping[str, int]) -> None:
+        if before.keys() == now.keys():
+            return
+        self._offered.update(now.keys())
+        self._offered.subtract(before.keys())
+        for resource in before:
+            if not self._offered[resource]:
+                del self._offered[resource]
+                self._allocatable.pop(resource, None)
 
     def _write_taints(self, info: NodeInfo) -> None:
         known = self._taint_sets.setdefault(info.node.taints, len(self._taint_sets))
         self._taint_set_ids.data[info.slot] = known
 
-    def _write_pods(self, info: NodeInfo, pod: Pod) -> None:
-        slot, columns, amounts = info.slot, self._requested, info.requested
-        for resource in pod.usage:
+    def _write_pods(self, info: NodeInfo, resources: Iterable[str]) -> None:
+        slot, columns, amounts, is_huge = info.slot, self._requested, info.requested, False
+        for resource in resources:
+            amount = amounts.get(resource, 0)
+            if amount > HUGE:
+                is_huge = True
             column = columns.get(resource)
             if column is not None:
-                column.data[slot] = amount if (amount := amounts.get(resource, 0)) <= LARGEST else LARGEST
+                column.data[slot] = amount if amount <= LARGEST else LARGEST  # noqa: FURB136 - half the time of min
+        if is_huge or self._huge:
+            self._judge_size(info)
         self._pod_count.data[slot] = len(info.pods)
         self._nonzero_cpu.data[slot] = within_64_bits(info.nonzero_cpu)
         self._nonzero_memory.data[slot] = within_64_bits(info.nonzero_memory)
         self._changes.note(slot, len(self.infos))
 
+    def _judge_size(self, info: NodeInfo) -> None:
+        most = max(*info.node.allocatable.values(), *info.requested.values(), 0, 0)
+        (self._huge.add if most > HUGE else self._huge.discard)(info)
+
     def _note_static(self, slot: int) -> None:
         for journal in (self._static_changes, self._changes):
             journal.note(slot, len(self.infos))
-
-
-def _drop_oldest(columns: dict[str, Column], most: int) -> None:
-    if len(columns) >= most:
-        del columns[next(iter(columns))]
 
 
 def within_64_bits(amount: int) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pilotage.framework.objects import NO_TROUBLES, Found, Kind
+from pilotage.model.elastic_quota import ElasticQuota
 
 
 class ObjectStore:
@@ -23,7 +24,9 @@ class ObjectStore:
         objects[metadata.name] = given
         if self._troubles:
             self._settle(kind, metadata.name, metadata.namespace)
-        self._count_change(kind)
+        # Of a quota the status changes with every pod, and whoever reads quotas reads all of them anew.
+        if not (isinstance(given, ElasticQuota) and isinstance(old, ElasticQuota) and given.says_the_same_as(old)):
+            self._count_change(kind)
         return old
 
     def drop(self, given: Kind) -> None:

@@ -11,8 +11,8 @@ import numpy as np
 from pilotage.cache.columns import Column, Columns
 from pilotage.framework.nodes import Ids, NodeInfo
 from pilotage.framework.objects import Objects
-from pilotage.framework.pods import CarriedTerm, PodQuery, TermKind
-from pilotage.model.affinity import AffinityTerm, readable_terms_of
+from pilotage.framework.pods import CarriedTerm, Places, PodQuery, TermKind
+from pilotage.model.affinity import AffinityTerm, carried_terms
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
@@ -20,6 +20,7 @@ from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
 MOST_QUERIES = 4096  # that are kept up; the one that was not asked for the longest goes first
 LONGEST_UNASKED = 300.0  # seconds: pods that are like no other leave queries that nobody asks again
 DROPPED_AT_ONCE = 8  # for each new one
+FEW_NODES = 16  # that need no arrays: one pod can bring dozens of terms that no other has
 
 Item = TypeVar("Item")
 KindKey = tuple[str, frozenset[tuple[str, str]], bool]
@@ -54,13 +55,32 @@ class _ByLabel(Generic[Item]):
 class _Kind:
     """Pods with the same namespace and labels: the same queries count them."""
 
-    __slots__ = ("key", "labels", "namespace", "nodes", "queries", "terminating")
+    __slots__ = ("_places", "key", "labels", "namespace", "nodes", "queries", "terminating")
 
     def __init__(self, pod: Pod, key: KindKey) -> None:
         self.key = key
         self.namespace, self.labels, self.terminating = pod.namespace, pod.labels, pod.is_terminating
         self.nodes: dict[NodeInfo, int] = {}
         self.queries: dict[_Query, None] = {}
+        self._places: tuple[int, Ids, Ids] | None = None  # as of so many moves of nodes: slots, and how many are there
+
+    def count(self, info: NodeInfo, sign: int) -> int:
+        self._places = None
+        number = self.nodes[info] = self.nodes.get(info, 0) + sign
+        if not number:
+            del self.nodes[info]
+        return number
+
+    def write(self, column: Ids, moves: int) -> None:
+        """Add up the pods by node; a pod with dozens of terms asks for this dozens of times."""
+        if len(self.nodes) <= FEW_NODES:
+            for info, number in self.nodes.items():
+                column[info.slot] += number
+            return
+        if self._places is None or self._places[0] != moves:
+            slots = np.array([info.slot for info in self.nodes], np.int32)
+            self._places = moves, slots, np.array(list(self.nodes.values()), np.int32)
+        column[self._places[1]] += self._places[2]
 
 
 class _Query:
@@ -85,14 +105,34 @@ class _Query:
 
 
 class _Carried:
-    """A term that placed pods have."""
+    """A term that placed pods have: a column of them once they are on more than a few nodes."""
 
-    __slots__ = ("column", "holders", "term")
+    __slots__ = ("column", "few", "holders", "term")
 
-    def __init__(self, term: AffinityTerm, column: Column) -> None:
+    def __init__(self, term: AffinityTerm) -> None:
         self.term = term
-        self.column = column
+        self.few: dict[NodeInfo, int] = {}
+        self.column: Column | None = None
         self.holders = 0
+
+    def count(self, info: NodeInfo, sign: int, columns: Columns) -> None:
+        self.holders += sign
+        if self.column is not None:
+            self.column.data[info.slot] += sign
+            return
+        self.few[info] = self.few.get(info, 0) + sign
+        if not self.few[info]:
+            del self.few[info]
+        elif len(self.few) > FEW_NODES:
+            self.column = columns.new(np.int32)
+            for each, number in self.few.items():
+                self.column.data[each.slot] = number
+            self.few.clear()
+
+    def places(self, nodes: int) -> Places:
+        if self.column is not None:
+            return self.column.data[:nodes]
+        return tuple((info.slot, number) for info, number in self.few.items())
 
 
 class PlacedPods:
@@ -133,8 +173,9 @@ class PlacedPods:
             return ()
         namespace = self._objects.get(Namespace, pod.namespace)
         labels: Labels = {} if namespace is None else namespace.metadata.labels
+        nodes = len(self._infos)
         return [
-            CarriedTerm(carried.term.topology_key, carried.term.weight, carried.column.data[: len(self._infos)])
+            CarriedTerm(carried.term.topology_key, carried.term.weight, carried.places(nodes), nodes)
             for carried in self._carried_by_label[kind].candidates(pod.labels)
             if carried.term.matches(pod, labels)
         ]
@@ -145,11 +186,10 @@ class PlacedPods:
 
     def _count(self, info: NodeInfo, pod: Pod, sign: int) -> None:
         kind, spec = self._kind(pod), pod.shape.spec
-        number = kind.nodes[info] = kind.nodes.get(info, 0) + sign
+        left = kind.count(info, sign)
         for query in kind.queries:
             query.column.data[info.slot] += sign
-        if not number:
-            del kind.nodes[info]
+        if not left:
             self._forget_if_unused(kind)
         if spec.affinity is not None:
             self._count_terms(info, pod, sign)
@@ -184,8 +224,7 @@ class PlacedPods:
         for kind in self._kinds.values():
             if new.matches(kind):
                 self._join(kind, new)
-                for info, number in kind.nodes.items():
-                    new.column.data[info.slot] += number
+                kind.write(new.column.data, self._columns.moves)
         self._queries_by_label.add(new, _selective(query))
         for oldest in list(islice(self._queries.values(), DROPPED_AT_ONCE)):
             if len(self._queries) >= MOST_QUERIES or now - oldest.asked_at > LONGEST_UNASKED:
@@ -204,7 +243,7 @@ class PlacedPods:
         query.kinds[kind] = None
 
     def _count_terms(self, info: NodeInfo, pod: Pod, sign: int) -> None:
-        terms = readable_terms_of(pod)
+        terms = carried_terms(pod, info.labels)
         self._count_carried(info, TermKind.REQUIRED_AFFINITY, terms.required, sign)
         self._count_carried(info, TermKind.REQUIRED_ANTI_AFFINITY, terms.required_anti, sign)
         self._count_carried(info, TermKind.PREFERRED_AFFINITY, terms.preferred, sign)
@@ -214,11 +253,10 @@ class PlacedPods:
         for term in terms:
             carried = self._carried[kind].get(term)
             if carried is None:
-                carried = self._carried[kind][term] = _Carried(term, self._columns.new(np.int32))
+                carried = self._carried[kind][term] = _Carried(term)
                 self._carried_by_label[kind].add(carried, term.selector.requirements)
                 self.terms_version += 1
-            carried.column.data[info.slot] += sign
-            carried.holders += sign
+            carried.count(info, sign, self._columns)
             if not carried.holders:
                 del self._carried[kind][term]
                 self.terms_version += 1

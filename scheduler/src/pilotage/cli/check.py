@@ -39,7 +39,8 @@ def command(files: tuple[str, ...], more: tuple[str, ...], plugin_dirs: tuple[st
     """Judge SchedulerProfiles as the API server and the operator do, one by one and beside each other.
 
     Says of each that it can run, or everything that is wrong with it, in the words of its condition Accepted. What only
-    a cluster knows is not looked at: the rights of the scheduler, and the CRDs that plugins need.
+    a cluster knows is not looked at: the rights of the scheduler, the CRDs that plugins need, and which hosts are
+    listed and which Secrets mounted for credentials.
     """
     if not files and not more:
         raise click.UsageError("There is nothing to read; name files or folders with -f.")

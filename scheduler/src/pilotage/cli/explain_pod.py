@@ -7,9 +7,11 @@ from typing import Any
 from pilotage.cli.explain_gang import gang_data, gang_line
 from pilotage.cli.results import as_data, score_data
 from pilotage.cli.tables import table
+from pilotage.framework.verdicts import QUEUED, WAITING_FOR_GROUP
 from pilotage.scheduling.explanation import Explanation, NodeVerdict
 from pilotage.scheduling.simulation import Result
 
+HELD = (QUEUED, WAITING_FOR_GROUP)
 LEGEND = "Scores are raw -> normalised; a total adds up normalised x weight, and the highest wins."
 
 
@@ -48,7 +50,8 @@ def explained_text(result: Result, explanation: Explanation | None) -> str:
 def _fate(result: Result) -> str:
     if result.node is not None:
         return f"goes to {result.node}"
-    waits = f"waits: {result.message}"
+    held = f" ({result.reason}: no other node would help)" if result.reason in HELD else ""
+    waits = f"waits{held}: {result.message}"
     return f"{waits} (promised: {result.nominated_node})" if result.nominated_node else waits
 
 

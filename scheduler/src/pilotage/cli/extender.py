@@ -10,6 +10,7 @@ from pilotage import app
 from pilotage.app.extending import Place, serve
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cluster.api_errors import NoAccess
+from pilotage.cluster.extender_server import Exposed
 from pilotage.config.suggestions import did_you_mean
 from pilotage.profiles import Profile
 from pilotage.scheduling.extender_service import static_profiles
@@ -38,7 +39,13 @@ The configuration of the kube-scheduler that asks it:
 @click.option(
     "--kubeconfig", metavar="FILE", help="Watch this cluster, so that plugins know which pods are where; binds, too."
 )
-@click.option("--address", default="127.0.0.1", show_default=True, metavar="IP", help="Where to listen.")
+@click.option(
+    "--address",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="IP",
+    help="Where to listen; one that others can reach needs --client-ca-file.",
+)
 @click.option("--port", default=8888, show_default=True, type=click.IntRange(0, 65535), help="0 takes any.")
 @click.option("--tls-cert-file", metavar="FILE", help="The server's certificate; without it there is no TLS.")
 @click.option("--tls-private-key-file", metavar="FILE", help="Its key.")
@@ -69,7 +76,7 @@ def command(
     place = Place(address, port, _context(tls_cert_file, tls_private_key_file, client_ca_file))
     try:
         asyncio.run(serve(profiles, place, kubeconfig=kubeconfig, on_serving=_tell))
-    except NoAccess as error:
+    except (NoAccess, Exposed) as error:
         raise BadInput(str(error)) from None
     except OSError as error:
         raise BadInput(f"cannot listen on {address}:{port}: {error.strerror or error}") from None

@@ -16,6 +16,7 @@ def as_data(result: Result) -> dict[str, Any]:
         "schedulerName": result.scheduler_name,
         "node": result.node,
         "message": result.message,
+        "reason": result.reason,
         "nominatedNode": result.nominated_node,
         "victims": list(result.victims),
         "scores": {plugin: score_data(score) for plugin, score in result.scores.items()},

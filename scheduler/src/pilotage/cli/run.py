@@ -15,7 +15,9 @@ from pilotage.app.options import FollowedConfigMap, Options, Serving
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option
 from pilotage.cli.flag_types import GoDuration, Names, Verbosity, go_bool, names, options
 from pilotage.cli.ignored_flags import IGNORED, IGNORED_BOOLS, ignored_options
+from pilotage.cli.outside_flags import directory, hosts
 from pilotage.config.load import effective
+from pilotage.model.outside_services import CREDENTIALS, OutsideRules
 from pilotage.telemetry.metric_options import allowed_labels
 
 EPILOG = """\b
@@ -48,6 +50,22 @@ CONNECTION = options(
         "--config-map",
         metavar="NAMESPACE/NAME",
         help="Follow the configuration in this ConfigMap, in place of --config: a change takes effect at once.",
+    ),
+    click.option(
+        "--credentials-dir",
+        default=CREDENTIALS,
+        show_default=True,
+        metavar="DIR",
+        callback=directory,
+        help="With --config-map: tokens, keys and certificates are read below this folder, and nowhere else.",
+    ),
+    click.option(
+        "--allowed-hosts",
+        type=NAMES,
+        default="",
+        metavar="HOST[:PORT],...",
+        callback=hosts,
+        help="With --config-map: the hosts that profiles may name. Default: any, and none gets credentials.",
     ),
     click.option("--write-config-to", metavar="FILE", help="Write the complete configuration to FILE and end."),
     click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the API server from outside of it."),
@@ -170,7 +188,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     if given["write_config_to"]:
         _write(Path(given["write_config_to"]), effective(said.applied(ready.loaded.config)))
         return
-    from pilotage.app.live import run
+    from pilotage.app.running import run
 
     sys.exit(asyncio.run(run(ready, said)))
 
@@ -229,6 +247,7 @@ def to_options(given: dict[str, Any], explicit: set[str]) -> Options:
     return Options(
         kubeconfig=given["kubeconfig"],
         config_map=_followed(given["config_map"]),
+        outside=OutsideRules(given["credentials_dir"], given["allowed_hosts"]) if given["config_map"] else None,
         master=given["master"],
         qps=given["kube_api_qps"] if alone else None,
         burst=given["kube_api_burst"] if alone else None,

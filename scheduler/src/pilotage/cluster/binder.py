@@ -32,7 +32,8 @@ Sighting = asyncio.Future[str | None]
 _OUT_OF_TIME = 504
 _PASSING = PASSING | {_OUT_OF_TIME}
 _NOT_ALLOWED = Refused(
-    Refusal.NOT_ALLOWED, "not bound: this scheduler is not the leader, or the pod or the node is not there any more"
+    Refusal.NOT_ALLOWED,
+    "not bound: this scheduler is not the leader, or the pod, the node or the room on it is not there any more",
 )
 
 

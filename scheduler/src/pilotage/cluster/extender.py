@@ -1,10 +1,11 @@
 """An HTTP service that takes part in decisions, as the scheduler asks it."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from pilotage.cluster.service_tls import TLS, tls_context
+from pilotage.cluster.service_tls import TLS, BadTLS, tls_context
 from pilotage.model.extender_messages import (
     Binding,
     ExtenderFailed,
@@ -22,9 +23,12 @@ from pilotage.model.extender_messages import (
 )
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Container
+from pilotage.model.redaction import without_password
 
 if TYPE_CHECKING:
     from pilotage.cluster.extender_transport import Transport
+
+log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
@@ -50,6 +54,8 @@ class ExtenderSettings:
     timeout: float = 5.0  # seconds
     enable_https: bool = False
     tls: TLS = field(default_factory=TLS)
+    directory: str | None = None  # files are read only there, wherever links lead; None: everywhere
+    refused: str = ""  # why it is never asked
 
 
 class Victims(Protocol):
@@ -74,7 +80,7 @@ class Extender:
         node_json: NodeJSON,
         transport: "Transport | None" = None,
     ) -> None:
-        self.name = settings.url_prefix
+        self.name = without_password(settings.url_prefix)
         self.filter_verb, self.prioritize_verb = settings.filter_verb, settings.prioritize_verb
         self.preempt_verb, self.bind_verb = settings.preempt_verb, settings.bind_verb
         self.weight = settings.weight
@@ -170,13 +176,41 @@ def in_order(extenders: Sequence[Extender]) -> list[Extender]:
     return sorted(extenders, key=lambda extender: extender.ignorable)
 
 
-def _transport(settings: ExtenderSettings) -> "Transport":
+class Refusing:
+    """Takes the place of a transport that must not be used, and tells everybody why."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def post(self, verb: str, body: bytes) -> bytes:
+        """Ask nobody."""
+        raise ExtenderFailed(self._why)
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
+    if settings.refused:
+        return _refusing(settings, settings.refused)
     from pilotage.cluster.extender_transport import Transport  # aiohttp, which few schedulers need, is large
 
     url, tls, context = settings.url_prefix, settings.tls, None
     if url.lower().startswith("https:"):
-        context = tls_context(url, tls, enable_https=settings.enable_https)
+        try:
+            context = tls_context(url, tls, enable_https=settings.enable_https, directory=settings.directory)
+        except BadTLS as error:
+            if settings.directory is None:
+                raise
+            # Whoever wrote the profile is not whoever runs the scheduler: that goes on.
+            return _refusing(settings, str(error))
     return Transport(url, settings.timeout, context, server_name=tls.server_name)
+
+
+def _refusing(settings: ExtenderSettings, why: str) -> "Refusing":
+    name = without_password(settings.url_prefix)
+    log.error("extender %s is not asked: %s", name, why)
+    return Refusing(f"extender {name} is not asked: {why}")
 
 
 def _names_any(container: Container, resources: frozenset[str]) -> bool:

@@ -4,10 +4,14 @@ import asyncio
 import logging
 import ssl
 from collections.abc import Awaitable, Callable, Sequence
+from ipaddress import ip_address
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
+from pilotage.listening.front_door import FrontDoor, Patience
 from pilotage.model.extender_messages import (
     Binding,
     FilterResult,
@@ -30,9 +34,17 @@ log = logging.getLogger(__name__)
 LARGEST_QUESTION = 64 * 1024 * 1024
 READ_SECONDS = 30.0  # for a whole question
 LAST_SECONDS = 2.0  # for questions under way when we stop
+# Whoever asks is mostly one peer, with many binds at once.
+PATIENCE = Patience(connections=512, connections_of_one_peer=256, handshakes_a_second=1000.0, idle=75.0)
 
 Bind = Callable[[Binding], Awaitable[str]]  # what went wrong, or ""
 NO_BIND = "this extender binds no pods: it was started without --kubeconfig"
+JSON = "application/json"
+LOCALHOST = "localhost"
+
+
+class Exposed(Exception):
+    """Anybody who reaches the address could ask; the text says what to do."""
 
 
 class Service(Protocol):
@@ -62,24 +74,45 @@ class ExtenderServer:
         self._service = service
         self._bind = bind
         self._is_ready = is_ready
-        app = web.Application(client_max_size=largest_question)
+        self._knows_clients = False
+        app = web.Application(client_max_size=largest_question, middlewares=[self._attended, self._addressed])
         app.router.add_get("/healthz", self._health)
         app.router.add_post("/filter", self._answering(self._filter))
         app.router.add_post("/prioritize", self._answering(self._prioritize))
         app.router.add_post("/preempt", self._answering(self._preempt))
         app.router.add_post("/bind", self._answering(self._bound))
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=LAST_SECONDS)
+        self._door: FrontDoor | None = None
 
     async def start(self, address: str, port: int, context: ssl.SSLContext | None = None) -> str:
-        """Listen, and return the URL; OSError if the address is taken."""
+        """Listen, and return the URL; OSError if the address is taken, Exposed if anybody could ask."""
+        refuse_exposed(address, context)
+        self._knows_clients = knows_clients(context)
         await self._runner.setup()
-        await web.TCPSite(self._runner, address, port, ssl_context=context).start()
-        host, bound = self._runner.addresses[0][:2]
+        assert self._runner.server is not None
+        self._door = FrontDoor(self._runner.server, PATIENCE, context)
+        await self._door.open(address, port)
+        host, bound = self._door.address
         return f"{'http' if context is None else 'https'}://{f'[{host}]' if ':' in host else host}:{bound}"
 
     async def stop(self) -> None:
         """Let questions under way come to their end, and listen no more."""
+        if self._door is not None:
+            self._door.close()
         await self._runner.cleanup()
+
+    @web.middleware
+    async def _attended(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        assert self._door is not None
+        with self._door.answering(request.protocol):
+            return await handler(request)
+
+    @web.middleware
+    async def _addressed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer only who means this machine: a web page can have its own name lead to 127.0.0.1, and then ask."""
+        if not self._knows_clients and not is_loopback(_host(request.host)):
+            return _refusal(421, f"this extender is 127.0.0.1 or {LOCALHOST}, and has no other name; change urlPrefix")
+        return await handler(request)
 
     async def _health(self, request: web.Request) -> web.Response:
         return web.Response(text="ok") if self._is_ready() else _refusal(503, "the cluster is not known yet")
@@ -88,6 +121,8 @@ class ExtenderServer:
         self, answer: Callable[[bytes], Awaitable[bytes]]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
+            if request.content_type != JSON:  # which a web page cannot send to another origin unasked
+                return _refusal(415, f"questions are {JSON}")
             if not self._is_ready():
                 return _refusal(503, "the cluster is not known yet")
             try:
@@ -96,7 +131,7 @@ class ExtenderServer:
             except TimeoutError:
                 return _refusal(408, f"the question took longer than {READ_SECONDS:g} s")
             try:
-                return web.Response(body=await answer(body), content_type="application/json")
+                return web.Response(body=await answer(body), content_type=JSON)
             except Malformed as error:
                 return _refusal(400, str(error))
             except Exception as error:
@@ -132,6 +167,36 @@ class ExtenderServer:
         except Exception as error:
             log.warning("/bind cannot be answered", exc_info=error)
             return write_error(_told(error))
+
+
+def knows_clients(context: ssl.SSLContext | None) -> bool:
+    """Tell whether every client has to show a certificate."""
+    return context is not None and context.verify_mode == ssl.CERT_REQUIRED
+
+
+def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
+    """Raise Exposed where others than this machine could ask, and need not say who they are."""
+    if not knows_clients(context) and not is_loopback(address):
+        raise Exposed(
+            f"--address {address} is open to others, and whoever reaches it could ask about pods and bind them; give "
+            "--tls-cert-file, --tls-private-key-file and --client-ca-file, so that clients need a certificate, or "
+            "listen on --address 127.0.0.1"
+        )
+
+
+def is_loopback(address: str) -> bool:
+    """Tell whether an address is this machine alone; of names, only localhost is."""
+    try:
+        return ip_address(address.partition("%")[0]).is_loopback
+    except ValueError:
+        return address.rstrip(".").lower() == LOCALHOST
+
+
+def _host(header: str) -> str:
+    try:
+        return urlsplit(f"//{header}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _refusal(status: int, text: str) -> web.Response:

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from time import monotonic
 import aiohttp
 
 from pilotage.model.extender_messages import ExtenderFailed
+from pilotage.model.redaction import without_password
 
 # An answer of names and reasons for 15,000 nodes is smaller than this. An answer may also repeat the nodes that it was
 # asked about, so that the size of the question comes on top.
@@ -19,7 +19,6 @@ CHUNK = 64 * 1024
 CALLS_AT_ONCE = 16  # to one extender: a slow one piles up no sockets
 FAILURES_IN_A_ROW = 5  # after which an extender is only tried now and then
 PAUSE = 1.0  # seconds between such tries
-PASSWORD = re.compile("//[^/@]*@")  # of a URL, with the user
 JSON = {"Content-Type": "application/json"}
 
 
@@ -35,7 +34,12 @@ class Question:
     query: Mapping[str, str] | None = None
 
     def __str__(self) -> str:
-        return f'{self.method} "{PASSWORD.sub("//", self.url)}"'
+        return f'{self.method} "{self.told_url}"'
+
+    @property
+    def told_url(self) -> str:
+        """Return the address as it may be told."""
+        return without_password(self.url)
 
 
 class Transport:
@@ -62,10 +66,10 @@ class Transport:
 
     async def post(self, verb: str, body: bytes) -> bytes:
         """Return the answer; ExtenderFailed if there is none in time, none so small, or none with status 200."""
-        url = f"{self._prefix}/{verb}"
-        answer = await self._ask(Question("Post", url, verb, JSON, body))
+        question = Question("Post", f"{self._prefix}/{verb}", verb, JSON, body)
+        answer = await self._ask(question)
         if isinstance(answer, int):
-            raise ExtenderFailed(f"failed {verb} with extender at URL {url}, code {answer}")
+            raise ExtenderFailed(f"failed {verb} with extender at URL {question.told_url}, code {answer}")
         return answer
 
     async def get(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
@@ -120,7 +124,7 @@ class Transport:
         except TimeoutError:
             raise Unanswered(f"{question}: context deadline exceeded (Client.Timeout {late})") from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise Unanswered(f"{question}: {_told(error)}") from error
+            raise Unanswered(f"{question}: {without_password(_told(error))}") from error
 
     async def _read(self, response: aiohttp.ClientResponse, question: "Question") -> bytes:
         chunks, size, most = [], 0, self._largest_answer + len(question.body)
@@ -128,7 +132,7 @@ class Transport:
             size += len(chunk)
             if size > most:
                 response.close()  # what is still to come is nobody's
-                at = f"failed {question.verb} with extender at URL {question.url}" if question.body else question
+                at = f"failed {question.verb} with extender at URL {question.told_url}" if question.body else question
                 raise Unanswered(f"{at}: the answer is larger than {most} bytes")
             chunks.append(chunk)
         return b"".join(chunks)

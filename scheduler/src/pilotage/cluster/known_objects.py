@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 UNKNOWN = -1
 LONGEST_VERSION = 39  # digits, as many as 128 bits have
-MOST_DEPARTED = 4096  # deletions to remember; late news of an object come soon after it is gone, or never
+MOST_PASSED = 4096  # deletions to remember; late news of an object come soon after it is gone, or never
 
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
@@ -31,7 +31,7 @@ class Sink(Protocol[T_contra]):
         """Let go of an object, given as it was last told."""
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Take note of an object that cannot be understood; if it was there before, it was deleted first."""
+        """Take note of an object that cannot be understood; what was known of it was deleted first, or still counts."""
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Let go of an object that could not be understood, and is gone; one that can be now is just added."""
@@ -55,14 +55,15 @@ class KnownObjects(Generic[T]):
     Versions tell which of two states is the newer one. Where one of them is no number, the later news wins.
     """
 
-    def __init__(self, sink: Sink[T] | None = None) -> None:
+    def __init__(self, sink: Sink[T] | None = None, outlasts: Callable[[T], bool] = lambda _: False) -> None:
         self.objects: dict[str, T] = {}
         self.undecodable: dict[str, UndecodableObject] = {}
         self.duplicates = 0  # news that were none
         self.sink_errors = 0
         self._sink = sink
+        self._outlasts = outlasts  # whether the last state that was understood counts beyond that
         self._listed = UNKNOWN  # nothing up to this version is news
-        self._departed: dict[str, int] = {}  # the version at which an object ceased to be among `objects`
+        self._passed: dict[str, int] = {}  # the version at which an object was gone, or could not be understood
 
     def put(self, new: T) -> bool:
         """Take the present state of an object; False if it is no news."""
@@ -98,7 +99,10 @@ class KnownObjects(Generic[T]):
         if not self._is_news(key, old, broken.metadata.resource_version):
             self.duplicates += 1
             return False
-        self._depart(key, old, broken.metadata.resource_version)
+        if self._still_counts(old, broken):
+            self._pass(key, broken.metadata.resource_version)
+        else:
+            self._depart(key, old, broken.metadata.resource_version)
         self._note(key, broken)
         return True
 
@@ -108,7 +112,7 @@ class KnownObjects(Generic[T]):
         Whoever looks in between sees too much rather than too little, so that nothing taken looks free.
         """
         self._listed = version_number(version)
-        self._departed.clear()
+        self._passed.clear()
         turn = Turn()
         for key, new in listed.objects.items():
             self.undecodable.pop(key, None)
@@ -117,12 +121,16 @@ class KnownObjects(Generic[T]):
                 self._store(key, old, new)
             if turn.step():
                 await turn.give_way()
+        kept = set()
         for key, broken in listed.undecodable.items():
-            known = self.undecodable.get(key)
+            known, old = self.undecodable.get(key), self.objects.get(key)
+            if is_kept := self._still_counts(old, broken):
+                kept.add(key)
             if known is None or not _same_state(known.metadata, broken.metadata):
-                self._depart(key, self.objects.get(key), "")
+                if not is_kept:
+                    self._depart(key, old, "")
                 self._note(key, broken)
-        for key in self.objects.keys() - listed.objects.keys():
+        for key in self.objects.keys() - listed.objects.keys() - kept:
             self._depart(key, self.objects[key], "")
             if turn.step():
                 await turn.give_way()
@@ -133,9 +141,11 @@ class KnownObjects(Generic[T]):
         number = version_number(version)
         if number == UNKNOWN:
             return True
-        if old is None:
-            return number > self._listed and number > self._departed.get(key, UNKNOWN)
-        return number > self._listed and number > version_number(old.metadata.resource_version)
+        known = UNKNOWN if old is None else version_number(old.metadata.resource_version)
+        return number > self._listed and number > known and number > self._passed.get(key, UNKNOWN)
+
+    def _still_counts(self, old: T | None, broken: UndecodableObject) -> bool:
+        return old is not None and old.metadata.uid == broken.metadata.uid and self._outlasts(old)
 
     def _store(self, key: str, old: T | None, new: T) -> None:
         self.objects[key] = new
@@ -151,15 +161,18 @@ class KnownObjects(Generic[T]):
 
     def _depart(self, key: str, old: T | None, version: str) -> None:
         self.undecodable.pop(key, None)
-        number = version_number(version)
-        if number != UNKNOWN:
-            self._departed[key] = max(number, self._departed.pop(key, UNKNOWN))
-            if len(self._departed) > MOST_DEPARTED:
-                del self._departed[next(iter(self._departed))]
+        self._pass(key, version)
         if old is not None:
             del self.objects[key]
             if self._sink is not None:
                 self._tell(self._sink.deleted, old)
+
+    def _pass(self, key: str, version: str) -> None:
+        number = version_number(version)
+        if number != UNKNOWN:
+            self._passed[key] = max(number, self._passed.pop(key, UNKNOWN))
+            if len(self._passed) > MOST_PASSED:
+                del self._passed[next(iter(self._passed))]
 
     def _note(self, key: str, broken: UndecodableObject) -> None:
         self.undecodable[key] = broken

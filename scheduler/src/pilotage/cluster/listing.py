@@ -1,30 +1,43 @@
-"""A plain LIST of a resource, in pages where the server would have to ask etcd."""
+"""A plain LIST of a resource, in pages where the server would have to ask etcd; its items are read as they come."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Generic, Protocol
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown
 from pilotage.cluster.known_objects import KnownObjects
+from pilotage.cluster.large_objects import LARGE, LargeReader
+from pilotage.cluster.list_items import ListItems
 from pilotage.cluster.resources import ApiResource, T
 from pilotage.cluster.turn import Turn
 from pilotage.cluster.watch_events import NOT_JSON, EventReader, UndecodableObject
-from pilotage.cluster.watch_lines import BrokenStream
+from pilotage.cluster.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.watch_stream import ChunkStream, Silence, read
 
 log = logging.getLogger(__name__)
 
 PAGE = 500
-LIST_TIMEOUT = 120.0  # seconds; a hundred thousand pods take a while
+LIST_TIMEOUT = 120.0  # seconds until the answer begins, and then between two pieces of it
+TIMED_OUT = 504  # how an API server ends a list that takes too long before it has begun to answer
+
+Item = bytes | TooLong
 
 
 class GetApi(Protocol):
-    """What a list asks of a client of the API."""
+    """What whoever reads single objects asks of a client of the API."""
 
     async def get(self, path: str, query: Mapping[str, str] = ..., *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         """Return the answer to a GET."""
+
+
+class WatchApi(GetApi, Protocol):
+    """What lists and watches ask of a client of the API."""
+
+    def stream(self, path: str, query: Mapping[str, str], *, timeout: float | None = None) -> ChunkStream:
+        """Open a stream of chunks; the time is for its beginning."""
 
 
 class _ListMetadata(Struct, gc=False, rename="camel"):
@@ -33,18 +46,23 @@ class _ListMetadata(Struct, gc=False, rename="camel"):
 
 
 class _Answer(Struct, gc=False):
-    metadata: _ListMetadata
-    items: list[Raw] | None = None
+    metadata: _ListMetadata | None = None
 
 
 _answer = msgspec.json.Decoder(_Answer).decode
 
 
-def _decoded(body: bytes) -> _Answer:
+def _metadata(body: bytes) -> _ListMetadata | None:
     try:
-        return _answer(body)
+        return _answer(body).metadata
     except NOT_JSON as error:
         raise BrokenStream(f"an answer that is no list: {error}") from None
+
+
+def _there(metadata: _ListMetadata | None) -> _ListMetadata:
+    if metadata is None:
+        raise BrokenStream("an answer that is no list: it has no metadata")
+    return metadata
 
 
 def is_expired(error: ApiError) -> bool:
@@ -54,14 +72,37 @@ def is_expired(error: ApiError) -> bool:
     return "Too large resource version" in error.message
 
 
+async def read_answer(
+    api: WatchApi,
+    path: str,
+    query: Mapping[str, str],
+    take: Callable[[Item], Awaitable[None]],
+    patience: float = LIST_TIMEOUT,
+) -> _ListMetadata | None:
+    """Hand over the items of one answer as they come; OutcomeUnknown if it breaks off, BrokenStream if it is none."""
+    items = ListItems()
+
+    async def take_all(found: list[Item]) -> None:
+        for item in found:
+            await take(item)
+
+    try:
+        await read(api.stream(path, query, timeout=patience), patience, items.split, take_all)
+    except Silence as error:
+        raise OutcomeUnknown(str(error)) from None
+    return _metadata(items.frame())
+
+
 class Lister(Generic[T]):
     """Lists one resource."""
 
-    def __init__(self, api: GetApi, resource: ApiResource[T], reader: EventReader[T]) -> None:
+    def __init__(self, api: WatchApi, resource: ApiResource[T], reader: EventReader[T]) -> None:
         self._api = api
         self._resource = resource
         self._reader = reader
+        self._large = LargeReader(reader)
         self._is_too_large = False  # for one answer, as far as we know
+        self.skipped = 0  # items that are too long to be understood, each time they came
 
     async def list(self, version: str) -> tuple[KnownObjects[T], str]:
         """Return all objects and their version, not older than the given one; "" asks for the newest."""
@@ -81,7 +122,7 @@ class Lister(Generic[T]):
     async def newest_version(self) -> str:
         """Return the version that the server has come to."""
         query = {**self._resource.selection, "limit": "1"}
-        return _decoded(await self._api.get(self._resource.path, query)).metadata.resource_version
+        return _there(_metadata(await self._api.get(self._resource.path, query))).resource_version
 
     async def _list(self, query: Mapping[str, str]) -> tuple[KnownObjects[T], str]:
         try:
@@ -94,19 +135,33 @@ class Lister(Generic[T]):
         found: KnownObjects[T] = KnownObjects()
         turn = Turn()
         while True:
-            body = await self._api.get(self._resource.path, {**self._resource.selection, **query}, timeout=LIST_TIMEOUT)
-            answer = _decoded(body)
-            for raw in answer.items or ():
-                self._take(found, raw)
-                if turn.step():
-                    await turn.give_way()
-            if not answer.metadata.next_page:
-                return found, answer.metadata.resource_version
-            query = {"limit": str(PAGE), "continue": answer.metadata.next_page}
+            page = int(query.get("limit", "0"))
+            try:
+                answer = await self._read_page(query, found, turn)
+            except (OutcomeUnknown, ApiError) as error:
+                if page <= 1 or not _may_be_too_much(error):
+                    raise
+                log.warning("%s: a page of %d is asked for by halves: %s", self._resource, page, error)
+                query = {**query, "limit": str(page // 2)}
+                continue
+            if not answer.next_page:
+                return found, answer.resource_version
+            query = {"limit": str(min(2 * page, PAGE) or PAGE), "continue": answer.next_page}
 
-    def _take(self, found: KnownObjects[T], raw: Raw) -> None:
+    async def _read_page(self, query: Mapping[str, str], found: KnownObjects[T], turn: Turn) -> _ListMetadata:
+        async def take(item: Item) -> None:
+            await self._take(found, item, turn)
+
+        turn.resume()
+        return _there(await read_answer(self._api, self._resource.path, {**self._resource.selection, **query}, take))
+
+    async def _take(self, found: KnownObjects[T], item: Item, turn: Turn) -> None:
+        self.skipped += isinstance(item, TooLong)
         try:
-            each = self._reader.object(raw)
+            if isinstance(item, TooLong) or len(item) >= LARGE:
+                each = await self._large.object(item, turn.give_way)
+            else:
+                each = self._reader.object(item)
         except BrokenStream as error:
             log.warning("%s: skipped %s", self._resource, error)
             return
@@ -114,3 +169,10 @@ class Lister(Generic[T]):
             found.lose(each)
         else:
             found.put(each)
+        if turn.step():
+            await turn.give_way()
+
+
+def _may_be_too_much(error: OutcomeUnknown | ApiError) -> bool:
+    """Tell whether an answer may have failed because of its size."""
+    return isinstance(error, OutcomeUnknown) or (error.status == TIMED_OUT and not is_expired(error))

@@ -1,15 +1,16 @@
 """Where figures of how busy nodes are come from: the metrics API, Prometheus or load-watcher."""
 
 import asyncio
+import base64
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.credential_files import read_credential
 from pilotage.cluster.instance_names import InstanceNames
 from pilotage.cluster.listing import GetApi
 from pilotage.cluster.service_tls import TLS, BadTLS, tls_context
@@ -58,9 +59,11 @@ class SourceSettings:
 
     provider: Provider
     address: str = ""
-    token: str = ""
+    token: str = field(default="", repr=False)
     token_file: str = ""
+    user_files: tuple[str, str] = ("", "")  # with the name and the password
     ca_file: str = ""
+    directory: str | None = None  # files are read only there, wherever links lead; None: everywhere
     insecure: bool = False
     instance_label: str = "instance"
     instance_is: str = ""
@@ -188,8 +191,14 @@ class Prometheus:
         settings = self._settings
         token = settings.token
         if settings.token_file:  # it may be renewed at any time
-            token = Path(settings.token_file).read_text(encoding="ascii").strip()
+            token = self._read(settings.token_file).decode("ascii")
+        if settings.user_files[0]:
+            user, password = map(self._read, settings.user_files)
+            return {"Authorization": f"Basic {base64.b64encode(user + b':' + password).decode()}"}
         return {"Authorization": f"Bearer {token}"} if token else {}
+
+    def _read(self, path: str) -> bytes:
+        return read_credential(path, self._settings.directory).strip()
 
 
 class Unusable:
@@ -222,7 +231,7 @@ def _context(settings: SourceSettings) -> ssl.SSLContext | None:
         return None
     tls = TLS(insecure=settings.insecure, ca_file=settings.ca_file)
     try:
-        return tls_context(settings.name, tls, enable_https=False)
+        return tls_context(settings.name, tls, enable_https=False, directory=settings.directory)
     except BadTLS as error:
         raise LoadUnavailable(str(error)) from None
 

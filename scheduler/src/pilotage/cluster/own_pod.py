@@ -27,7 +27,8 @@ async def annotate_once(api: ApiClient, namespace: str, name: str, annotations: 
 
 
 def _path(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{namespace}/pods/{name}"
+    # Annotations are taken here, too, and nobody who may write here can change what a pod runs.
+    return f"/api/v1/namespaces/{namespace}/pods/{name}/status"
 
 
 class OwnPod:
@@ -80,5 +81,5 @@ class OwnPod:
 
     def _complain(self, error: Exception) -> None:
         if str(error) != self._complaint:  # once
-            log.warning("cannot write annotations of our own pod, its role may lack patch of pods: %s", error)
+            log.warning("cannot write annotations of our own pod, its role may lack patch of pods/status: %s", error)
         self._complaint = str(error)

@@ -5,17 +5,26 @@ import logging
 import random
 import time
 from collections.abc import Callable, Mapping
-from typing import Generic, Protocol
+from typing import Generic
 
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.known_objects import KnownObjects, Sink, version_number
-from pilotage.cluster.listing import LIST_TIMEOUT, GetApi, Lister, is_expired
+from pilotage.cluster.large_objects import LARGE, LargeReader
+from pilotage.cluster.listing import LIST_TIMEOUT, Lister, WatchApi, is_expired
 from pilotage.cluster.resources import ApiResource, T
 from pilotage.cluster.retry_delay import RetryDelay
 from pilotage.cluster.turn import Turn
-from pilotage.cluster.watch_events import Bookmark, Deletion, EventReader, Notice, ServerError, UndecodableObject
-from pilotage.cluster.watch_lines import BrokenStream
-from pilotage.cluster.watch_stream import BrokenOff, ChunkStream, Silence, read_lines
+from pilotage.cluster.watch_events import (
+    Bookmark,
+    Deletion,
+    EventReader,
+    Notice,
+    ServerError,
+    Skipped,
+    UndecodableObject,
+)
+from pilotage.cluster.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.watch_stream import BrokenOff, Silence, read_lines
 
 log = logging.getLogger(__name__)
 
@@ -37,13 +46,6 @@ ADVICE = {
     403: "our role lacks a rule: allow list and watch of {}",
     404: "the API server does not serve {}: it is too old, or this API is switched off",
 }
-
-
-class WatchApi(GetApi, Protocol):
-    """What a reflector asks of a client of the API."""
-
-    def stream(self, path: str, query: Mapping[str, str]) -> ChunkStream:
-        """Open a stream of chunks."""
 
 
 class NotStreamed(Exception):
@@ -71,8 +73,9 @@ class Reflector(Generic[T]):
         self.trouble = ""  # why the view may be out of date, "" when all is well
         self.lists = self.streamed_lists = self.watches = self.events = self.errors = 0
         self._api = api
-        self._known = KnownObjects(sink)
+        self._known = KnownObjects(sink, resource.outlasts)
         self._reader = EventReader(resource)
+        self._large = LargeReader(self._reader)
         self._lister = Lister(api, resource, self._reader)
         self._patience = patience
         self._clock = clock
@@ -84,7 +87,7 @@ class Reflector(Generic[T]):
         self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest will do
         self._needs_list = True
         self._listing: KnownObjects[T] | None = None  # what a streamed list has brought so far
-        self._failed_watches = self._failed_streams = 0
+        self._failed_watches = self._failed_streams = self._skipped = 0
         self._is_unsure = False  # whether silence is a good sign
         self._absent_since: float | None = None  # when the server began to say that there is no such resource
 
@@ -107,6 +110,11 @@ class Reflector(Generic[T]):
     def sink_errors(self) -> int:
         """How many changes the sink failed to take in."""
         return self._known.sink_errors
+
+    @property
+    def skipped(self) -> int:
+        """How often an object came that is too long to be understood."""
+        return self._skipped + self._lister.skipped
 
     @property
     def is_synced(self) -> bool:
@@ -194,13 +202,16 @@ class Reflector(Generic[T]):
         self._follow(await self._lister.newest_version())
         self._is_unsure = False
 
-    async def _take(self, lines: list[bytes]) -> None:
+    async def _take(self, lines: list[bytes | TooLong]) -> None:
         self._heard = self._clock()
         read, turn = self._reader.event, self._turn
         turn.resume()
         was_listing = self._listing is not None
         for line in lines:
-            event = read(line)
+            if isinstance(line, TooLong) or len(line) >= LARGE:
+                event = await self._read_large(line)
+            else:
+                event = read(line)
             if self._listing is None:
                 self._apply(event)
             elif version := self._gather(event, self._listing):
@@ -216,6 +227,13 @@ class Reflector(Generic[T]):
             self._has_spoken = not was_listing
         if self._listing is None:
             self._recover()
+
+    async def _read_large(self, line: bytes | TooLong) -> T | Notice:
+        event = await self._large.event(line, self._turn.give_way)
+        self._skipped += isinstance(line, TooLong)
+        if isinstance(event, Skipped):
+            log.error("%s: skipped %s", self.resource, event.reason)
+        return event
 
     def _apply(self, event: T | Notice) -> None:
         if isinstance(event, Bookmark):
@@ -308,5 +326,7 @@ def _tell(known: KnownObjects[T], event: T | Notice) -> bool:
         return known.remove(event.metadata)
     if isinstance(event, UndecodableObject):
         return known.lose(event)
+    if isinstance(event, Skipped):
+        return False
     assert isinstance(event, ServerError)
     raise event.error

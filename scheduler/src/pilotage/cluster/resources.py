@@ -36,6 +36,8 @@ class ApiResource(Generic[T]):
     field_selector: str = ""
     namespace: str = ""  # only the objects of this one
     optional: bool = False  # where it is not served, or not for us, there are just none
+    # Whether the last state that was understood counts until there is another one; else there is none meanwhile.
+    outlasts: Callable[[T], bool] = lambda _: False
 
     @property
     def path(self) -> str:
@@ -59,6 +61,11 @@ def _pod(given: PodObject) -> Pod:
     return pod
 
 
+def _is_placed(pod: Pod) -> bool:
+    """Tell whether a pod takes room on a node, which stays taken whatever is written on the pod."""
+    return bool(pod.node_name)
+
+
 def _as_it_is(given: T) -> T:
     return given
 
@@ -70,7 +77,7 @@ def _resource(group: str, version: str, kind: str, plural: str, *, optional: boo
 _optional = partial(_resource, optional=True)
 
 
-PODS: ApiResource[Pod] = ApiResource("", "v1", "pods", PodObject, _pod, UNFINISHED)
+PODS: ApiResource[Pod] = ApiResource("", "v1", "pods", PodObject, _pod, UNFINISHED, outlasts=_is_placed)
 NODES: ApiResource[Node] = ApiResource("", "v1", "nodes", NodeObject, Node)
 
 # All that scheduling reads. Which of them are watched depends on the plugins; a pod's priority is a number in its spec.

@@ -3,8 +3,12 @@
 import logging
 import ssl
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from pilotage.cluster.credential_files import read_credential
+from pilotage.model.outside_services import ACCOUNT, AUTHORITIES
+from pilotage.model.redaction import without_password
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +31,14 @@ class BadTLS(ValueError):
     """Certificates of an extender that cannot be used; the text says which."""
 
 
-def tls_context(url: str, tls: TLS, *, enable_https: bool) -> ssl.SSLContext:
-    """Return how to trust an extender; as upstream, `enableHTTPS` without a CA trusts anybody."""
+def tls_context(url: str, tls: TLS, *, enable_https: bool, directory: str | None = None) -> ssl.SSLContext:
+    """Return how to trust an extender; as upstream, `enableHTTPS` without a CA trusts anybody.
+
+    If there is a directory, files are read only there.
+    """
+    url = without_password(url)
     try:
+        tls = tls if directory is None else _with_data(tls, directory)
         if tls.ca_data:
             context = ssl.create_default_context(cadata=tls.ca_data.decode())
         else:
@@ -42,6 +51,20 @@ def tls_context(url: str, tls: TLS, *, enable_https: bool) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+def _with_data(tls: TLS, directory: str) -> TLS:
+    """Return the same with what its files hold."""
+
+    def data(given: bytes, path: str, inside: str = directory) -> bytes:
+        return given if given or not path else read_credential(path, inside)
+
+    return replace(
+        tls,
+        cert_data=data(tls.cert_data, tls.cert_file),
+        key_data=data(tls.key_data, tls.key_file),
+        ca_data=data(tls.ca_data, tls.ca_file, ACCOUNT if tls.ca_file in AUTHORITIES else directory),
+    )
 
 
 def _show_certificate(context: ssl.SSLContext, tls: TLS) -> None:

@@ -8,7 +8,7 @@ volumes ── claims ── look ──> ""                 every claim has its
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from pilotage.cluster.api_calls import CautiousApi
 from pilotage.cluster.api_errors import Withheld
+from pilotage.cluster.fair_turns import FairTurns
 from pilotage.cluster.resources import ApiObject
 from pilotage.cluster.volume_progress import ClusterView, Failed, Progress, VolumeProgress, Written
 from pilotage.cluster.write_retries import FAILURES, PASSING, with_retries, words_of
@@ -26,6 +27,8 @@ from pilotage.model.pod import Pod
 from pilotage.model.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
 
 BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
+BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
+MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
 OUT_OF_TIME = "context deadline exceeded"
 NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is not there any more"
 
@@ -52,7 +55,9 @@ class VolumeWriter:
         self._api = api
         self._may_write = may_write
         self._view = view
+        self._turns = FairTurns(MOST_WRITES)
         self._waiting: dict[_Key, set[asyncio.Event]] = {}
+        self._last_look = 0.0  # that was given to anybody, as the loop has the time
 
     def noticed(self, changed: ApiObject) -> None:
         """Take note that an object was added, changed or deleted."""
@@ -101,22 +106,31 @@ class VolumeWriter:
         attempt = partial(self._api.patch, path, body, may_send=may_send)
         # Not after a conflict: what was decided is out of date then. A request that had an effect and no answer meets
         # one when it is repeated; the pod then finds at its next try what it has.
-        return _decode_version(await with_retries(attempt, PASSING)).metadata.resource_version
+        async with self._turns.of(pod.namespace):
+            answer = await with_retries(attempt, PASSING)
+        return _decode_version(answer).metadata.resource_version
 
     async def _wait(self, progress: VolumeProgress, seconds: float) -> str:
         """Return "" once every claim has its volume, or why that will not happen."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + seconds
+        deadline, due = clock() + seconds, 0.0
+        is_over = seconds <= 0
         with self._news_of(progress) as news:
             while (seen := progress.look()) is Progress.WAITING:
-                left = deadline - clock()
-                if left <= 0:
+                if is_over:
                     return OUT_OF_TIME
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(min(left, BETWEEN_LOOKS)):
+                due = due or min(self._next_look(clock()), deadline)
+                try:
+                    async with asyncio.timeout_at(due):
                         await news.wait()
+                except TimeoutError:
+                    is_over, due = due >= deadline, 0.0
                 news.clear()
         return seen.message if isinstance(seen, Failed) else ""
+
+    def _next_look(self, now: float) -> float:
+        self._last_look = max(now + BETWEEN_LOOKS, self._last_look + BETWEEN_PODS)
+        return self._last_look
 
     @contextmanager
     def _news_of(self, progress: VolumeProgress) -> Iterator[asyncio.Event]:

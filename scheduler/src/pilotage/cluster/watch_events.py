@@ -49,6 +49,12 @@ class UndecodableObject(Notice, frozen=True, gc=False):
     reason: str
 
 
+class Skipped(Notice, frozen=True, gc=False):
+    """An object that is there, or was, and of which not even the name can be told."""
+
+    reason: str
+
+
 class Bookmark(Notice, frozen=True, gc=False):
     """Everything up to a version has been said; the first one also ends the list that a stream began with."""
 
@@ -95,8 +101,9 @@ class EventReader(Generic[T]):
     """Reads the events and the objects of one resource."""
 
     def __init__(self, resource: ApiResource[T]) -> None:
-        self._build = resource.build
-        self._resource = str(resource)
+        self.build = resource.build
+        self.shape = resource.shape
+        self.resource = str(resource)
         change: Any = msgspec.defstruct("Change", [("object", resource.shape)], gc=False)
         self._change = msgspec.json.Decoder(change).decode
         self._object = msgspec.json.Decoder(resource.shape).decode
@@ -105,7 +112,7 @@ class EventReader(Generic[T]):
         """Return the new state of an object, or what else a line says; a line that is no event raises BrokenStream."""
         if line.startswith(CHANGES):
             try:
-                return _with_name(self._build(self._change(line).object))
+                return with_name(self.build(self._change(line).object))
             except NO_SUCH_OBJECT:
                 pass  # the slower way finds out why
         return self._any_event(line)
@@ -113,7 +120,7 @@ class EventReader(Generic[T]):
     def object(self, raw: Raw | bytes) -> T | UndecodableObject:
         """Return an object, or what could be read of it; BrokenStream when it has not even a name."""
         try:
-            return _with_name(self._build(self._object(raw)))
+            return with_name(self.build(self._object(raw)))
         except NO_SUCH_OBJECT:
             return self._without_nulls(_data(raw))
 
@@ -136,13 +143,14 @@ class EventReader(Generic[T]):
     def _without_nulls(self, data: Any) -> T | UndecodableObject:
         """Try once more without nulls, which few objects have."""
         try:
-            return _with_name(self._build(self._object(msgspec.json.encode(without_nulls(data)))))
+            return with_name(self.build(self._object(msgspec.json.encode(without_nulls(data)))))
         except NO_SUCH_OBJECT as error:
-            identity = structs.replace(_leniently(data), resource=self._resource)
+            identity = structs.replace(_leniently(data), resource=self.resource)
             return UndecodableObject(identity, str(error)[:LONGEST_REASON])
 
 
-def _with_name(given: T) -> T:
+def with_name(given: T) -> T:
+    """Return an object that has a name; BrokenStream if it has none."""
     if given.metadata.name:
         return given
     raise BrokenStream("an object without a name")

@@ -1,41 +1,70 @@
 """Lines out of the chunks in which a stream arrives."""
 
-LONGEST_LINE = (
-    8 << 20
-)  # bytes; etcd holds objects of up to about 1.5 MiB, and a hostile stream must not fill the memory
+from typing import NamedTuple
+
+# Bytes of JSON. etcd takes requests of 1.5 MiB, of 2 where it is told to, and each of their bytes becomes up to six
+# (\u003c), or seven where an object is a list of short terms. A hostile stream must not fill the memory.
+LONGEST_OBJECT = 16 << 20
+BEGINNING = 4 << 10  # bytes that are kept of a longer one: they say who it is
 
 
 class BrokenStream(Exception):
     """The stream holds something that is no event, so what it had to say is lost."""
 
 
+class TooLong(NamedTuple):
+    """Something that was too long to be kept."""
+
+    beginning: bytes
+
+
+class Gathered:
+    """What comes in pieces, until it is whole; of what becomes too long only the beginning stays."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._pieces: list[bytes] = []
+        self._too_long: TooLong | None = None
+        self.length = 0
+
+    def add(self, piece: bytes) -> None:
+        """Take the next piece in."""
+        self.length += len(piece)
+        if self._too_long is not None:
+            return
+        self._pieces.append(piece)
+        if self.length > self._longest:
+            self._too_long = TooLong(b"".join(self._pieces)[:BEGINNING])
+            self._pieces = []
+
+    def take(self) -> bytes | TooLong:
+        """Return all of it, and begin anew."""
+        found = self._too_long or b"".join(self._pieces)
+        self._pieces, self._too_long, self.length = [], None, 0
+        return found
+
+
 class WatchLines:
     """Cuts one stream into lines; a line may come in any number of chunks."""
 
-    def __init__(self, longest: int = LONGEST_LINE) -> None:
+    def __init__(self, longest: int = LONGEST_OBJECT) -> None:
         self._longest = longest
-        self._begun: list[bytes] = []
-        self._length = 0
+        self._begun = Gathered(longest)
 
     @property
     def is_between_lines(self) -> bool:
         """Tell whether the last line was whole."""
-        return not self._length
+        return not self._begun.length
 
-    def split(self, chunk: bytes) -> list[bytes]:
-        """Return the lines that end in this chunk; a line that is too long raises BrokenStream."""
+    def split(self, chunk: bytes) -> list[bytes | TooLong]:
+        """Return the lines that end in this chunk; what is too long to be one, as such."""
         *whole, rest = chunk.split(b"\n")
-        if whole:
-            self._check(len(whole[0]))
-            if self._begun:
-                whole[0] = b"".join((*self._begun, whole[0]))
-            self._begun, self._length = [], 0
+        lines: list[bytes | TooLong] = [*whole]
+        if len(chunk) > self._longest:
+            lines = [line if len(line) <= self._longest else TooLong(line[:BEGINNING]) for line in whole]
+        if whole and self._begun.length:
+            self._begun.add(whole[0])
+            lines[0] = self._begun.take()
         if rest:
-            self._check(len(rest))
-            self._begun.append(rest)
-            self._length += len(rest)
-        return whole
-
-    def _check(self, more: int) -> None:
-        if self._length + more > self._longest:
-            raise BrokenStream(f"a line of more than {self._longest} bytes")
+            self._begun.add(rest)
+        return lines

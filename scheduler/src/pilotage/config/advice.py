@@ -8,6 +8,7 @@ from pilotage.config.defaults import DEFAULT_PLUGINS
 from pilotage.config.documents import At
 from pilotage.config.expansion import ALL, WEIGHED, merged
 from pilotage.config.faults import dotted
+from pilotage.config.sharing import READERS
 from pilotage.config.suggestions import did_you_mean
 from pilotage.config.types import KubeSchedulerConfiguration, Plugins, PluginSet, Profile
 
@@ -55,7 +56,7 @@ def _idle_disables(at: At, plugins: PluginSet, names: list[str]) -> Iterator[str
 def _unused(i: int, profile: Profile, catalogue: Catalogue) -> Iterator[str]:
     running = enabled(profile.model_copy(update={"plugins": merged(profile.plugins)}))
     for j, entry in enumerate(profile.plugin_config):
-        if entry.name not in running:
+        if entry.name not in running and entry.name not in READERS:
             where, question = dotted(("profiles", i, "pluginConfig", j)), did_you_mean(entry.name, catalogue.names())
             yield f'{where}: "{entry.name}" is not enabled, so its arguments have no effect' + (
                 f"; {question}" if question and entry.name not in catalogue.names() else ""

@@ -9,6 +9,7 @@ from pilotage.config.catalogue import Arguments, Catalogue, ExtensionPoint
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
 from pilotage.config.kinds import without_kind, wrong_kind
+from pilotage.config.sharing import READERS
 from pilotage.config.suggestions import asked_once
 from pilotage.config.types import API_VERSION, KubeSchedulerConfiguration, PluginConfig, Profile
 from pilotage.model.go_text import quoted
@@ -49,10 +50,12 @@ def enabled(profile: Profile, *, without: ExtensionPoint | None = None) -> set[s
 
 
 def _entry(settled: Settled, catalogue: Catalogue, place: tuple[int, int], entry: PluginConfig) -> PluginConfig:
+    at: At = ("profiles", place[0], "pluginConfig", place[1])
+    if entry.name in READERS:
+        return _setting(settled, place, at, entry)
     read = catalogue.arguments(entry.name)
     if read is None:
         return entry
-    at: At = ("profiles", place[0], "pluginConfig", place[1])
     wrong = wrong_kind(entry.name, entry.args, lambda plugin: catalogue.arguments(plugin) is not None)
     if wrong:
         settled.other.append(Fault(Stage.DECODING, f"decoding .{dotted(at)}: {wrong}", (*at, "args")))
@@ -63,6 +66,17 @@ def _entry(settled: Settled, catalogue: Catalogue, place: tuple[int, int], entry
         arguments = _as_constructed(arguments, read({**arguments.value, "ignoredResources": ignored}, (*at, "args")))
     _sort_faults(settled, place, entry.name, arguments)
     return _complete(entry.name, arguments.value)
+
+
+def _setting(settled: Settled, place: tuple[int, int], at: At, entry: PluginConfig) -> PluginConfig:
+    """Read what is said to the engine rather than to a plugin."""
+    if not isinstance(entry.args, Mapping | None):
+        text = f"decoding .{dotted(at)}: {entry.name}: it must be a map"
+        settled.other.append(Fault(Stage.DECODING, text, (*at, "args")))
+        return entry
+    arguments = READERS[entry.name](entry.args, (*at, "args"))
+    _sort_faults(settled, place, entry.name, arguments)
+    return PluginConfig(name=entry.name, args=arguments.value)
 
 
 def _as_constructed(given: Arguments, constructed: Arguments) -> Arguments:

@@ -19,6 +19,7 @@ CONFIGURATION, PLUGIN_FILES = "scheduler-config.yaml", "plugin-files.json"
 # On the ConfigMap the first says what it holds; on a pod, what the replica runs.
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 TRYING = "pilotage.dev/config-trying"  # on a pod: the hash that it is about to build
+CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, rejections}} of profiles with too many
 STRATEGY, RESTART = "pilotage.dev/strategy", "Restart"
 # What a replica has against a configuration.
 REFUSED, NEEDS_RESTART, FAILING, STALLED = "refused", "restart", "failing", "stalled"

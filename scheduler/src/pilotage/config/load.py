@@ -14,6 +14,7 @@ from pilotage.config.documents import At, Document, Unreadable, documents, read_
 from pilotage.config.expansion import Complaint, Expansion, expand, extended, merged
 from pilotage.config.faults import Fault, InvalidConfiguration, Stage
 from pilotage.config.json_text import json_document, looks_like_json
+from pilotage.config.sharing import READERS
 from pilotage.config.suggestions import did_you_mean
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
 from pilotage.config.validation import validate
@@ -92,7 +93,7 @@ def _only_running(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> K
     """Leave out arguments that nobody reads, and sort the others."""
     profiles = []
     for profile in config.profiles:
-        running = enabled(profile) & set(catalogue.of(profile.scheduler_name).names())
+        running = (enabled(profile) & set(catalogue.of(profile.scheduler_name).names())) | READERS.keys()
         entries = [entry for entry in profile.plugin_config if entry.name in running and entry.args is not None]
         kept = tuple(sorted(entries, key=lambda entry: entry.name))
         profiles.append(profile.model_copy(update={"plugin_config": kept}))

@@ -13,6 +13,7 @@ from pilotage.config.faults import Fault, Stage, dotted
 from pilotage.config.suggestions import did_you_mean, fields_at
 from pilotage.config.types import Section
 from pilotage.model.go_text import as_json, quoted
+from pilotage.model.redaction import redacted
 
 SomeSection = TypeVar("SomeSection", bound=Section)
 
@@ -105,7 +106,8 @@ def _problem(error: ErrorDetails) -> str:
     rule = message.replace("Input should be ", "must be ", 1)
     if kind in _WANTED:
         rule = f"must be {_WANTED[kind].format(**error.get('ctx', {}))}"
-    return f"{rule}, not {_shown(error['input'])}"
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    return f"{rule}, not {_shown(redacted(error['input'], name))}"
 
 
 def _fix(kind: str, value: Any, word: str | None) -> str:

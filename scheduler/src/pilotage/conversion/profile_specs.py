@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
+from pilotage.config.sharing import NODES, SHARING
 from pilotage.config.types import Plugins, Profile
 from pilotage.conversion.lineups import DEFAULTS, POINTS, SCORE, SORT, Lineup, expanded, lineup_of, parted
 from pilotage.scheduler_profiles.render import profile_of
@@ -30,7 +31,8 @@ def spec_of(profile: Profile, catalogue: Catalogue) -> dict[str, Any]:
     spec: dict[str, Any] = {"plugins": entries} if entries else {}
     if profile.percentage_of_nodes_to_score:
         spec["percentageOfNodesToScore"] = profile.percentage_of_nodes_to_score
-    return spec
+    settings = {SHARING: "sharing", NODES: "nodes"}
+    return spec | {field: arguments[name] for name, field in settings.items() if name in arguments}
 
 
 @dataclass(frozen=True)

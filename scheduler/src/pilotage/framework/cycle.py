@@ -7,6 +7,7 @@ from pilotage.framework.node_memory import NodeMemory
 from pilotage.framework.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.objects import Objects
 from pilotage.framework.pods import PlacedPods
+from pilotage.framework.remit import EVERYTHING, Remit
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.model.pod import Pod
 
@@ -21,7 +22,14 @@ class Trial(Protocol):
         """Tell whether any plugin has a say in who may be evicted."""
 
     def may_evict(self, pod: Pod) -> bool:
-        """Tell whether all plugins let a pod be evicted, as things stand in this what-if."""
+        """Tell whether the profile and all its plugins let a pod be evicted, as things stand in this what-if."""
+
+    @property
+    def spares_foreign(self) -> bool:
+        """Tell whether there are schedulers whose pods are never evicted for this one."""
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Tell whether a pod is another scheduler's, and never evicted for this one."""
 
     def remove(self, pod: Pod) -> None:
         """Pretend that a pod is not on the node, or not on the other node that it names."""
@@ -49,6 +57,7 @@ class Cycle:
         "own_promise",
         "placed",
         "pod",
+        "remit",
     )
 
     def __init__(
@@ -61,8 +70,10 @@ class Cycle:
         nominated: Callable[[str], Sequence[Pod]] = lambda _: (),
         promised: Callable[[], Collection[str]] | None = None,
         trial: Callable[["Cycle", NodeInfo], Trial] | None = None,
+        remit: Remit = EVERYTHING,
     ) -> None:
         self.pod = pod
+        self.remit = remit  # what of the cluster the profile may touch
         self.nodes = nodes  # all of them
         self.placed = placed
         self.objects = objects
@@ -76,6 +87,11 @@ class Cycle:
         self._nominated = nominated
         self._promised = promised
         self._trial = trial
+
+    @property
+    def node_count(self) -> int:
+        """Return how many of the nodes exist for the profile."""
+        return self.remit.count(self.nodes)
 
     def try_again_at(self, moment: float) -> None:
         """Ask for another try at a time, in seconds as on the wall, even if nothing happens; the earliest counts."""
@@ -123,6 +139,7 @@ class Cycle:
             nominated=self._nominated,
             promised=self._promised,
             trial=self._trial,
+            remit=self.remit,
         )
         copy.notes = {plugin: _copied(plugin, note) for plugin, note in self.notes.items()}
         return copy

@@ -88,12 +88,15 @@ class Retry:
 
     `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that tells whether this change helps this
     very pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
+    `only_gang` names a method, `(old, new) -> GangName | None`, for a change that can help no pod but those of the
+    gang that it names: no other pod is asked about.
     """
 
     resource: Resource
     action: Action
     hint: str | None = None
     for_gang: bool = False  # the hint tells all pods of a gang the same, and is asked once for them
+    only_gang: str | None = None
 
     def matches(self, event: Event) -> bool:
         """Tell whether the event is of the kind that is waited for."""
@@ -145,3 +148,4 @@ UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTim
 FORCE_ACTIVATE = Event(Resource.EVERYTHING, Action.ALL, "ForceActivate")
 TIME_HAS_COME = Event(Resource.EVERYTHING, Action.ALL, "TimeHasCome")
 PROFILES_CHANGED = Event(Resource.EVERYTHING, Action.ALL, "ProfilesChanged")
+GANG_GAVE_BACK = Event(Resource.EVERYTHING, Action.ALL, "GangGaveBack")

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pilotage.framework.gang_room import Wish
+from pilotage.framework.greatest import Greatest
 from pilotage.model.gangs import MIN_LABEL, GangName, gang_of
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod
@@ -13,15 +14,35 @@ MOST_FORGOTTEN = 10_000  # gangs without a placed pod that are remembered for ho
 
 @dataclass(slots=True)
 class GangRecord:
-    """One gang."""
+    """One gang; what is asked for every pod of it is counted as pods come and go."""
 
     placed: dict[str, Pod] = field(default_factory=dict)  # by uid
+    staying: int = 0  # of them, that are not about to go
+    minima: Greatest = field(default_factory=Greatest)  # what their labels say that the gang needs
     failed_at: float | None = None
     backs_off_until: float = 0.0
     wish: Wish | None = None  # of the last attempt that failed
     why: str = ""  # it failed
     told: frozenset[str] = frozenset()  # the uids of the pods that were told so
+    lacks_members: bool = False  # the last attempt found fewer pods than the gang needs
     let_go: frozenset[str] = frozenset()  # the uids of the pods whose quorum was there, where that must be known
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod in, as it is now."""
+        self.remove(pod.uid)
+        self.placed[pod.uid] = pod
+        self.staying += not pod.is_terminating
+        if (least := _least(pod)) is not None:
+            self.minima.add(least)
+
+    def remove(self, uid: str) -> None:
+        """Count a pod out, as it was counted in."""
+        pod = self.placed.pop(uid, None)
+        if pod is None:
+            return
+        self.staying -= not pod.is_terminating
+        if (least := _least(pod)) is not None:
+            self.minima.remove(least)
 
 
 class GangRecords:
@@ -37,7 +58,7 @@ class GangRecords:
         """Count a pod that has its place."""
         gang = gang_of(pod)
         if gang is not None:
-            self._record(gang).placed[pod.uid] = pod
+            self._record(gang).add(pod)
 
     def remove(self, pod: Pod) -> None:
         """Count it no more."""
@@ -45,7 +66,7 @@ class GangRecords:
         record = self._records.get(gang) if gang is not None else None
         if gang is None or record is None:
             return
-        record.placed.pop(pod.uid, None)
+        record.remove(pod.uid)
         if not record.placed and record.failed_at is None:
             del self._records[gang]
 
@@ -57,12 +78,12 @@ class GangRecords:
     def placed(self, gang: GangName) -> int:
         """Return how many pods of a gang have a place and are not about to lose it."""
         record = self._records.get(gang)
-        return 0 if record is None else sum(not pod.is_terminating for pod in record.placed.values())
+        return 0 if record is None else record.staying
 
     def least_by_labels(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many pods a gang needs that only labels define: the most that any says; None if this is silent."""
-        numbers = [_whole(each.labels.get(MIN_LABEL, "")) for each in (pod, *self.pods(gang))]
-        return None if numbers[0] is None else max(1, *(number or 1 for number in numbers))
+        least, record = _least(pod), self._records.get(gang)
+        return None if least is None else max(1, least, 1 if record is None else record.minima.greatest(1))
 
     def fail(
         self, gang: GangName, now: float, pods: Sequence[Pod], needed: int, why: str = "", backoff: float = 0
@@ -82,6 +103,18 @@ class GangRecords:
             record.why, record.told = "", frozenset()
             if not record.placed:
                 del self._records[gang]
+
+    def note_members(self, gang: GangName, are_enough: bool) -> None:
+        """Take note whether there are as many pods of a gang as it needs."""
+        if not are_enough:
+            self._record(gang).lacks_members = True
+        elif (record := self._records.get(gang)) is not None:
+            record.lacks_members = False
+
+    def lacks_members(self, gang: GangName) -> bool:
+        """Tell whether the last attempt found fewer pods of a gang than it needs."""
+        record = self._records.get(gang)
+        return record is not None and record.lacks_members
 
     def let_go(self, gang: GangName) -> None:
         """Take note that all pods that have a place now had their quorum."""
@@ -124,5 +157,6 @@ class GangRecords:
         return self._records.setdefault(gang, GangRecord())
 
 
-def _whole(text: str) -> int | None:
+def _least(pod: Pod) -> int | None:
+    text = pod.labels.get(MIN_LABEL, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

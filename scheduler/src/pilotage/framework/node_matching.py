@@ -2,16 +2,15 @@
 
 from collections.abc import Callable
 from functools import reduce
-from operator import and_, or_
+from operator import or_
 
 import numpy as np
 
-from pilotage.framework.distinct import answer_for_each
 from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, Nodes
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.selectors import (
+    COMPARISONS,
     NAME_FIELD,
-    TESTS,
     LabelKey,
     LabelMatcher,
     NodeMatcher,
@@ -73,7 +72,12 @@ def _term_matches(term: TermMatcher, nodes: Nodes) -> Bools:
 def _all_hold(requirements: LabelKey, nodes: Nodes, holds: Callable[[RequirementKey, Nodes], Bools]) -> Bools:
     if not requirements:
         return np.ones(len(nodes), np.bool_)
-    return reduce(and_, (holds(requirement, nodes) for requirement in requirements))
+    held = holds(requirements[0], nodes)
+    for requirement in requirements[1:]:
+        if not held.any():
+            break  # a pod may ask for hundreds of labels, and a key that no node has is enough
+        held &= holds(requirement, nodes)
+    return held
 
 
 def _label_holds(requirement: RequirementKey, nodes: Nodes) -> Bools:
@@ -104,11 +108,10 @@ def _has_one_of(key: str, values: Values, nodes: Nodes) -> Bools:
 
 
 def _compares(requirement: RequirementKey, nodes: Nodes) -> Bools:
-    key, operator, values = requirement
-    holds = TESTS[operator](key, values)
-    ids = nodes.label_ids(key)
-    compared = answer_for_each(ids, nodes.label_values(key), lambda value: holds({key: value}), np.bool_)
-    return compared & ~_equal(ids, ABSENT)
+    key, operator, (bound,) = requirement
+    numbers, are_numbers = nodes.label_numbers(key)
+    compared: Bools = COMPARISONS[operator](numbers, int(bound)) & are_numbers
+    return compared[nodes.label_ids(key)]
 
 
 def _field_holds(requirement: RequirementKey, nodes: Nodes) -> Bools:

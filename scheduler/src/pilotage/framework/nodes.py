@@ -1,19 +1,21 @@
 """Nodes as a plugin sees them: one by one with what runs on them, or many at once as arrays."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pilotage.model.node import Node
-from pilotage.model.pod import HostPort, Pod
+from pilotage.model.pod import HostPort, Pod, PortNumber
+from pilotage.model.requests import CPU, MEMORY
 from pilotage.model.tolerations import Taint
 
 Ints = NDArray[np.int64]
 Ids = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 Element = TypeVar("Element", bound=np.generic)
+Port = TypeVar("Port", HostPort, PortNumber)
 
 ABSENT = 0  # the id of a label that a node does not have
 
@@ -21,16 +23,28 @@ ABSENT = 0  # the id of a label that a node does not have
 class NodeInfo:
     """A node, the pods on it (bound or about to be), and what is left of it."""
 
-    __slots__ = ("node", "nonzero_cpu", "nonzero_memory", "pods", "requested", "slot", "used_ports")
+    __slots__ = (
+        "changes",
+        "node",
+        "nonzero_cpu",
+        "nonzero_memory",
+        "pods",
+        "port_numbers",
+        "requested",
+        "slot",
+        "used_ports",
+    )
 
     def __init__(self, node: Node, slot: int = -1) -> None:
         self.node = node
         self.slot = slot  # its place in all arrays
+        self.changes = 0  # of its pods and of what is taken, so far
         self.pods: dict[str, Pod] = {}  # by uid
         self.requested: dict[str, int] = {}
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
-        self.used_ports: dict[HostPort, int] = {}
+        self.used_ports: dict[HostPort, int] = {}  # how many pods have one
+        self.port_numbers: dict[PortNumber, int] = {}  # the same, whatever their address
 
     def __repr__(self) -> str:
         return f"NodeInfo({self.name}, {len(self.pods)} pods)"
@@ -67,21 +81,33 @@ class NodeInfo:
     def add_pod(self, pod: Pod) -> None:
         """Count a pod in."""
         self.pods[pod.uid] = pod
+        self.changes += 1
         self._count(pod, 1)
-        for port in pod.shape.host_ports:
-            self.used_ports[port] = self.used_ports.get(port, 0) + 1
+        if pod.shape.host_ports:
+            _count(self.used_ports, pod.shape.host_ports, 1)
+            _count(self.port_numbers, pod.shape.port_numbers, 1)
 
     def remove_pod(self, pod: Pod) -> None:
         """Count a pod out that was counted in."""
         known = self.pods.pop(pod.uid)  # as it was counted in, not as it has become
+        self.changes += 1
         self._count(known, -1)
         for resource in known.usage:
             if not self.requested[resource]:
                 del self.requested[resource]
-        for port in known.shape.host_ports:
-            self.used_ports[port] -= 1
-            if not self.used_ports[port]:
-                del self.used_ports[port]
+        if known.shape.host_ports:
+            _count(self.used_ports, known.shape.host_ports, -1)
+            _count(self.port_numbers, known.shape.port_numbers, -1)
+
+    def take(self, amounts: Mapping[str, int], sign: int = 1) -> None:
+        """Count amounts in that no pod asks for which we see, or, with a negative sign, out again."""
+        self.changes += 1
+        for resource, amount in amounts.items():
+            self.requested[resource] = self.requested.get(resource, 0) + sign * amount
+            if not self.requested[resource]:
+                del self.requested[resource]
+        self.nonzero_cpu += sign * amounts.get(CPU, 0)
+        self.nonzero_memory += sign * amounts.get(MEMORY, 0)
 
     def clone(self) -> "NodeInfo":
         """Return a copy whose pods can be changed for a what-if."""
@@ -89,7 +115,7 @@ class NodeInfo:
         copy.pods = dict(self.pods)
         copy.requested = dict(self.requested)
         copy.nonzero_cpu, copy.nonzero_memory = self.nonzero_cpu, self.nonzero_memory
-        copy.used_ports = dict(self.used_ports)
+        copy.used_ports, copy.port_numbers = dict(self.used_ports), dict(self.port_numbers)
         return copy
 
     def _count(self, pod: Pod, sign: int) -> None:
@@ -99,6 +125,13 @@ class NodeInfo:
         cpu, memory = pod.nonzero_usage
         self.nonzero_cpu += sign * cpu
         self.nonzero_memory += sign * memory
+
+
+def _count(counts: dict[Port, int], ports: Iterable[Port], sign: int) -> None:
+    for port in ports:
+        number = counts[port] = counts.get(port, 0) + sign
+        if not number:
+            del counts[port]
 
 
 class NodeTable(Protocol):
@@ -154,8 +187,14 @@ class NodeTable(Protocol):
     def requested(self, resource: str) -> Ints:
         """Return what the pods on each node ask for."""
 
+    def has_resource(self, resource: str) -> bool:
+        """Tell whether any node knows a resource."""
+
     def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
         """Return the distinct lists of taints, which the ids index."""
+
+    def has_label(self, key: str) -> bool:
+        """Tell whether any node has a label."""
 
     def label_ids(self, key: str) -> Ids:
         """Return the id of each node's value of a label; ABSENT for those without it."""
@@ -163,11 +202,17 @@ class NodeTable(Protocol):
     def label_values(self, key: str) -> Sequence[str]:
         """Return the distinct values of a label, which its ids index; the one at ABSENT means nothing."""
 
+    def label_numbers(self, key: str) -> tuple[Ints, Bools]:
+        """Return the values of a label as whole numbers, and which of them are any; ids index both."""
+
     def label_id(self, key: str, value: str) -> int:
         """Return the id of a value, or ABSENT if no node ever had it."""
 
     def slot(self, name: str) -> int | None:
         """Return the slot of a node by its name."""
+
+    def huge_slots(self) -> Sequence[int]:
+        """Return the slots of nodes that claim, or whose pods ask for, more than sums in 64 bits allow for."""
 
 
 class Nodes:
@@ -199,6 +244,11 @@ class Nodes:
     def take(self, which: Bools | Ids) -> "Nodes":
         """Return the nodes that a mask marks, or those at these places."""
         return Nodes(self._table, self.slots[which])
+
+    def huge_places(self) -> NDArray[np.intp] | None:
+        """Return the places of nodes with amounts for which 64 bits are too few; None where the cluster has no such."""
+        slots = self._table.huge_slots()
+        return np.flatnonzero(np.isin(self.slots, slots)) if slots else None
 
     def find(self, name: str) -> NodeInfo | None:
         """Return a node of the whole cluster by its name."""
@@ -240,6 +290,10 @@ class Nodes:
         """Return how much each node can hold; 0 for those that do not know the resource."""
         return self._table.allocatable(resource)[self._index]
 
+    def has_resource(self, resource: str) -> bool:
+        """Tell whether any node of the cluster knows a resource; if none does, no pod that wants it fits anywhere."""
+        return self._table.has_resource(resource)
+
     def requested(self, resource: str) -> Ints:
         """Return how much the pods on each node ask for."""
         return self._table.requested(resource)[self._index]
@@ -279,6 +333,10 @@ class Nodes:
         """Return the distinct lists of taints, which the ids index."""
         return self._table.taint_sets()
 
+    def has_label(self, key: str) -> bool:
+        """Tell whether any node of the cluster has a label."""
+        return self._table.has_label(key)
+
     def label_ids(self, key: str) -> Ids:
         """Return the id of each node's value of a label; ABSENT for those without it."""
         return self._table.label_ids(key)[self._index]
@@ -286,6 +344,10 @@ class Nodes:
     def label_values(self, key: str) -> Sequence[str]:
         """Return the distinct values of a label, which its ids index."""
         return self._table.label_values(key)
+
+    def label_numbers(self, key: str) -> tuple[Ints, Bools]:
+        """Return the values of a label as whole numbers, and which of them are any; its ids index both."""
+        return self._table.label_numbers(key)
 
     def label_id(self, key: str, value: str | None) -> int:
         """Return the id of a value of a label; ABSENT for None, and for one that no node ever had."""

@@ -5,9 +5,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
+import numpy as np
+
 from pilotage.framework.nodes import Ids
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey
+
+# How many pods are on each node, by slot; or, if they are on few nodes, the slots of these and how many are there.
+Places = Ids | tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,22 @@ class TermKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedTerm:
-    """A term that placed pods have, and how many of them are on each node (by slot; read only)."""
+    """A term that placed pods have, and where they are."""
 
     topology_key: str
     weight: int  # 0 for required ones
-    counts: Ids
+    places: Places
+    nodes: int
+
+    @property
+    def counts(self) -> Ids:
+        """Return how many of them are on each node, by slot; read only."""
+        if not isinstance(self.places, tuple):
+            return self.places
+        counts: Ids = np.zeros(self.nodes, np.int32)
+        for slot, number in self.places:
+            counts[slot] = number
+        return counts
 
 
 class PlacedPods(Protocol):

@@ -18,6 +18,9 @@ def normalized_by_maximum(scores: Ints, *, reverse: bool = False) -> Ints:
     largest = max(0, int(scores.max(initial=0)))
     if largest == 0:
         return np.full_like(scores, MAX_SCORE) if reverse else scores
+    if largest > LARGEST // MAX_SCORE:
+        scores = np.array([score * MAX_SCORE // largest for score in scores.tolist()], np.int64)
+        return MAX_SCORE - scores if reverse else scores
     scaled = truncated_division(scores * MAX_SCORE, largest)
     return MAX_SCORE - scaled if reverse else scaled
 

@@ -14,6 +14,10 @@ FITS: Final = 0
 FEW_CASES: Final = 5
 MOST_CASES: Final = 31  # whose bits, two of each, fit into a number
 
+# What a pod's condition says instead of Unschedulable where no node of any kind could help.
+QUEUED: Final = "Queued"
+WAITING_FOR_GROUP: Final = "WaitingForGroup"
+
 Case = tuple[str, Bools, Bools | bool]  # a reason, where it holds, where it is hopeless
 
 
@@ -32,12 +36,21 @@ class Rejection:
     preemption_helps: bool
     pending: bool  # the plugin itself will say when it is worth another try; no back-off then
     plugin: str = field(default="")  # filled in by whoever ran the plugin
+    held_as: str = field(default="")  # QUEUED or WAITING_FOR_GROUP; "" if another node could help
 
-    def __init__(self, *reasons: str, preemption_helps: bool = True, pending: bool = False, plugin: str = "") -> None:
+    def __init__(
+        self,
+        *reasons: str,
+        preemption_helps: bool = True,
+        pending: bool = False,
+        plugin: str = "",
+        held_as: str = "",
+    ) -> None:
         object.__setattr__(self, "reasons", reasons)
         object.__setattr__(self, "preemption_helps", preemption_helps)
         object.__setattr__(self, "pending", pending)
         object.__setattr__(self, "plugin", plugin)
+        object.__setattr__(self, "held_as", held_as)
 
     @property
     def message(self) -> str:
@@ -46,7 +59,8 @@ class Rejection:
 
     def by(self, plugin: str) -> "Rejection":
         """Return the same rejection with the plugin that said it."""
-        return Rejection(*self.reasons, preemption_helps=self.preemption_helps, pending=self.pending, plugin=plugin)
+        helps, pending, held_as = self.preemption_helps, self.pending, self.held_as
+        return Rejection(*self.reasons, preemption_helps=helps, pending=pending, plugin=plugin, held_as=held_as)
 
 
 class Skip:

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from pilotage.model.excess import has_too_many_terms
+from pilotage.model.limits import MOST_POD_TERMS
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.pod_spec import PodAffinity, PodAffinityTerm
-from pilotage.model.selectors import InvalidSelector, LabelMatcher, Labels, compile_label_selector
+from pilotage.model.selectors import EVERYTHING, NOTHING, InvalidSelector, LabelMatcher, Labels, compile_label_selector
 
 
 class AffinityTerm(NamedTuple):
@@ -56,6 +58,36 @@ def readable_terms_of(pod: Pod) -> AffinityTerms:
         return terms_of(pod)
     except InvalidTerms:
         return NO_TERMS
+
+
+def carried_terms(pod: Pod, labels: Labels) -> AffinityTerms:
+    """Return the terms that a placed pod brings to a node with these labels: its own, unless they are too many.
+
+    Then there is one for each topology that the node is in, which shuns all pods that any of them may mean.
+    """
+    if pod.shape.spec.affinity is None:
+        return NO_TERMS
+    return _covering(pod, labels) if has_too_many_terms(pod.shape) else readable_terms_of(pod)
+
+
+def _covering(pod: Pod, labels: Labels) -> AffinityTerms:
+    affinity = pod.shape.spec.affinity
+    away = affinity.pod_anti_affinity if affinity is not None else None
+    by_key: dict[str, set[str] | None] = {}  # the namespaces, None for all
+    for term in away.required if away is not None else ():
+        key = term.topology_key
+        if key not in labels or term.label_selector is None or (key not in by_key and len(by_key) >= MOST_POD_TERMS):
+            continue  # a term for another topology, or one that means no pod
+        namespaces = by_key.setdefault(key, set())
+        if term.namespace_selector is not None:
+            by_key[key] = None
+        elif namespaces is not None:
+            namespaces.update(term.namespaces or (pod.namespace,))
+    return AffinityTerms(required_anti=tuple(_wide(key, namespaces) for key, namespaces in by_key.items()))
+
+
+def _wide(key: str, namespaces: set[str] | None) -> AffinityTerm:
+    return AffinityTerm(key, frozenset(namespaces or ()), NOTHING if namespaces is not None else EVERYTHING, EVERYTHING)
 
 
 def _compiled(shape: PodShape, namespace: str) -> AffinityTerms | InvalidTerms:

@@ -1,11 +1,15 @@
 """Disruption budgets: which of the pods that are to go would leave too few of their kind."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pilotage.model.excess import selector_size
+from pilotage.model.limits import MOST_POD_CONDITIONS
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
-from pilotage.model.selectors import InvalidSelector, LabelMatcher, compile_label_selector
+from pilotage.model.selectors import EVERYTHING, InvalidSelector, LabelMatcher, LabelSelector, compile_label_selector
+
+MOST_REMEMBERED = 1_000  # different labels in one namespace
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,48 +21,95 @@ class Budget:
     disrupted: Container[str]  # names of pods that are on their way out and charged already
 
 
+class NamespaceBudgets:
+    """The budgets of one namespace; of thousands only those are asked that name a label of the pod."""
+
+    def __init__(self) -> None:
+        self._budgets: list[Budget] = []
+        self._by_label: dict[tuple[str, str | None], list[int]] = {}  # None stands for any value
+        self._others: list[int] = []  # that ask for no label to be there
+        self._remembered: dict[frozenset[tuple[str, str]], list[tuple[int, Budget]]] = {}
+
+    def add(self, selector: LabelSelector, budget: Budget) -> None:
+        """Take a budget in, behind those before it."""
+        place = len(self._budgets)
+        self._budgets.append(budget)
+        labels = [] if budget.matcher is EVERYTHING else _one_of(selector)
+        for label in labels:
+            self._by_label.setdefault(label, []).append(place)
+        if not labels:
+            self._others.append(place)
+
+    def about(self, labels: Mapping[str, str]) -> list[tuple[int, Budget]]:
+        """Return the budgets that pods with these labels count for, in their order, each with its place."""
+        key = frozenset(labels.items())
+        found = self._remembered.get(key)
+        if found is None:
+            named = (self._by_label.get(label, ()) for each in key for label in (each, (each[0], None)))
+            places = sorted({*self._others, *(place for places in named for place in places)})
+            budgets = ((place, self._budgets[place]) for place in places)
+            found = [(place, budget) for place, budget in budgets if budget.matcher.matches(labels)]
+            if len(self._remembered) >= MOST_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[key] = found
+        return found
+
+
 class DisruptionBudgets:
     """All budgets of a cluster, ready to be charged."""
 
     def __init__(self, given: Iterable[PodDisruptionBudget] = ()) -> None:
-        self._budgets: dict[str, list[Budget]] = {}  # by namespace
+        self._budgets: dict[str, NamespaceBudgets] = {}
         for each in given:
-            if (budget := _usable(each)) is not None:
-                self._budgets.setdefault(each.metadata.namespace or "default", []).append(budget)
+            budget, selector = _usable(each), each.spec.selector
+            if budget is not None and selector is not None:
+                self._budgets.setdefault(each.metadata.namespace or "default", NamespaceBudgets()).add(selector, budget)
 
     def split(self, victims: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
         """Return the victims that violate a budget and those that do not, if all of them go in this order."""
-        left: dict[str, list[int]] = {}
+        left: dict[tuple[str, int], int] = {}
         violating: list[Pod] = []
         others: list[Pod] = []
         for pod in victims:
-            budgets = self._budgets.get(pod.namespace, ())
-            if budgets and pod.namespace not in left:
-                left[pod.namespace] = [budget.allowed for budget in budgets]
-            violates = bool(budgets) and _charge(pod, budgets, left[pod.namespace])
+            budgets = self._budgets.get(pod.namespace)
+            violates = budgets is not None and _charge(pod, budgets, left)
             (violating if violates else others).append(pod)
         return violating, others
 
 
 def _usable(given: PodDisruptionBudget) -> Budget | None:
     """Return the budget, or None for one that protects nothing: without a selector, an empty or a wrong one."""
-    selector = given.spec.selector
+    selector, status = given.spec.selector, given.status
     if selector is None:
         return None
     try:
-        matcher = compile_label_selector(selector)
+        # One that takes too long to ask about every victim protects all pods of its namespace.
+        absurd = selector_size(selector) > MOST_POD_CONDITIONS
+        matcher = EVERYTHING if absurd else compile_label_selector(selector)
     except InvalidSelector:
         return None
-    return None if matcher.empty else Budget(matcher, given.status.disruptions_allowed, given.status.disrupted_pods)
+    protects = absurd or not matcher.empty
+    return Budget(matcher, status.disruptions_allowed, status.disrupted_pods) if protects else None
 
 
-def _charge(pod: Pod, budgets: Sequence[Budget], left: list[int]) -> bool:
+def _one_of(selector: LabelSelector) -> list[tuple[str, str | None]]:
+    """Return labels of which a pod must have one; none if pods without any do, too."""
+    for requirement in selector.requirements():
+        if requirement.operator == "In":
+            return [(requirement.key, value) for value in dict.fromkeys(requirement.values)]
+        if requirement.operator == "Exists":
+            return [(requirement.key, None)]
+    return []
+
+
+def _charge(pod: Pod, budgets: NamespaceBudgets, left: dict[tuple[str, int], int]) -> bool:
     """Take a pod off the budgets that it counts for; True at the first that is overdrawn, the rest is not charged."""
     if not pod.labels:
         return False  # even for a selector that asks for labels to be absent
-    for place, budget in enumerate(budgets):
-        if pod.name not in budget.disrupted and budget.matcher.matches(pod.labels):
-            left[place] -= 1
-            if left[place] < 0:
+    for place, budget in budgets.about(pod.labels):
+        if pod.name not in budget.disrupted:
+            key = pod.namespace, place
+            left[key] = left.get(key, budget.allowed) - 1
+            if left[key] < 0:
                 return True
     return False

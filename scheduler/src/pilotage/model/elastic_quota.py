@@ -30,3 +30,8 @@ class ElasticQuota(Struct, gc=False, rename="camel"):
     def priority_classes(self) -> str | None:
         """Return the priority classes whose pods it is for, as they are written; None for all pods."""
         return self.metadata.annotations.get(PRIORITY_CLASSES)
+
+    def says_the_same_as(self, other: "ElasticQuota") -> bool:
+        """Tell whether the two differ in nothing but their status, of which nothing is read here."""
+        same = self.metadata.uid == other.metadata.uid and self.spec == other.spec
+        return same and self.priority_classes == other.priority_classes

@@ -1,9 +1,11 @@
 """Disks that pods name without a claim, and when two pods cannot have the same one on a node."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.volumes import RBDImage, Volume
+from pilotage.model.volumes import Volume
+
+Disk = tuple[str, ...]
 
 
 def exclusive_disks(pod: Pod) -> tuple[Volume, ...]:
@@ -20,27 +22,31 @@ def _is_exclusive(volume: Volume) -> bool:
     return any(source is not None for source in sources)
 
 
-def clash(disks: Iterable[Volume], pod: Pod) -> bool:
-    """Tell whether a pod has one of the disks in a way that excludes others."""
-    present = exclusive_disks(pod)
-    return bool(present) and any(_excludes(one, other) for one in disks for other in present)
+def clash(pod: Pod, other: Pod) -> bool:
+    """Tell whether two pods have the same disk in a way that excludes each other."""
+    one, present = (each.shape.remember("uses of disks", _uses) for each in (pod, other))
+    if not one or not present:
+        return False
+    few, many = sorted((one, present), key=len)
+    return any(disk in many and (writes or many[disk]) for disk, writes in few.items())
 
 
-def _excludes(one: Volume, other: Volume) -> bool:
-    # Pods that only read may share a disk, but not one of Amazon.
-    gce, other_gce = one.gce_persistent_disk, other.gce_persistent_disk
-    if gce and other_gce and gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only):
-        return True
-    aws, other_aws = one.aws_elastic_block_store, other.aws_elastic_block_store
-    if aws and other_aws and aws.volume_id == other_aws.volume_id:
-        return True
-    iscsi, other_iscsi = one.iscsi, other.iscsi
-    if iscsi and other_iscsi and iscsi.iqn == other_iscsi.iqn and not (iscsi.read_only and other_iscsi.read_only):
-        return True
-    rbd, other_rbd = one.rbd, other.rbd
-    return bool(rbd and other_rbd and _same_image(rbd, other_rbd) and not (rbd.read_only and other_rbd.read_only))
+def _uses(shape: PodShape) -> dict[Disk, bool]:
+    """Return the disks of a shape, and which of them no other pod may have: one that is only read can be shared."""
+    found: dict[Disk, bool] = {}
+    for volume in shape.spec.volumes:
+        for disk, is_shared in _disks(volume):
+            found[disk] = found.get(disk, False) or not is_shared
+    return found
 
 
-def _same_image(one: RBDImage, other: RBDImage) -> bool:
-    same = one.pool == other.pool and one.image == other.image
-    return same and not set(one.monitors).isdisjoint(other.monitors)
+def _disks(volume: Volume) -> Iterator[tuple[Disk, bool]]:
+    if (gce := volume.gce_persistent_disk) is not None:
+        yield ("gce", gce.pd_name), gce.read_only
+    if (aws := volume.aws_elastic_block_store) is not None:
+        yield ("aws", aws.volume_id), False  # these are never shared
+    if (iscsi := volume.iscsi) is not None:
+        yield ("iscsi", iscsi.iqn), iscsi.read_only
+    if (rbd := volume.rbd) is not None:
+        for monitor in rbd.monitors:  # the same image by any of them
+            yield ("rbd", rbd.pool, rbd.image, monitor), rbd.read_only

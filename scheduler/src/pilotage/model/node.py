@@ -2,10 +2,11 @@
 
 from msgspec import Struct, field
 
+from pilotage.model.limits import MOST_TAINTS
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.requests import Requests, counted
-from pilotage.model.tolerations import Taint
+from pilotage.model.tolerations import NO_SCHEDULE, Taint
 
 
 class NodeSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -54,6 +55,8 @@ class NodeObject(Struct, gc=False, rename="camel"):
     status: NodeStatus = field(default_factory=NodeStatus)
 
 
+TOO_MANY_TAINTS = "pilotage.dev/too-many-taints"
+
 FACTS = (
     "labels",
     "annotations",
@@ -92,7 +95,7 @@ class Node:
         self.uid = given.metadata.uid
         self.labels = given.metadata.labels
         self.annotations = given.metadata.annotations
-        self.taints = given.spec.taints
+        self.taints = _looked_at(given.spec.taints)
         self.unschedulable = given.spec.unschedulable
         amounts: Requests = counted(given.status.allocatable)
         self.allowed_pods = amounts.pop("pods", 0)
@@ -109,3 +112,8 @@ class Node:
     def has_same_facts(self, other: "Node") -> bool:
         """Tell whether nothing differs that plugins ask about, besides images."""
         return all(getattr(self, fact) == getattr(other, fact) for fact in FACTS)
+
+
+def _looked_at(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """Return the taints, or one that stands for absurdly many: who tolerates all of them tolerates it, too."""
+    return taints if len(taints) <= MOST_TAINTS else (Taint(TOO_MANY_TAINTS, str(len(taints)), NO_SCHEDULE),)

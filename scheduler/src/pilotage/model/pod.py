@@ -12,9 +12,11 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Container, PodSpec
 from pilotage.model.pod_status import PodStatus
 from pilotage.model.requests import Requests, effective_requests, is_as_asked, nonzero_requests, usage
+from pilotage.model.tolerations import Tolerated
 
 Answer = TypeVar("Answer")
 HostPort = tuple[str, str, int]  # address, protocol, port
+PortNumber = tuple[str, int]  # protocol, port
 
 DEFAULT_SCHEDULER = "default-scheduler"
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the address that stands for all of a node's, nothing listens here
@@ -58,6 +60,11 @@ class PodShape:
         return nonzero_requests(self.spec)
 
     @cached_property
+    def tolerated(self) -> Tolerated:
+        """Return the taints that the pod puts up with."""
+        return Tolerated(self.spec.tolerations)
+
+    @cached_property
     def running_containers(self) -> tuple[Container, ...]:
         """Return the containers that run together: the regular ones and the sidecars."""
         return (*self.spec.containers, *(each for each in self.spec.init_containers if each.is_sidecar))
@@ -68,6 +75,11 @@ class PodShape:
         ports = (port for container in self.running_containers for port in container.ports if port.host_port > 0)
         found = ((port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port) for port in ports)
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def port_numbers(self) -> frozenset[PortNumber]:
+        """Return the same without addresses."""
+        return frozenset(port[1:] for port in self.host_ports)
 
 
 # Weak, because shapes come and go with every rollout.

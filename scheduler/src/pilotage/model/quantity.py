@@ -9,6 +9,7 @@ from msgspec import Struct
 NANOS = 10**9  # in one unit; nothing finer exists, finer digits round up
 NANOS_IN_MILLI = 10**6
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
+HUGE = LARGEST >> 7  # 64 Pi: sums and percentages of what is not larger fit into 64 bits
 
 LONGEST = 256  # characters; the regular expression and the arithmetic stay instant below this
 STEEPEST = 99  # powers of ten; far past what 64 bits hold, and small enough to compute
@@ -44,11 +45,11 @@ class Quantity(Struct, frozen=True, gc=False):
 
     def value(self) -> int:
         """Return the amount in whole units, rounded away from zero, within 64 bits."""
-        return _counted(self.nanos, NANOS)
+        return whole(self.nanos, NANOS)
 
     def milli_value(self) -> int:
         """Return the amount in thousandths, rounded away from zero, within 64 bits."""
-        return _counted(self.nanos, NANOS_IN_MILLI)
+        return whole(self.nanos, NANOS_IN_MILLI)
 
     def __str__(self) -> str:
         """Return the canonical text, as kubectl prints it."""
@@ -127,11 +128,12 @@ def _power_of_ten(power: int) -> int:
     return int(10**power)
 
 
-def _counted(nanos: int, unit: int) -> int:
+def whole(nanos: int, unit: int) -> int:
+    """Return an amount in units of so many billionths, rounded away from zero, within 64 bits."""
     # Past 64 bits Go yields 0 or a wrapped number, so that a pod that wants 10E would fit everywhere; the nearest
     # number that exists keeps it out.
     rounded = -(-nanos // unit) if nanos >= 0 else nanos // unit
-    return max(SMALLEST, min(LARGEST, rounded))
+    return rounded if SMALLEST <= rounded <= LARGEST else LARGEST if rounded > 0 else SMALLEST
 
 
 def _without_factor(number: int, factor: int, at_most: int = LONGEST) -> tuple[int, int]:

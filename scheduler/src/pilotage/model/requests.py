@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from pilotage.model.label_syntax import key_complaints
+from pilotage.model.label_syntax import is_key
 from pilotage.model.pod_spec import Amounts, Container, PodSpec
 from pilotage.model.pod_status import ContainerStatus, PodStatus
-from pilotage.model.quantity import NANOS, NANOS_IN_MILLI, Quantity, parse
+from pilotage.model.quantity import NANOS, NANOS_IN_MILLI, Quantity, parse, whole
 
 # Amounts per resource: cpu in thousandths, everything else in units. A resource that nobody names has no entry.
 Requests = dict[str, int]
@@ -18,35 +18,49 @@ CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "po
 DEFAULTS: Exact = {CPU: 100 * NANOS_IN_MILLI, MEMORY: 200 * 1024 * 1024 * NANOS}
 NO_STATUS = PodStatus()
 
+SHORT = 63  # characters of a name of which no part is too long
 REMEMBERED = 1 << 12  # names of resources; a cluster has dozens, a hostile one must not fill the memory
 
 
-def is_tracked(resource: str) -> bool:
+def _is_tracked(resource: str) -> bool:
     """Tell whether a node's account has this resource; any other name is overlooked, as by kube-scheduler."""
-    return resource in (CPU, MEMORY, EPHEMERAL_STORAGE) or is_scalar(resource)
+    return _is_scalar(resource) or resource in (CPU, MEMORY, EPHEMERAL_STORAGE)
+
+
+is_tracked = lru_cache(maxsize=REMEMBERED)(_is_tracked)
 
 
 @lru_cache(maxsize=REMEMBERED)
 def is_scalar(resource: str) -> bool:
     """Tell whether the resource is counted under its own name: extended ones, huge pages, attachable volumes."""
+    return _is_scalar(resource)
+
+
+def _is_scalar(resource: str) -> bool:
     return (
-        resource.startswith(("hugepages-", "attachable-volumes-"))
+        _is_extended(resource)
         or "kubernetes.io/" in resource
-        or is_extended(resource)
+        or resource.startswith(("hugepages-", "attachable-volumes-"))
     )
 
 
 @lru_cache(maxsize=REMEMBERED)
 def is_extended(resource: str) -> bool:
     """Tell whether the resource is one that a device plugin or a person added to nodes."""
-    foreign = "/" in resource and "kubernetes.io/" not in resource and not resource.startswith("requests.")
-    # Quotas count it under this longer name, which must be valid too.
-    return foreign and not key_complaints(f"requests.{resource}")
+    return _is_extended(resource)
+
+
+def _is_extended(resource: str) -> bool:
+    if "/" not in resource or "kubernetes.io/" in resource or resource.startswith("requests."):
+        return False
+    # Quotas count it under a longer name, which must be valid too; only the length can make the difference.
+    return is_key(resource if len(resource) <= SHORT else f"requests.{resource}")
 
 
 def counted(amounts: Mapping[str, str | int | float]) -> Requests:
     """Return a node's quantities as whole numbers, rounded up: cpu in thousandths, everything else in units."""
-    return _counted({name: parse(n).nanos for name, n in amounts.items() if is_tracked(name) or name == PODS})
+    pods = {PODS: parse(amounts[PODS]).nanos} if PODS in amounts else {}
+    return _counted(_exact(amounts) | pods)
 
 
 def effective_requests(spec: PodSpec) -> Requests:
@@ -67,7 +81,7 @@ def nonzero_requests(spec: PodSpec) -> tuple[int, int]:
 
 def usage(spec: PodSpec, status: PodStatus) -> tuple[Requests, tuple[int, int]]:
     """Return what a placed pod takes, and its cpu and memory with defaults where it names none."""
-    return _counted(_largest(spec, status, {})), _nonzero(spec, status)
+    return _counted(_largest(spec, status, {}, _exact)), _nonzero(spec, status)
 
 
 def container_totals(spec: PodSpec, of: Callable[[Container], Amounts]) -> dict[str, str]:
@@ -86,9 +100,9 @@ def is_as_asked(spec: PodSpec, status: PodStatus) -> bool:
         return False
     asked = {each.name: each.resources.requests for each in (*spec.containers, *spec.init_containers)}
     return all(
-        (each.allocated_resources or asked.get(each.name)) == asked.get(each.name)
-        and (_actual(each) or asked.get(each.name)) == asked.get(each.name)
+        not reported or reported == asked.get(each.name)
         for each in (*status.container_statuses, *status.init_container_statuses)
+        for reported in (each.allocated_resources, _actual(each))
     )
 
 
@@ -96,36 +110,41 @@ def _nonzero(spec: PodSpec, status: PodStatus) -> tuple[int, int]:
     defaults = DEFAULTS
     if _pod_level(_exact(spec.resources.requests)):
         # With requests of the whole pod its containers may rightly name none.
-        known = _largest(spec, status, {})
+        known = _largest(spec, status, {}, _basic)
         defaults = {resource: amount for resource, amount in DEFAULTS.items() if resource not in known}
-    found = _counted(_largest(spec, status, defaults))
-    return found.get(CPU, 0), found.get(MEMORY, 0)
+    found = _largest(spec, status, defaults, _basic)
+    return whole(found.get(CPU, 0), NANOS_IN_MILLI), whole(found.get(MEMORY, 0), NANOS)
 
 
-def _largest(spec: PodSpec, status: PodStatus, defaults: Exact) -> Exact:
+def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[Amounts], Exact]) -> Exact:
     """Return the larger of what is asked, promised and given, while a resize is under way."""
     infeasible = _is_infeasible(status)
     statuses = {each.name: each for each in (*status.init_container_statuses, *status.container_statuses)}
 
+    def asked(container: Container) -> Exact:
+        return read(container.resources.requests)
+
     def promised(container: Container) -> Exact:
         known = statuses.get(container.name)
         if known is not None and known.allocated_resources:
-            return _exact(known.allocated_resources)
-        return {} if infeasible else _asked(container)
+            return read(known.allocated_resources)
+        return {} if infeasible else asked(container)
 
     def given(container: Container) -> Exact:
         actual = _actual(statuses.get(container.name))
-        return _exact(actual) if actual else promised(container)
+        return read(actual) if actual else promised(container)
 
     def total(of: Callable[[Container], Exact]) -> Exact:
         return _aggregate(spec, lambda container: defaults | of(container))
 
-    found: list[Exact] = [] if infeasible else [total(_asked)]
-    if status.allocated_resources and status.resources is not None and status.resources.requests:
-        found += [_exact(status.allocated_resources), _exact(status.resources.requests)]
+    found: list[Exact] = [] if infeasible else [total(asked)]
+    if status is NO_STATUS:
+        pass  # nothing was promised or given yet
+    elif status.allocated_resources and status.resources is not None and status.resources.requests:
+        found += [read(status.allocated_resources), read(status.resources.requests)]
     else:
         found += [total(promised), total(given)]
-    return _plus(_maximum(*found) | _of_whole_pod(spec, status), _exact(spec.overhead))
+    return _plus(_maximum(*found) | _of_whole_pod(spec, status), read(spec.overhead))
 
 
 def _of_whole_pod(spec: PodSpec, status: PodStatus) -> Exact:
@@ -149,18 +168,23 @@ def _is_infeasible(status: PodStatus) -> bool:
 
 
 def _aggregate(spec: PodSpec, of: Callable[[Container], Exact]) -> Exact:
-    """Return the most that is needed at any time: while init containers run one by one, or when all others do."""
+    """Return the most that is needed at any time: while init containers run one by one, or when all others do.
+
+    Each container costs as much as it names, however much the others do.
+    """
     sidecars: Exact = {}
     peak: Exact = {}
     for container in spec.init_containers:
-        if container.is_sidecar:
-            sidecars = _plus(sidecars, of(container))
-            peak = _maximum(peak, sidecars)
-        else:
-            peak = _maximum(peak, _plus(sidecars, of(container)))
+        for resource, amount in of(container).items():
+            needed = sidecars.get(resource, 0) + amount
+            if container.is_sidecar:
+                sidecars[resource] = needed
+            if needed > peak.setdefault(resource, 0):
+                peak[resource] = needed
     total = sidecars
     for container in spec.containers:
-        total = _plus(total, of(container))
+        for resource, amount in of(container).items():
+            total[resource] = total.get(resource, 0) + amount
     return _maximum(total, peak)
 
 
@@ -173,14 +197,17 @@ def _actual(status: ContainerStatus | None) -> Amounts:
 
 
 def _exact(amounts: Mapping[str, str | int | float]) -> Exact:
-    return {resource: parse(amount).nanos for resource, amount in amounts.items() if is_tracked(resource)}
+    tracked = is_tracked if len(amounts) < REMEMBERED else _is_tracked  # nothing would be found again
+    return {resource: parse(amount).nanos for resource, amount in amounts.items() if tracked(resource)}
+
+
+def _basic(amounts: Mapping[str, str | int | float]) -> Exact:
+    """Return what is asked for of the resources that have a default."""
+    return {resource: parse(amounts[resource]).nanos for resource in DEFAULTS if resource in amounts}
 
 
 def _counted(amounts: Exact) -> Requests:
-    return {
-        resource: Quantity(nanos).milli_value() if resource == CPU else Quantity(nanos).value()
-        for resource, nanos in amounts.items()
-    }
+    return {resource: whole(nanos, NANOS_IN_MILLI if resource == CPU else NANOS) for resource, nanos in amounts.items()}
 
 
 def _plus(one: Exact, other: Exact) -> Exact:
@@ -188,5 +215,8 @@ def _plus(one: Exact, other: Exact) -> Exact:
 
 
 def _maximum(*several: Exact) -> Exact:
+    several = tuple(filter(None, several))
+    if len(several) == 1:
+        return {name: max(0, amount) for name, amount in several[0].items()}
     names = dict.fromkeys(name for each in several for name in each)
     return {name: max(each.get(name, 0) for each in several) for name in names}

@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import gt, lt
-from typing import TypeVar
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
 from pilotage.model.go_text import as_json, quoted, shown
-from pilotage.model.label_syntax import VALUE, VALUE_RULE, complaints, key_complaints
+from pilotage.model.label_syntax import VALUE, VALUE_RULE, complaints, is_key, is_value, key_complaints
 
 Labels = Mapping[str, str]
 Test = Callable[[Labels], bool]
@@ -131,11 +131,12 @@ class InvalidSelector(ValueError):
 
 def requirement_complaints(requirement: LabelSelectorRequirement, prefix: str = "") -> Iterator[str]:
     """Yield what is wrong with a condition on labels whose operator is known."""
-    if wrong := key_complaints(requirement.key):
-        yield _invalid(f"{prefix}key", requirement.key, "; ".join(wrong))
+    if not is_key(requirement.key):
+        yield _invalid(f"{prefix}key", requirement.key, "; ".join(key_complaints(requirement.key)))
     yield from _count_complaints(requirement, f"{prefix}values")
     for index, value in enumerate(requirement.values):
-        if wrong := complaints(value, 63, VALUE, VALUE_RULE):
+        if not is_value(value):
+            wrong = complaints(value, 63, VALUE, VALUE_RULE)
             yield _invalid(f"{prefix}values[{index}][{requirement.key}]", value, "; ".join(wrong))
 
 
@@ -150,7 +151,7 @@ def _count_complaints(requirement: LabelSelectorRequirement, path: str) -> Itera
             if len(values) != 1:
                 yield _invalid(path, values, "for 'Gt', 'Lt' operators, exactly one value is required")
             for index, value in enumerate(values):
-                if _integer(value) is None:
+                if integer(value) is None:
                     yield _invalid(f"{path}[{index}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
 
 
@@ -181,7 +182,8 @@ def _unsupported(prefix: str, operator: str, known: Iterable[str]) -> str:
     return f"{prefix}operator: Unsupported value: {as_json(operator)}: supported values: {supported}"
 
 
-def _integer(text: str | None) -> int | None:
+def integer(text: str | None) -> int | None:
+    """Return the whole number that a label's value is, within 64 bits."""
     # Leading zeros are fine; a label has at most 63 characters, so that longer numbers are none.
     number = int(text) if text and re.fullmatch(r"[+-]?[0-9]{1,63}", text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None
@@ -199,9 +201,10 @@ def _not_in(key: str, values: tuple[str, ...]) -> Test:
 
 def _compared(key: str, values: tuple[str, ...], holds: Callable[[int, int], bool]) -> Test:
     bound = int(values[0])
-    return lambda labels: (number := _integer(labels.get(key))) is not None and holds(number, bound)
+    return lambda labels: (number := integer(labels.get(key))) is not None and holds(number, bound)
 
 
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {"Gt": gt, "Lt": lt}
 TESTS: dict[str, Callable[[str, tuple[str, ...]], Test]] = {
     "In": _in,
     "NotIn": _not_in,
@@ -234,7 +237,7 @@ def _all_of(requirements: LabelKey) -> Test:
     return lambda labels: all(test(labels) for test in tests)
 
 
-NOTHING = LabelMatcher(None)
+NOTHING, EVERYTHING = LabelMatcher(None), LabelMatcher(())
 
 
 class TermMatcher:

@@ -60,33 +60,70 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
         return number < bound if self.operator == "Lt" else number > bound
 
 
-def tolerated(taint: Taint, tolerations: Iterable[Toleration], *, comparisons: bool = False) -> bool:
+class Tolerated:
+    """What a list of tolerations covers, found without looking at all of them for each taint."""
+
+    __slots__ = ("_compared", "_keys", "_values")
+
+    def __init__(self, tolerations: Iterable[Toleration]) -> None:
+        self._keys: set[tuple[str, str]] = set()  # of any value, with their effects; "" stands for all
+        self._values: set[tuple[str, str, str]] = set()
+        self._compared: dict[str, list[Toleration]] = {}
+        for each in tolerations:
+            if each.operator == "Exists":
+                self._keys.add((each.key, each.effect))
+            elif each.operator in ("", "Equal"):
+                self._values.add((each.key, each.value, each.effect))
+            elif each.operator in ("Lt", "Gt"):
+                self._compared.setdefault(each.key, []).append(each)
+
+    def covers(self, taint: Taint, *, comparisons: bool = False) -> bool:
+        """Tell whether any of the tolerations covers the taint."""
+        key, value, effect = taint.key, taint.value, taint.effect
+        keys, values = self._keys, self._values
+        if keys and ((key, effect) in keys or (key, "") in keys or ("", effect) in keys or ("", "") in keys):
+            return True
+        if values and any((name, value, kind) in values for name in (key, "") for kind in (effect, "")):
+            return True
+        return comparisons and any(
+            each.tolerates(taint, comparisons=True) for name in (key, "") for each in self._compared.get(name, ())
+        )
+
+
+Tolerations = Collection[Toleration] | Tolerated
+
+
+def tolerated(taint: Taint, tolerations: Tolerations, *, comparisons: bool = False) -> bool:
     """Tell whether any of the tolerations covers the taint."""
-    return any(toleration.tolerates(taint, comparisons=comparisons) for toleration in tolerations)
+    return coverage(tolerations).covers(taint, comparisons=comparisons)
 
 
 def first_untolerated(
     taints: Iterable[Taint],
-    tolerations: Collection[Toleration],
+    tolerations: Tolerations,
     effects: Collection[str] = FORBIDDING,
     *,
     comparisons: bool = False,
 ) -> Taint | None:
     """Return the first taint with one of these effects that no toleration covers."""
+    covers = coverage(tolerations).covers
     for taint in taints:
-        if taint.effect in effects and not tolerated(taint, tolerations, comparisons=comparisons):
+        if taint.effect in effects and not covers(taint, comparisons=comparisons):
             return taint
     return None
 
 
 def count_untolerated_preferences(
-    taints: Iterable[Taint], tolerations: Collection[Toleration], *, comparisons: bool = False
+    taints: Iterable[Taint], tolerations: Tolerations, *, comparisons: bool = False
 ) -> int:
     """Return how many PreferNoSchedule taints no toleration covers; how many are covered says nothing."""
-    return sum(
-        taint.effect == PREFER_NO_SCHEDULE and not tolerated(taint, tolerations, comparisons=comparisons)
-        for taint in taints
-    )
+    covers = coverage(tolerations).covers
+    return sum(taint.effect == PREFER_NO_SCHEDULE and not covers(taint, comparisons=comparisons) for taint in taints)
+
+
+def coverage(tolerations: Tolerations) -> Tolerated:
+    """Return what tolerations cover, if that is not what was given."""
+    return tolerations if isinstance(tolerations, Tolerated) else Tolerated(tolerations)
 
 
 def tolerations_key(tolerations: Iterable[Toleration]) -> TolerationsKey:

@@ -4,6 +4,7 @@ import pkgutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from inspect import cleandoc
@@ -36,6 +37,11 @@ class Entry:
     plugin: type[Plugin]
     origin: str
 
+    @cached_property
+    def points(self) -> frozenset[ExtensionPoint]:
+        """Return where the plugin takes part; asked for by every profile, point by point."""
+        return self.plugin.points()
+
     @property
     def description(self) -> str:
         """Return the first line of the plugin's docstring."""
@@ -63,7 +69,9 @@ class Entry:
             raise self._broken(f"{type(error).__name__}: {first_line(error)}") from error
 
     def _broken(self, problem: str) -> BrokenPlugin:
-        return BrokenPlugin(f"{self.origin}: {self.plugin.name} cannot be made: {problem}")
+        found = BrokenPlugin(f"{self.origin}: {self.plugin.name} cannot be made: {problem}")
+        found.plugin = self.plugin.name
+        return found
 
 
 class PluginCatalogue:
@@ -144,7 +152,7 @@ class PluginCatalogue:
 
     def points(self, plugin: str) -> Collection[ExtensionPoint]:
         """Return where a plugin takes part."""
-        return self._entries[plugin].plugin.points()
+        return self._entries[plugin].points
 
     def arguments(self, plugin: str) -> ReadArguments | None:
         """Return how a plugin reads its arguments; None if it has none."""

@@ -15,6 +15,9 @@ KINDS = get_args(Kind)
 class BrokenPlugin(Exception):
     """A plugin that cannot be used; the text says where it is and what to change."""
 
+    plugin = ""  # its name, and the profile that it is in, as far as these are known
+    profile = ""
+
 
 def checked(plugin: type[Plugin], origin: str) -> type[Plugin]:
     """Return the plugin if it is sound; BrokenPlugin tells everything that is wrong with it."""

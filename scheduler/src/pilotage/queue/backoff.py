@@ -37,6 +37,10 @@ class Backoff:
         """Tell whether the pod must still wait."""
         return self.expiration(queued) >= floor(self._clock())
 
+    def rests(self, queued: QueuedPod) -> bool:
+        """Tell whether the pod must wait whatever happens, for what its last attempt cost."""
+        return bool(queued.rest) and queued.timestamp + queued.rest > self._clock()
+
 
 class BackoffQueue:
     """Pods in back-off; those that some plugin rejected can be taken early, those that met an error or rest cannot."""

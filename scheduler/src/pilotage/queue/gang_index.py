@@ -1,5 +1,7 @@
 """Which waiting pods belong together, wherever in the queue they are."""
 
+from collections.abc import Iterable
+
 from pilotage.model.gangs import GangName, gang_of
 from pilotage.queue.queued_pod import QueuedPod
 
@@ -25,6 +27,10 @@ class GangIndex:
         if not members:
             del self._gangs[queued.gang]
         queued.gang = None
+
+    def keys(self, gangs: Iterable[GangName]) -> list[str]:
+        """Return the pods of some gangs, by namespace/name."""
+        return [key for gang in gangs for key in self._gangs.get(gang, ())]
 
     def members(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
         """Return the pods of a gang that wait for a scheduler and are not about to go, gated or not."""

@@ -1,7 +1,7 @@
 """Whether an event is worth another try of a pod, as the plugins that rejected it see it."""
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from time import perf_counter
 from typing import Any, Protocol
@@ -32,6 +32,7 @@ Advisers = dict[str, dict[str, list[Hint | None]]]
 
 
 Desk = tuple[str, str]  # scheduler name, plugin
+Namer = Callable[[Any, Any], GangName | None]
 
 
 class Strategy(IntEnum):
@@ -52,7 +53,9 @@ class Hints:
         self.retries = retries
         self.observe = observe
         self._known: dict[Event, Advisers] = {}
+        self._ranks: dict[Event, dict[Desk, int]] = {}
         self._desks: dict[Event, tuple[frozenset[Desk], frozenset[Desk]]] = {}
+        self._namers: dict[Event, dict[Desk, list[Namer]]] = {}
         self._complaints: set[tuple[str, Event]] = set()
 
     def advisers(self, event: Event) -> Advisers:
@@ -60,6 +63,14 @@ class Hints:
         found = self._known.get(event)
         if found is None:
             found = self._known[event] = self._find(event)
+        return found
+
+    def ranks(self, event: Event) -> Mapping[Desk, int]:
+        """Return the same as desks, each with its place among them."""
+        found = self._ranks.get(event)
+        if found is None:
+            asked = ((scheduler, plugin) for scheduler, plugins in self.advisers(event).items() for plugin in plugins)
+            found = self._ranks[event] = {desk: rank for rank, desk in enumerate(asked)}
         return found
 
     def desks(self, event: Event) -> tuple[frozenset[Desk], frozenset[Desk]]:
@@ -78,9 +89,46 @@ class Hints:
             found = self._desks[event] = every, frozenset() if event.is_wildcard else every - one_by_one
         return found
 
+    def only_gangs(self, event: Event, old: Any, new: Any) -> dict[Desk, set[GangName]]:
+        """Return the desks at which the event concerns the pods of some gangs alone, with those gangs."""
+        if new is NOT_UNDERSTOOD or not (namers := self._gang_namers(event)):
+            return {}
+        found: dict[Desk, set[GangName]] = {}
+        for desk, asked in namers.items():
+            try:
+                found[desk] = {gang for namer in asked if (gang := namer(old, new)) is not None}
+            except Exception:
+                log.exception("plugin %s cannot tell which gang %s concerns, all are asked", desk[1], event.name)
+        return found
+
+    def _gang_namers(self, event: Event) -> dict[Desk, list[Namer]]:
+        found = self._namers.get(event)
+        if found is None:
+            asked = [
+                ((scheduler, plugin.name), plugin, retry.only_gang)
+                for scheduler, registered in self.retries.items()
+                for plugin, retry in registered
+                if retry.matches(event)
+            ]
+            wide = {desk for desk, _, only_gang in asked if only_gang is None}
+            found = self._namers[event] = {}
+            for desk, plugin, only_gang in asked:
+                if only_gang is not None and desk not in wide:
+                    found.setdefault(desk, []).append(getattr(plugin, only_gang))
+        return found
+
     def occasion(self, event: Event, old: Any, new: Any) -> "Occasion":
         """Return what can be said about an event, pod by pod."""
         return Occasion(self, event, old, new)
+
+    def best(self, queued: QueuedPod, events: Iterable[tuple[Event, Any, Any]]) -> Strategy:
+        """Return what several events mean for a pod: the best that any of them does."""
+        best, enough = SKIP, IMMEDIATELY if queued.pending_plugins else AFTER_BACKOFF
+        for event, old, new in events:
+            best = max(best, self.occasion(event, old, new).strategy(queued))
+            if best >= enough:
+                break
+        return best
 
     def complain(self, plugin: str, event: Event, pod: Pod) -> None:
         """Log that a hint failed, in full the first time: it may do so for every pod that waits."""

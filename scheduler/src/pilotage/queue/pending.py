@@ -1,6 +1,10 @@
 """How the queue is told in numbers."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import NamedTuple
+
+from pilotage.queue.queued_pod import QueuedPod
 
 
 class Pending(NamedTuple):
@@ -10,3 +14,12 @@ class Pending(NamedTuple):
     backoff: int
     unschedulable: int
     gated: int
+
+
+def rejections_of(waiting: Iterable[QueuedPod]) -> Counter[tuple[str, str]]:
+    """Return how many of these pods each plugin of each profile turned away."""
+    return Counter(
+        (plugin, queued.pod.scheduler_name)
+        for queued in waiting
+        for plugin in queued.unschedulable_plugins | queued.pending_plugins
+    )

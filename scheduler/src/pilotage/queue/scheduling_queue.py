@@ -1,21 +1,4 @@
-"""Who is next: every pod that waits for a node is in exactly one place.
-
-                 open                   pop
-   add ──> gates ────> ACTIVE ───────────────────────> in flight ── done ──> bound, or gone
-           │   ^        ^  ^                            │   ^
-      shut │   │ event  │  │ time                       │   │ pop, if nobody is active
-           v   │ for it │  └────────── BACKOFF ─────────│───┘ and it was no error
-           GATED        │                 ^             │
-                     no │                 │ yes         │ failed: what has happened since it was taken?
-                        └─── still in back-off? <───────┤ an error, or something that helps
-                             (past the gates)   ^       │
-                                                │       └── nothing that helps ──> UNSCHEDULABLE
-                                                └────────── event that helps ───────────┘
-
-Pods that are GATED or UNSCHEDULABLE for five minutes get another try even if nothing happens, or earlier if a plugin
-has named the time, and `activate` brings any pod to ACTIVE that the gates let pass. Everything is synchronous. Time is
-what the clock says: seconds as on the wall, because back-off ends with a whole one, that never run backwards.
-"""
+"""All waiting pods, each in exactly one place; how they move is drawn in the package's docstring."""
 
 import logging
 from collections import Counter
@@ -24,21 +7,29 @@ from time import perf_counter
 from typing import Any
 
 from pilotage.framework.changes import pod_events
-from pilotage.framework.events import FORCE_ACTIVATE, PROFILES_CHANGED, TIME_HAS_COME, UNSCHEDULABLE_TIMEOUT, Event
+from pilotage.framework.events import (
+    FORCE_ACTIVATE,
+    GANG_GAVE_BACK,
+    PROFILES_CHANGED,
+    TIME_HAS_COME,
+    UNSCHEDULABLE_TIMEOUT,
+    Event,
+)
 from pilotage.framework.plugin import QueueSort
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.backoff import Backoff, BackoffQueue
+from pilotage.queue.doubts import Doubts
 from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.gated import Gates, GatesOf
-from pilotage.queue.hints import AFTER_BACKOFF, IMMEDIATELY, SKIP, Hints, Observer, Retries, Strategy
+from pilotage.queue.hints import AFTER_BACKOFF, SKIP, Hints, Observer, Retries, Strategy
 from pilotage.queue.in_flight import InFlight
 from pilotage.queue.nominator import Lookup, Nominator
-from pilotage.queue.pending import Pending
+from pilotage.queue.pending import Pending, rejections_of
 from pilotage.queue.pod_heap import Order
 from pilotage.queue.queued_pod import Place, QueuedPod
-from pilotage.queue.unschedulable import gated_pool, unschedulable_pool
+from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting_for_any
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +60,11 @@ class SchedulingQueue:
         self._waiting: dict[str, QueuedPod] = {}
         self._gangs = GangIndex()
         self._in_flight = InFlight()
+        self.doubts = Doubts()
         self._unschedulable, self._gated = unschedulable_pool(), gated_pool()
         self._backing_off = Backoff(clock, initial_backoff, max_backoff)
         self._next_sweep = clock() + SWEEP_EVERY
+        self._known = known
         self._use(sort, gates, retries)
         self.nominator = Nominator(self._queued, known)
         self.cycles = 0  # how many pods were taken
@@ -109,11 +102,7 @@ class SchedulingQueue:
 
     def rejections(self) -> Counter[tuple[str, str]]:
         """Return how many waiting pods each plugin of each profile turned away."""
-        return Counter(
-            (plugin, queued.pod.scheduler_name)
-            for queued in self._waiting.values()
-            for plugin in queued.unschedulable_plugins | queued.pending_plugins
-        )
+        return rejections_of(self._waiting.values())
 
     def next_wake_up(self) -> float | None:
         """Return when `tick` will have something to do; None if only an event can change anything."""
@@ -171,7 +160,7 @@ class SchedulingQueue:
         if not event.is_wildcard and not self._hints.advisers(event):
             return
         start = perf_counter()
-        candidates = self._candidates(event)
+        candidates = self._candidates(event, old, new)
         if precheck is not None:
             candidates = [queued for queued in candidates if precheck(queued.pod)]
         self._move(candidates, event, old, new)
@@ -213,6 +202,18 @@ class SchedulingQueue:
         self.cycles += 1
         self._in_flight.start(queued.pod.uid)
 
+    def put_back(self, queued: QueuedPod) -> None:
+        """Let a pod wait as if it had not been taken, as it is by now; one that is gone or bound is forgotten."""
+        uid, known = queued.pod.uid, self._known
+        latest = queued.pod if known is None else known(queued.key)
+        self._in_flight.done(uid)
+        if latest is None or latest.uid != uid or latest.node_name or queued.key in self._waiting:
+            return
+        queued.pod = latest
+        queued.attempts -= 1
+        self._to_active(queued, "PutBack")
+        self.nominator.touch(latest)
+
     def done(self, uid: str) -> None:
         """End a flight; from here on the pod cannot be parked any more."""
         self._in_flight.done(uid)
@@ -251,6 +252,13 @@ class SchedulingQueue:
                 self._in_flight.note_for(pod.uid, [FORCE_ACTIVATE], None, pod)
             elif queued.place is not self._active:
                 self._to_active(queued, FORCE_ACTIVATE.name)
+
+    def ask_again(self) -> None:
+        """Give another try to those who were told that events do not help them, which may have been wrong."""
+        for queued in self.doubts.end():
+            if queued.place is self._unschedulable:
+                self._take(queued)
+                self._requeue(queued, AFTER_BACKOFF, GANG_GAVE_BACK.name)
 
     def gate_opens(self, pod: Pod) -> None:
         """Let events help a pod again, now that a plugin that said it would tell no longer keeps it out."""
@@ -306,16 +314,13 @@ class SchedulingQueue:
 
     # ------------------------------------------------------------------------------------------------- decisions
 
-    def _candidates(self, event: Event) -> list[QueuedPod]:
+    def _candidates(self, event: Event, old: Any, new: Any) -> list[QueuedPod]:
         """Return the pods whose rejectors, or whose gate, wait for such an event."""
         if event.is_wildcard:
             return [*self._unschedulable, *self._gated]
-        found: dict[str, QueuedPod] = {}
-        for scheduler, plugins in self._hints.advisers(event).items():
-            for plugin in plugins:
-                for pool in (self._unschedulable, self._gated):
-                    found.update(pool.waiting_for((scheduler, plugin)))
-        return list(found.values())
+        # Thousands of gangs may wait for a member each: those that a placed pod does not belong to are not asked.
+        narrow = {desk: self._gangs.keys(gangs) for desk, gangs in self._hints.only_gangs(event, old, new).items()}
+        return waiting_for_any((self._unschedulable, self._gated), self._hints.ranks(event), narrow)
 
     def _move(self, candidates: Iterable[QueuedPod], event: Event, old: Any, new: Any) -> None:
         occasion, name = self._hints.occasion(event, old, new), event.name
@@ -326,6 +331,8 @@ class SchedulingQueue:
             if (strategy := occasion.strategy(queued)) is not SKIP:
                 self._take(queued)
                 self._requeue(queued, strategy, name)
+            else:
+                self.doubts.note(queued)
         self._in_flight.note(event, old, new)
 
     def _reconsider(self, queued: QueuedPod, old: Pod, new: Pod) -> None:
@@ -339,13 +346,7 @@ class SchedulingQueue:
         happenings = self._in_flight.since_taken(uid)
         if not queued.was_rejected or happenings is None:
             return AFTER_BACKOFF
-        best = SKIP
-        enough = IMMEDIATELY if queued.pending_plugins else AFTER_BACKOFF
-        for _, event, old, new in happenings:
-            best = max(best, self._hints.occasion(event, old, new).strategy(queued))
-            if best >= enough:
-                break
-        return best
+        return self._hints.best(queued, ((event, old, new) for _, event, old, new in happenings))
 
     # --------------------------------------------------------------------------------------------------- moving
 
@@ -354,7 +355,8 @@ class SchedulingQueue:
         if strategy is SKIP:
             self._put(queued, self._unschedulable, event)
             return False
-        if strategy is AFTER_BACKOFF and self._backing_off.holds(queued):
+        holds = self._backing_off.holds if strategy is AFTER_BACKOFF else self._backing_off.rests
+        if holds(queued):
             return self._to_backoff(queued, event)
         return self._to_active(queued, event)
 

@@ -1,6 +1,6 @@
 """Pods that wait for something to happen, filed by the plugin that could be told of it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 from pilotage.queue.pod_heap import PodHeap
 from pilotage.queue.queued_pod import QueuedPod
@@ -50,6 +50,10 @@ class Pool:
         """Return the pods that a plugin turned away, by key."""
         return self._by_desk.get(desk, {})
 
+    def desks(self) -> Iterable[Desk]:
+        """Return the plugins that somebody waits for."""
+        return self._by_desk
+
     def untouched_since(self, before: float) -> list[QueuedPod]:
         """Return the pods that came, and got another try for having waited for long, before a moment."""
         return [queued for queued in self._pods.values() if max(queued.timestamp, queued.flush_timestamp) < before]
@@ -78,3 +82,20 @@ def unschedulable_pool() -> Pool:
 def gated_pool() -> Pool:
     """Return an empty pool of pods that were not let in; only the plugin at the gate counts, unless it will tell."""
     return Pool("gated", lambda queued: [] if queued.gate_will_tell else [queued.gating_plugin or ""])
+
+
+def waiting_for_any(
+    pools: Sequence[Pool], ranks: Mapping[Desk, int], narrow: Mapping[Desk, Collection[str]]
+) -> list[QueuedPod]:
+    """Return the pods of these pools that wait for any of these plugins, each once, in the order of the plugins.
+
+    There may be far more plugins, of thousands of profiles, than anybody waits for. Of those who wait for a plugin in
+    `narrow` only the ones with these keys count.
+    """
+    asked = {desk for pool in pools for desk in pool.desks() if desk in ranks}
+    found: dict[str, QueuedPod] = {}
+    for desk in sorted(asked, key=ranks.__getitem__):
+        for pool in pools:
+            waiting, keys = pool.waiting_for(desk), narrow.get(desk)
+            found.update(waiting if keys is None else {key: waiting[key] for key in keys if key in waiting})
+    return list(found.values())

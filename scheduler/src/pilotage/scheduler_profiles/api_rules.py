@@ -8,18 +8,19 @@ from typing import Any, TypeAlias
 
 from pilotage.config.documents import At
 from pilotage.config.faults import dotted
+from pilotage.scheduler_profiles.extender_fields import Extender, ExtenderTLS
 from pilotage.scheduler_profiles.judge import INVALID, Complaint
 from pilotage.scheduler_profiles.resource import (
     LONGEST_SIMPLE_NAME,
-    Extender,
-    ExtenderTLS,
-    Part,
+    LONGEST_TAINT_VALUE,
     PluginEntry,
     Point,
     Rollout,
     SchedulerProfile,
     Spec,
 )
+from pilotage.scheduler_profiles.schema_parts import Part
+from pilotage.scheduler_profiles.sharing_fields import NodeRequirement, OwnNodes
 
 Holds: TypeAlias = Callable[[Any], bool]
 
@@ -33,8 +34,13 @@ def _trusts_one_way(tls: ExtenderTLS) -> bool:
 
 
 def _has_a_key_to_each_certificate(tls: ExtenderTLS) -> bool:
-    has_certificate = tls.cert_data is not None or tls.cert_file is not None
-    return has_certificate == (tls.key_data is not None or tls.key_file is not None)
+    has_certificate = any(each is not None for each in (tls.cert_data, tls.cert_file, tls.cert_secret_ref))
+    return has_certificate == any(each is not None for each in (tls.key_data, tls.key_file, tls.key_secret_ref))
+
+
+def _refers_or_gives(tls: ExtenderTLS) -> bool:
+    of_key = tls.key_secret_ref is None or (tls.key_data is None and tls.key_file is None)
+    return of_key and (tls.cert_secret_ref is None or (tls.cert_data is None and tls.cert_file is None))
 
 
 def _is_asked(extender: Extender) -> bool:
@@ -55,14 +61,28 @@ def _binds_once(extenders: Sequence[Extender]) -> bool:
     return sum(extender.bind_verb is not None for extender in extenders) <= 1
 
 
+def _taints_what_it_selects(nodes: OwnNodes) -> bool:
+    return not nodes.taint or bool(nodes.selector.match_labels or nodes.selector.match_expressions)
+
+
+def _compares_with_values(requirement: NodeRequirement) -> bool:
+    return requirement.operator not in ("In", "NotIn") or bool(requirement.values)
+
+
+def _asks_without_values(requirement: NodeRequirement) -> bool:
+    return requirement.operator in ("In", "NotIn") or not requirement.values
+
+
 OF_PARTS: Mapping[type[Part], tuple[Holds, ...]] = {
     PluginEntry: (lambda entry: entry.name != "*", _weighs_where_it_scores),
-    ExtenderTLS: (_trusts_one_way, _has_a_key_to_each_certificate),
+    ExtenderTLS: (_trusts_one_way, _has_a_key_to_each_certificate, _refers_or_gives),
     Extender: (
         _is_asked,
         lambda extender: extender.prioritize_verb is None or extender.weight is not None,
         _speaks_tls_by_its_address,
     ),
+    OwnNodes: (_taints_what_it_selects,),
+    NodeRequirement: (_compares_with_values, _asks_without_values),
     Rollout: (lambda rollout: rollout.strategy != "Restart" or rollout.progress_deadline_seconds >= 15,),
 }
 OF_LISTS: Mapping[str, tuple[Holds, ...]] = {"plugins": (_sorts_once,), "extenders": (_binds_once,)}
@@ -72,6 +92,8 @@ def broken_rules(spec: Spec, name: str) -> Iterator[Complaint]:
     """Yield what an API server says to a profile of this name, whose fields all have the right types."""
     if not spec.scheduler_name and len(name) > LONGEST_SIMPLE_NAME:
         yield Complaint(INVALID, f"metadata.name: {messages_of(SchedulerProfile)[0]}")
+    if spec.nodes is not None and spec.nodes.taint and len(name) > LONGEST_TAINT_VALUE:
+        yield Complaint(INVALID, f"metadata.name: {messages_of(SchedulerProfile)[1]}")
     for field, holds in OF_LISTS.items():
         yield from _broken((field,), getattr(spec, field), holds, messages_of_field(Spec, field))
     for at, part in _parts(spec):
@@ -104,4 +126,8 @@ def _parts(spec: Spec) -> Iterator[tuple[At, Part]]:
         yield ("extenders", place), extender
         if extender.tls_config is not None:
             yield ("extenders", place, "tlsConfig"), extender.tls_config
+    if spec.nodes is not None:
+        yield ("nodes",), spec.nodes
+        for place, each in enumerate(spec.nodes.selector.match_expressions or ()):
+            yield ("nodes", "selector", "matchExpressions", place), each
     yield ("rollout",), spec.rollout

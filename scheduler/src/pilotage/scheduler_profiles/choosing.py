@@ -11,7 +11,8 @@ from pilotage.scheduler_profiles.render import joined_extenders
 
 LARGEST_TOTAL = 384 << 10  # bytes, of which a ConfigMap has to hold more than one form
 _KEPT_UNITS = 3  # of a profile with plugin files: what runs, what was acknowledged last, what ran well
-DUPLICATE, DIFFERENT_QUEUE_SORT = "DuplicateSchedulerName", "DifferentQueueSort"
+MOST_PROFILES = 100  # of one scheduler, which has a set of plugins for each, and tells all of them of every pod
+DUPLICATE, DIFFERENT_QUEUE_SORT, TOO_MANY = "DuplicateSchedulerName", "DifferentQueueSort", "TooManyProfiles"
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,9 @@ def _choose(applicants: Sequence[Applicant], order: str, judge: Judge) -> Choice
 
 def _against(candidate: Candidate, order: str, choice: Choice, judge: Judge) -> Complaint | None:
     verdict = candidate.verdict
+    if len(choice.served) >= MOST_PROFILES:
+        text = f"spec: {MOST_PROFILES} older profiles are served by this scheduler, and it takes no more"
+        return Complaint(TOO_MANY, f"{text}; delete some, or serve this one with a release of its own: spec.instance")
     taken = {each.verdict.scheduler_name: name for name, each in choice.served.items()}
     if older := taken.get(verdict.scheduler_name):
         text = f"spec.schedulerName: {verdict.scheduler_name} belongs to the older profile {older}"

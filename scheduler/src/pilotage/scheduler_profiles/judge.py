@@ -14,13 +14,16 @@ from pilotage.config.kinds import without_kind
 from pilotage.config.load import Loaded, load
 from pilotage.config.suggestions import did_you_mean
 from pilotage.config.types import API_VERSION, KIND
-from pilotage.framework.plugin import Permission
+from pilotage.framework.plugin import Permission, Plugin
 from pilotage.framework.reading import rights_to_read
+from pilotage.model.outside_services import CREDENTIALS, OutsideRules
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
+from pilotage.plugins.plugin_files import first_line
 from pilotage.profiles import build_profiles
 from pilotage.scheduler_profiles.hashes import canonical, spec_hash
 from pilotage.scheduler_profiles.render import extenders_of, profile_of, with_one_queue_sort
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec
+from pilotage.scheduler_profiles.services import Services
 from pilotage.scheduler_profiles.wording import shortened, told, told_by_model, without_faults
 
 LARGEST = 256 << 10  # bytes of one profile
@@ -28,6 +31,8 @@ _REMEMBERED = 1024
 INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE = "Invalid", "UnknownPlugin", "BrokenPlugin", "TooLarge"
 # These stand in the way of any spec; what else may be wrong stops only one that does not run yet.
 _NEVER_RUNS = frozenset({INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE})
+# Where nobody knows which hosts are listed and which Secrets are mounted.
+OFFLINE = OutsideRules(hosts=None)
 
 
 @dataclass(frozen=True)
@@ -65,9 +70,13 @@ class Verdict:
 
 
 class Judge:
-    """Judges specs with one catalogue of plugins; what was judged is remembered."""
+    """Judges specs with one catalogue of plugins; what was judged is remembered.
 
-    def __init__(self, catalogue: PluginCatalogue, trouble: str = "") -> None:
+    Without rules, whoever wrote a spec may have the scheduler ask whom they like.
+    """
+
+    def __init__(self, catalogue: PluginCatalogue, trouble: str = "", rules: OutsideRules | None = OFFLINE) -> None:
+        self.rules = rules
         self._catalogue = catalogue
         self._trouble = trouble  # with the folders of plugins
         self._known: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
@@ -104,12 +113,24 @@ class Judge:
         scheduler_name = spec.scheduler_name or name
         complaints += self._about_names(spec)  # 3. names, without which the rest can still be judged
         known = spec.model_copy(update={"plugins": [self._known_part(entry) for entry in self._known_of(spec)]})
-        profile, extenders = profile_of(scheduler_name, known, self._catalogue), extenders_of(known)
+        directory = CREDENTIALS if self.rules is None else self.rules.directory
+        profile, extenders = profile_of(scheduler_name, known, self._catalogue), extenders_of(known, directory)
         loaded, more = self._try(profile, extenders)  # 4. what the scheduler says to it
         complaints += more
         if loaded is None:
             return Verdict(scheduler_name, tuple(complaints), spec)
-        return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *self._facts(loaded))
+        try:
+            complaints += self._about_services(known, loaded)  # 5. whom it has the scheduler ask, and with what
+            facts = self._facts(loaded)  # 6. what its plugins declare
+        except BrokenPlugin as error:
+            wrong = Complaint(BROKEN_PLUGIN, shortened(f"spec.plugins: {error}"))
+            return Verdict(scheduler_name, (*complaints, wrong), spec)
+        return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *facts)
+
+    def _about_services(self, spec: Spec, loaded: Loaded) -> Iterator[Complaint]:
+        if self.rules is not None:
+            found = Services(spec, loaded.config.extenders, self._catalogue, self.rules)
+            yield from (Complaint(reason, shortened(text)) for reason, text in found.complaints())
 
     def _known_of(self, spec: Spec) -> list[PluginEntry]:
         first = {entry.name: entry for entry in reversed(spec.plugins)}
@@ -177,9 +198,21 @@ class Judge:
         arguments = {entry.name: entry.args for entry in loaded.config.profiles[0].plugin_config}
         taking_part = sorted({name for names in points.values() for name in names})
         made = {name: self._catalogue.construct(name, without_kind(arguments.get(name) or {})) for name in taking_part}
-        rights = {name: (*rights_to_read(plugin), *plugin.needed()) for name, plugin in made.items()}
-        needs = tuple((name, right) for name in made for right in rights[name])
+        needs = tuple((name, right) for name, plugin in made.items() for right in _rights(plugin))
         return points, f"{sorter} {canonical(arguments.get(sorter) or {})}", needs
+
+
+def _rights(plugin: Plugin) -> Iterator[Permission]:
+    """Yield what a plugin needs; BrokenPlugin if it cannot tell."""
+    yield from rights_to_read(plugin)
+    try:
+        needed: list[Any] = list(plugin.needed())
+        if strange := [each for each in needed if not isinstance(each, Permission)]:
+            raise TypeError(f"{type(strange[0]).__name__} {strange[0]!r:.80} is no Permission")
+    except (Exception, SystemExit) as error:
+        what = f"{type(error).__name__}: {first_line(error)}"
+        raise BrokenPlugin(f"{plugin.name} cannot say what it needs to be allowed: {what}") from error
+    yield from needed
 
 
 def _text(profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]]) -> str:

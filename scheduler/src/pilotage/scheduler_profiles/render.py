@@ -8,7 +8,9 @@ import yaml
 
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.defaults import DEFAULT_PLUGINS
+from pilotage.config.sharing import NODES, SHARING
 from pilotage.config.types import API_VERSION, KIND
+from pilotage.model.outside_services import CREDENTIALS, secret_file
 from pilotage.scheduler_profiles.resource import PluginEntry, Point, Spec
 
 _DEFAULT_WEIGHTS = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS}
@@ -74,9 +76,14 @@ def joined_extenders(lists: Iterable[Sequence[Mapping[str, Any]]]) -> list[Mappi
     return joined
 
 
-def extenders_of(spec: Spec) -> list[dict[str, Any]]:
-    """Return the extenders of one profile; the fields are those of the configuration."""
-    return [extender.model_dump(mode="json", by_alias=True, exclude_none=True) for extender in spec.extenders]
+def extenders_of(spec: Spec, credentials: str = CREDENTIALS) -> list[dict[str, Any]]:
+    """Return the extenders of one profile; the fields are those of the configuration, where Secrets are files."""
+    found = [extender.model_dump(mode="json", by_alias=True, exclude_none=True) for extender in spec.extenders]
+    for tls in (extender["tlsConfig"] for extender in found if "tlsConfig" in extender):
+        for ref, file in (("certSecretRef", "certFile"), ("keySecretRef", "keyFile")):
+            if ref in tls:
+                tls[file] = secret_file(credentials, **tls.pop(ref))
+    return found
 
 
 def profile_of(scheduler_name: str, spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
@@ -92,7 +99,17 @@ def profile_of(scheduler_name: str, spec: Spec, catalogue: Catalogue) -> dict[st
     if plugins := sets.plugins():
         profile["plugins"] = plugins
     arguments = [{"name": entry.name, "args": entry.args} for entry in spec.plugins if entry.enabled and entry.args]
+    arguments += _settings(spec)
     return profile | ({"pluginConfig": arguments} if arguments else {})
+
+
+def _settings(spec: Spec) -> list[dict[str, Any]]:
+    """Return what is said to the engine; the taint is the operator's."""
+    said = {
+        SHARING: spec.sharing and spec.sharing.model_dump(mode="json", by_alias=True, exclude_none=True),
+        NODES: spec.nodes and spec.nodes.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"taint"}),
+    }
+    return [{"name": name, "args": args} for name, args in said.items() if args]
 
 
 class _Sets:

@@ -1,4 +1,4 @@
-"""SchedulerProfile (`pilotage.dev/v1alpha1`): every field in one place; the CRD and its documentation come from here.
+"""SchedulerProfile (`pilotage.dev/v1alpha1`): every field; the CRD and its documentation come from here.
 
 What a field's description says is what `kubectl explain` shows. Bounds and rules are here so that the API server
 refuses what breaks them; what only the scheduler's own code can judge is judged by `judge`.
@@ -8,8 +8,12 @@ refuses what breaks them; what only the scheduler's own code can judge is judged
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StringConstraints
-from pydantic.alias_generators import to_camel
+from pydantic import ConfigDict, Field, StrictBool, StrictInt, StringConstraints
+
+from pilotage.model.label_syntax import DNS_LABEL, SUBDOMAIN
+from pilotage.scheduler_profiles.extender_fields import Extender
+from pilotage.scheduler_profiles.schema_parts import Part, list_by, rules
+from pilotage.scheduler_profiles.sharing_fields import OwnNodes, Sharing
 
 GROUP = "pilotage.dev"
 VERSION = "v1alpha1"
@@ -22,41 +26,19 @@ CATEGORY = "pilotage"
 
 # Events name the scheduler as the one who reports, and the API server takes only such names there.
 LONGEST_SIMPLE_NAME = 63
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+LONGEST_TAINT_VALUE = 63
 
 PluginName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 PluginNames = Annotated[list[PluginName], Field(max_length=512, json_schema_extra={"x-kubernetes-list-type": "atomic"})]
-ResourceName = Annotated[str, StringConstraints(min_length=1, max_length=317)]
-Duration = Annotated[str, StringConstraints(max_length=32, pattern=r"^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$")]
-Verb = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 SchedulerName = Annotated[
     str,
-    StringConstraints(max_length=253, pattern=rf"^({_SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{{0,61}})?[A-Za-z0-9]$"),
+    StringConstraints(max_length=253, pattern=rf"^({SUBDOMAIN}/)?([A-Za-z0-9][-A-Za-z0-9_.]{{0,61}})?[A-Za-z0-9]$"),
 ]
-Instance = Annotated[str, StringConstraints(max_length=127, pattern=rf"^(({_LABEL}/)?{_SUBDOMAIN})?$")]
+Instance = Annotated[str, StringConstraints(max_length=127, pattern=rf"^(({DNS_LABEL}/)?{SUBDOMAIN})?$")]
 Hash = Annotated[str, StringConstraints(max_length=64)]
 Word = Annotated[str, StringConstraints(min_length=1, max_length=1024)]
 Message = Annotated[str, StringConstraints(max_length=32768)]
 Time = Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-time"})]
-Base64 = Annotated[str, Field(min_length=1, max_length=65536, json_schema_extra={"format": "byte"})]
-FilePath = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
-
-
-def rules(*pairs: tuple[str, str]) -> dict[str, Any]:
-    """What a schema says about fields that depend on each other: CEL that must hold, and the message if it does not."""
-    return {"x-kubernetes-validations": [{"rule": rule, "message": message} for rule, message in pairs]}
-
-
-def list_by(key: str) -> dict[str, Any]:
-    """What a schema says about a list whose entries are told apart by a field, so that several people can own some."""
-    return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]}
-
-
-class Part(BaseModel):
-    """One map of the resource."""
-
-    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
 
 
 class Point(StrEnum):
@@ -118,103 +100,6 @@ class PluginEntry(Part):
         max_length=12,
         description="The only extension points at which it takes part. Without it: all that the plugin has.",
         json_schema_extra={"x-kubernetes-list-type": "set"},
-    )
-
-
-class ManagedResource(Part):
-    """An extended resource that an extender looks after."""
-
-    name: ResourceName = Field(description="The resource's name, such as example.com/gpu.")
-    ignored_by_scheduler: StrictBool = Field(
-        default=False, description="Whether counting it is left to the extender. Without it: false."
-    )
-
-
-class ExtenderTLS(Part):
-    """How to speak TLS with an extender."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "!(has(self.insecure) && self.insecure) || (!has(self.caData) && !has(self.caFile))",
-                "insecure trusts anybody, so a CA is never looked at; remove insecure, or caData and caFile",
-            ),
-            (
-                "(has(self.certData) || has(self.certFile)) == (has(self.keyData) || has(self.keyFile))",
-                "a certificate and its key belong together; give both, or neither",
-            ),
-        )
-    )
-
-    insecure: StrictBool | None = Field(default=None, description="Whether to talk to anybody who answers.")
-    server_name: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
-        default=None, description="The name in the extender's certificate, if it is not that of urlPrefix."
-    )
-    cert_file: FilePath | None = Field(default=None, description="Our certificate: a file in the scheduler's pod.")
-    key_file: FilePath | None = Field(default=None, description="The key to it: a file in the scheduler's pod.")
-    ca_file: FilePath | None = Field(default=None, description="Who vouches for it: a file in the scheduler's pod.")
-    cert_data: Base64 | None = Field(default=None, description="Our certificate: PEM in base64.")
-    key_data: Base64 | None = Field(default=None, description="The key to it: PEM in base64. A file is safer.")
-    ca_data: Base64 | None = Field(default=None, description="Who vouches for the extender: PEM in base64.")
-
-
-class Extender(Part):
-    """An HTTP service that takes part in decisions; the fields are those of KubeSchedulerConfiguration."""
-
-    model_config = ConfigDict(
-        json_schema_extra=rules(
-            (
-                "has(self.filterVerb) || has(self.prioritizeVerb) || has(self.preemptVerb) || has(self.bindVerb)",
-                "an extender without a verb is never asked; "
-                "give one of filterVerb, prioritizeVerb, preemptVerb and bindVerb",
-            ),
-            (
-                "!has(self.prioritizeVerb) || has(self.weight)",
-                "scores need a weight; add weight beside prioritizeVerb",
-            ),
-            (
-                "self.urlPrefix.startsWith('https://') || "
-                "(!has(self.tlsConfig) && !(has(self.enableHTTPS) && self.enableHTTPS))",
-                "TLS is spoken only with https://; "
-                "let urlPrefix start with https://, or remove enableHTTPS and tlsConfig",
-            ),
-        )
-    )
-
-    url_prefix: Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^/?#\s]+[^?#\s]*$")] = Field(
-        description="Where the extender listens, such as http://gpu-broker.tools:8888/scheduler; verbs are appended."
-    )
-    filter_verb: Verb | None = Field(default=None, description="Its path for filtering nodes, if it does.")
-    preempt_verb: Verb | None = Field(default=None, description="Its path for judging victims, if it does.")
-    prioritize_verb: Verb | None = Field(default=None, description="Its path for scoring nodes, if it does.")
-    bind_verb: Verb | None = Field(default=None, description="Its path for binding pods, if it does; one extender may.")
-    weight: StrictInt | None = Field(
-        default=None, ge=1, le=1_000_000, description="How much its scores count; needed with prioritizeVerb."
-    )
-    http_timeout: Duration | None = Field(
-        default=None, alias="httpTimeout", description="How long to wait for an answer. Without it: 5s."
-    )
-    enable_https: StrictBool | None = Field(
-        default=None,
-        alias="enableHTTPS",
-        description="Whether to trust any certificate where tlsConfig names no CA. urlPrefix says whether TLS is "
-        "spoken; without this, the scheduler's pod knows whom to trust.",
-    )
-    tls_config: ExtenderTLS | None = Field(
-        default=None,
-        description="Whom to trust, and who we are. Data wins over files; who may read the profile may read it.",
-    )
-    node_cache_capable: StrictBool | None = Field(
-        default=None, description="Whether it knows the nodes itself, so that their names are enough for it."
-    )
-    managed_resources: list[ManagedResource] | None = Field(
-        default=None,
-        max_length=64,
-        description="It is asked only about pods that want one of these. Without it: about all pods.",
-        json_schema_extra=list_by("name"),
-    )
-    ignorable: StrictBool | None = Field(
-        default=None, description="Whether pods are scheduled without it when it fails."
     )
 
 
@@ -294,6 +179,15 @@ class Spec(Part):
         description="How much of the cluster to look at for a pod, 100 nodes at least. 0, or without it: all nodes, "
         "which is fast too.",
     )
+    # Both are absent by default rather than filled in: a profile that says nothing keeps its hash.
+    sharing: Sharing | None = Field(
+        default=None, description="How to get along with other schedulers of the cluster. Without it: its defaults."
+    )
+    nodes: OwnNodes | None = Field(
+        default=None,
+        description="Nodes of its own: only these exist for the profile, and no other is used, emptied or counted. "
+        "Without it: all nodes.",
+    )
     rollout: Rollout = Field(default_factory=Rollout, description="How a change reaches the running scheduler.")
 
 
@@ -324,6 +218,14 @@ class FailedSpec(Part):
     spec_hash: Hash = Field(description="The hash of the spec.")
     reason: Word = Field(description="Why, in one word.")
     message: Message = Field(description="What happened.")
+
+
+class NodesSeen(Part):
+    """The nodes of the profile, as the operator has counted them."""
+
+    matched: int = Field(ge=0, description="How many nodes the selector matches.")
+    tainted: int | None = Field(default=None, ge=0, description="How many of them have the taint, where it is wanted.")
+    message: Message | None = Field(default=None, description="Why there are no taints, and what to do.")
 
 
 class Status(Part):
@@ -361,6 +263,7 @@ class Status(Part):
     )
     last_good: GoodSpec | None = Field(default=None, description="What runs when the spec cannot.")
     failed: FailedSpec | None = Field(default=None, description="The spec that was taken back, and why.")
+    nodes: NodesSeen | None = Field(default=None, description="The profile's own nodes, where it has any.")
 
 
 class SchedulerProfile(Part):
@@ -373,6 +276,12 @@ class SchedulerProfile(Part):
                 f"|| size(self.metadata.name) <= {LONGEST_SIMPLE_NAME}",
                 f"a scheduler's name has at most {LONGEST_SIMPLE_NAME} characters; "
                 "shorten metadata.name, or give spec.schedulerName",
+            ),
+            (
+                "!(has(self.spec) && has(self.spec.nodes) && has(self.spec.nodes.taint) && self.spec.nodes.taint) "
+                f"|| size(self.metadata.name) <= {LONGEST_TAINT_VALUE}",
+                f"the name is the value of the taint, and has at most {LONGEST_TAINT_VALUE} characters then; "
+                "shorten metadata.name, or remove spec.nodes.taint",
             ),
         )
     )

@@ -7,10 +7,13 @@ from copy import deepcopy
 from typing import Any
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from pilotage.config.arguments import profile_prefix
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
+from pilotage.config.sharing import READERS
+from pilotage.model.redaction import redacted
 
 LONGEST_MESSAGE = 4096
 _OF_ARGUMENTS = re.compile(
@@ -36,6 +39,8 @@ def _spec_path(fault: Fault, arguments: Sequence[str]) -> str:
     at = fault.at
     if at[2:3] == ("pluginConfig",) and len(at) > 3 and isinstance(at[3], int):
         inside = () if fault.stage == Stage.STRICTNESS else at[5:]
+        if arguments[at[3]] in READERS:
+            return dotted(("spec", arguments[at[3]].partition("/")[2], *inside))
         return f"spec.plugins[name={arguments[at[3]]}].{dotted(('args', *inside))}"
     if at[:1] == ("extenders",):
         return f"spec.{dotted(at)}"
@@ -47,11 +52,17 @@ def _spec_path(fault: Fault, arguments: Sequence[str]) -> str:
 def told_by_model(error: ValidationError, spec: Any) -> list[str]:
     """Return everything that the model of the resource has against a spec."""
     return [
-        shortened(f"{_model_path(each['loc'], spec)}: {_lower(each['msg'])}, not {each['input']!r:.60}")
+        shortened(f"{_model_path(each['loc'], spec)}: {_lower(each['msg'])}{_instead_of(each)}")
         if each["type"] not in ("missing", "extra_forbidden")
         else f"{_model_path(each['loc'], spec)}: {_PLAIN[each['type']]}"
         for each in error.errors(include_url=False)
     ]
+
+
+def _instead_of(error: ErrorDetails) -> str:
+    """Return what was given, where that is no credential."""
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    return f", not {redacted(error['input'], name)!r:.60}"
 
 
 _PLAIN = {"missing": "it is missing", "extra_forbidden": "there is no such field"}

@@ -1,7 +1,8 @@
 """The steps of one attempt to place one pod, and what they share."""
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from random import Random
 from time import perf_counter
 from typing import Protocol
 
@@ -16,10 +17,15 @@ from pilotage.framework.preemption.eviction_rules import enough_leave
 from pilotage.framework.runner import BeforeNodes, CycleFailed
 from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.framework.verdicts import Codes, PluginFailed, Rejection, Verdicts
+from pilotage.model.excess import Excess, excess_of
 from pilotage.model.pod import Pod
 from pilotage.scheduling.crowd import NOT_CROWDED, Crowd
-from pilotage.scheduling.diagnosis import Diagnosis
+from pilotage.scheduling.diagnosis import Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.held_nodes import HELD, held_back
+from pilotage.scheduling.lost_room import LostRoom, without_lost_room
+from pilotage.scheduling.near_best import maxima, near_best
+from pilotage.scheduling.outcome import UNSCHEDULABLE as NO_NODE_DOES
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.row import Row
 from pilotage.scheduling.sought_room import SoughtRoom
@@ -28,6 +34,7 @@ from pilotage.scheduling.trial import Trials
 log = logging.getLogger(__name__)
 
 NO_CODES: Codes = np.zeros(0, np.uint16)
+POD_LIMITS = "PodLimits"  # the plugin that stands for them in the queue: no event helps a pod that asks for too much
 BEFORE_ALL = -1  # the rank of what rules nodes out before any filter is asked
 CROWDED = Rejection("the node is promised to others")  # never told: such a node is tried once the others are done
 
@@ -58,6 +65,7 @@ class Attempt:
 
     def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
         self.engine = engine
+        self._holds = cache.holds
         self._nominations = nominations
         self._trial = Trials(engine.runner)
         self.cycle = Cycle(
@@ -68,12 +76,15 @@ class Attempt:
             nominated=nominations.pods_for_node,
             promised=lambda: tuple(nominations.nodes),
             trial=self._trial,
+            remit=engine.remit,
         )
+        self.lost_room: LostRoom | None = None
         self.before = BeforeNodes()
         self.row: Row | None = None
         self.codes = NO_CODES  # the verdict about every node
         self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
         self.seeking_room = True  # at the expense of others, if there is no other way
+        self.is_held = False  # it would fit where nobody goes for a while
         self.remembering = True  # the row is that of the pod's class, and not made for this attempt
         self._only_by_row = False
         self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the node that was promised but does not do
@@ -82,21 +93,26 @@ class Attempt:
     def open_nodes(self) -> int:
         """Return how many nodes no plugin has ruled out by name."""
         only = self.before.only
-        return len(self.cycle.nodes) if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
+        return self.cycle.node_count if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
 
     def look_before_nodes(self) -> BeforeNodes:
-        """Ask what can be said without looking at nodes."""
+        """Ask what can be said without looking at nodes; no plugin sees a pod that asks for absurdly much."""
         runner, start = self.engine.runner, perf_counter()
-        self.before = runner.pre_filter(self.cycle)
+        excess = excess_of(self.cycle.pod)
+        self.before = runner.pre_filter(self.cycle) if excess is None else self._turned_away(excess)
         self._trial.skipped = self.before.skipped
         runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
         return self.before
+
+    def _turned_away(self, excess: Excess) -> BeforeNodes:
+        self.seeking_room = False
+        return BeforeNodes(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
 
     def promised_node(self) -> NodeInfo | None:
         """Return the node that was promised to the pod, if it is there and the pod fits."""
         pod = self.cycle.pod
         info = self.cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
-        if info is None:
+        if info is None or (self._is_guarded and self._holds.is_closed_to(info.name, pod)):
             return None
         try:
             rejection = self._trial(self.cycle, info).verdict()
@@ -118,8 +134,28 @@ class Attempt:
             self.remembering = self._only_by_row = False
             self.cycle.memory = None
             found = self._feasible_in_order()
+        if self._is_guarded:
+            found = self._without_held(found)
         self.engine.runner.timings.past("Filter", start, SUCCESS if len(found) else UNSCHEDULABLE)
         return found
+
+    @property
+    def _is_guarded(self) -> bool:
+        """Tell whether there may be nodes that are left alone for a while."""
+        return bool(self._holds.active) and self.engine.guard
+
+    def _without_held(self, feasible: Nodes) -> Nodes:
+        """Leave out the nodes that pods like this one stay away from; nobody is evicted while it would fit on one."""
+        own, held = self.engine.remit.own(self.cycle.nodes), self._holds.closed_to(self.cycle.pod)
+        slots = [slot for slot in _slots(self.cycle.nodes, held) if own is None or own[slot]]
+        if not slots:
+            return feasible
+        assert self.row is not None
+        left = feasible.take(~np.isin(feasible.slots, slots))
+        self.codes = self.codes.copy()
+        self.codes[slots] = self.row.code(HELD, BEFORE_ALL)
+        self.is_held = not len(left) and len(feasible) > 0
+        return left
 
     def _feasible_by_row(self) -> Nodes:
         rows, cycle, skipped = self.engine.rows, self.cycle, self.before.skipped
@@ -195,11 +231,18 @@ class Attempt:
 
     def best(self, nodes: Nodes) -> NDArray[np.integer]:
         """Return the slots of the nodes with the highest score, of which there may be several."""
+        return self._scored(nodes, self._best)
+
+    def near_best(self, nodes: Nodes, percent: int, draw: Random) -> NDArray[np.integer]:
+        """Return the slots of nodes whose scores are so many percent below the highest at most, not all if many are."""
+        return self._scored(nodes, lambda scored: scored.slots[near_best(self._preferences(scored), percent, draw)])
+
+    def _scored(self, nodes: Nodes, pick: Callable[[Nodes], NDArray[np.integer]]) -> NDArray[np.integer]:
         runner, start = self.engine.runner, perf_counter()
         self.not_scoring = frozenset(runner.pre_score(self.cycle, nodes))
         runner.timings.past("PreScore", start)
         start = perf_counter()
-        found = self._best(nodes)
+        found = pick(nodes)
         runner.timings.past("Score", start)
         return found
 
@@ -209,7 +252,17 @@ class Attempt:
                 return self._best_by_row(nodes)
             except CycleFailed:
                 self.remembering = False  # as above: perhaps about a node that is none of these
-        return nodes.slots[_maxima(self._totals(nodes))]
+        return nodes.slots[maxima(self._totals(nodes))]
+
+    def _preferences(self, nodes: Nodes) -> Ints:
+        """Return the sum of the scores of those plugins that prefer some of these nodes to others."""
+        if self.remembering:
+            try:
+                assert self.row is not None
+                return self.row.totals(nodes, self._parts(self.row, nodes))
+            except CycleFailed:
+                self.remembering = False  # as above
+        return self._totals(nodes, preferring_only=True)
 
     def totals(self, nodes: Nodes, *, preferring_only: bool = False) -> Ints:
         """Return the sum of what every plugin gives these nodes, each by its weight.
@@ -240,11 +293,8 @@ class Attempt:
         assert row is not None
         parts = self._parts(row, nodes)
         if not parts and self._only_by_row and len(nodes) == count - row.rejected:
-            return _maxima(row.ranked[:count])
-        totals = row.absolute[nodes.slots]
-        for part in parts:
-            totals += part
-        return nodes.slots[_maxima(totals)]
+            return maxima(row.ranked[:count])
+        return nodes.slots[maxima(row.totals(nodes, parts))]
 
     def _parts(self, row: Row, nodes: Nodes) -> list[Ints]:
         """Return the scores that are not in the row; those that are the same for all nodes are left out."""
@@ -274,14 +324,17 @@ class Attempt:
 
     def make_room_anywhere(self, rejection: Rejection) -> Unplaced:
         """Do the same for a pod that was rejected before any node was looked at."""
-        codes = np.ones(len(self.cycle.nodes), np.uint16)
-        return self.unplaced(Diagnosis(Verdicts(codes, [rejection]), self.before))
+        return self.unplaced(rejected_everywhere(self.cycle, self.before, rejection))
 
     def unplaced(self, diagnosis: Diagnosis) -> Unplaced:
         """Let plugins make room for a pod that fits nowhere, and say why it does not fit."""
+        if self.is_held:
+            return held_back(diagnosis)
         runner = self.engine.runner
         makers = runner.lineup.post_filter if self.seeking_room else ()
         sought = SoughtRoom(bool(makers))
+        if makers:
+            diagnosis = without_lost_room(self.lost_room, self.cycle, sought, diagnosis)
         try:
             makers = () if self.room_comes(sought, diagnosis) else makers  # 1. is it enough to wait
             for plugin in makers:  # 2. who else has to go
@@ -327,14 +380,10 @@ class Attempt:
 def sent_back(rejection: Rejection) -> Unplaced:
     """Return the outcome for a pod that a plugin sent back after it had its place."""
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), BeforeNodes())
-    return Unplaced(diagnosis.message(""), rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
+    reason = rejection.held_as or NO_NODE_DOES
+    return Unplaced(diagnosis.message(""), reason, rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
 
 
 def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:
     """Return the slots of those nodes that there are."""
     return [info.slot for name in names if (info := nodes.find(name)) is not None]
-
-
-def _maxima(totals: Ints) -> NDArray[np.intp]:
-    best: NDArray[np.intp] = (totals == np.maximum.reduce(totals)).nonzero()[0]
-    return best

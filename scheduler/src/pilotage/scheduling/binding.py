@@ -14,11 +14,10 @@ from functools import partial
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.binding_runner import BindingRunner
 from pilotage.framework.events import POD_GONE
-from pilotage.framework.plugin import STATIC, PreBind
+from pilotage.framework.plugin import PreBind
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.extender_messages import ExtenderFailed
-from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -27,12 +26,14 @@ from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, spoiled
 from pilotage.scheduling.outside import Recorder, Statuses
+from pilotage.scheduling.preparing import Preparing
+from pilotage.scheduling.second_look import Choice, SecondLook
 from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 5.0  # seconds, after which nobody else waits for a bind that takes longer
+PATIENCE = 5.0  # seconds, after which nobody else waits for a bind by a plugin that is not ours
 
 ExtenderBind = Callable[[Pod, str], Awaitable[bool]]  # True if an extender has bound the pod
 
@@ -56,37 +57,42 @@ class Bindings:
         self._statuses = statuses
         self._recorder = recorder
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
-        self._engines: dict[str, Engine] = {}  # what decided for them, by uid
-        self._slow: set[str] = set()  # those that take long, by uid
+        self._aside: set[str] = set()  # those of which nothing is being sent, by uid
+        self._rooms = Preparing(queue)
         self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and why they were
+        self.second_look = SecondLook(cache)
         self.bind_by_extender: ExtenderBind | None = None
         self.on_ended: Callable[[], None] = lambda: None
         self.on_bound: Callable[[QueuedPod, Placed, float], None] = lambda _queued, _placed, _started: None
+        self.count_bound: Callable[[Pod], None] = lambda _pod: None
         self.on_failed: Callable[[QueuedPod, Unplaced, float], None] = lambda _queued, _outcome, _started: None
 
     def __len__(self) -> int:
         return len(self._tasks)
 
-    def in_a_hurry(self) -> int:
-        """Return how many binds are under way, except those that others need not wait for."""
-        return len(self._tasks) - len(self._slow)
+    def being_sent(self) -> int:
+        """Return how many binds are on their way to the API server, or about to be: all but those that wait."""
+        return len(self._tasks) - len(self._aside)
+
+    def waiting_for_room(self) -> int:
+        """Return how many pods were sent back because too many of their namespace wait for volumes and the like."""
+        return self._rooms.waiting_for_room()
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         """Go on with a pod that has its place, since a moment of the attempt's own clock."""
         uid = placed.pod.uid
         self._queue.nominator.delete(placed.pod)
+        self._rooms.forget(placed.pod)
         if placed.waits:
             self._waiting.expect(placed.pod, placed.waits)
-        info = self._cache.find_node(placed.node)
-        assert info is not None
-        task = asyncio.get_running_loop().create_task(self._bind(queued, placed, info.node, started))
+        choice = self.second_look.begin(placed)
+        task = asyncio.get_running_loop().create_task(self._bind(queued, choice, started))
         self._tasks[uid] = task
-        self._engines[uid] = placed.engine
         task.add_done_callback(partial(self._ended, uid))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(uid) is task:  # the pod may be on its next try already
-            del self._tasks[uid], self._engines[uid]
+            del self._tasks[uid], self.second_look.under_way[uid]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what followed the binding of pod %s failed: %r", uid, error, exc_info=error)
         self.on_ended()
@@ -103,20 +109,27 @@ class Bindings:
         """Wait for the binds that these profiles have decided, except of pods that still wait for a permission."""
         tasks = [
             self._tasks[uid]
-            for uid, engine in self._engines.items()
-            if any(engine is each for each in engines) and self._waiting.get(uid) is None
+            for uid, choice in self.second_look.under_way.items()
+            if any(choice.placed.engine is each for each in engines) and self._waiting.get(uid) is None
         ]
         if tasks:
             await asyncio.wait(tasks)
+
+    def stop_waiting(self) -> None:
+        """Give up the pods that wait for a permission or for what they need; whoever leads next begins anew."""
+        for uid, task in self._tasks.items():
+            if uid in self._preparing or self._waiting.get(uid) is not None:
+                task.cancel()
 
     async def finished(self) -> None:
         """Wait until no pod is between its place and its bind."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
-    async def _bind(self, queued: QueuedPod, placed: Placed, node: Node, started: float) -> None:
+    async def _bind(self, queued: QueuedPod, choice: Choice, started: float) -> None:
+        placed = choice.placed
         try:
-            refused = await self._steps(placed, node)
+            refused = await self._steps(choice)
         except (PluginFailed, ExtenderFailed) as error:
             refused = spoiled(error)
         except Exception as error:  # a fault of our own costs this pod one attempt
@@ -127,24 +140,27 @@ class Bindings:
         else:
             self._give_back(queued, placed, refused, started)
 
-    async def _steps(self, placed: Placed, node: Node) -> Unplaced | None:
+    async def _steps(self, choice: Choice) -> Unplaced | None:
         """Bind the pod, or return why not."""
+        placed = choice.placed
         cycle, name, uid = placed.cycle, placed.node, placed.pod.uid
         runner = placed.engine.binding
         preparing = runner.pre_flight(cycle, name)  # 1. who has something to prepare
         if preparing or placed.waits:
             self._statuses.nominate(placed.pod, name)  # others see what is about to happen
         if placed.waits:
-            with self._patience(uid):
+            with self._aside_while_waiting(uid):
                 rejection = await self._waiting.wait(uid)  # 2. permission
             if rejection is not None:
                 return sent_back(rejection)
+        if preparing and (refusal := self._rooms.refusal(placed.pod)) is not None:
+            return refusal
         self._queue.done(uid)
         if preparing:
             rejection = await self._prepare(runner, placed, preparing)  # 3. whatever the pod needs there
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
-        objection = self._objection(placed, node)  # 4. the node may have changed meanwhile
+        objection = self.second_look.objection(choice)  # 4. the node may have changed meanwhile
         if objection:
             return Unplaced(objection, SCHEDULER_ERROR)
         if self._statuses.drop(uid):
@@ -160,7 +176,7 @@ class Bindings:
         uid = placed.pod.uid
         self._preparing[uid] = ""
         try:
-            with self._patience(uid):
+            with self._rooms.inside(placed.pod), self._aside_while_waiting(uid):
                 rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
         except (asyncio.CancelledError, PluginFailed):
             if not self._preparing[uid]:
@@ -172,38 +188,27 @@ class Bindings:
         return rejection
 
     @contextmanager
+    def _aside_while_waiting(self, uid: str) -> Iterator[None]:
+        """Let other pods be placed meanwhile, however many of these there are: nothing is sent but what they need."""
+        self._set_aside(uid)
+        try:
+            yield
+        finally:
+            self._aside.discard(uid)
+
+    @contextmanager
     def _patience(self, uid: str) -> Iterator[None]:
-        """Let other pods be placed meanwhile, however many of these there are, once it takes long."""
+        """Let other pods be placed meanwhile, once it takes long."""
         timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_aside, uid)
         try:
             yield
         finally:
             timer.cancel()
-            self._slow.discard(uid)
+            self._aside.discard(uid)
 
     def _set_aside(self, uid: str) -> None:
-        self._slow.add(uid)
+        self._aside.add(uid)
         self.on_ended()
-
-    def _objection(self, placed: Placed, node: Node) -> str:
-        """Return why the pod must not go to its node any more, or "": what was decided may be out of date."""
-        info = self._cache.find_node(placed.node)
-        if info is None or info.node.uid != node.uid:
-            return f'node "{placed.node}" was deleted before the pod could be bound to it'
-        if info.node is node or info.node.has_same_facts(node):
-            return ""
-        for plugin in placed.engine.runner.lineup.filter:
-            if plugin.depends_on is not STATIC:
-                continue
-            rejection = placed.engine.runner.filter_node(plugin, placed.cycle, info)
-            if rejection is not None:
-                return f'node "{placed.node}" has changed: {rejection.message}'
-        if len(info.pods) > info.node.allowed_pods:
-            return f'node "{placed.node}" has changed: Too many pods'
-        for resource in placed.pod.requests:
-            if info.free(resource) < 0:
-                return f'node "{placed.node}" has changed: Insufficient {resource}'
-        return ""
 
     def _tell(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         pod, node = placed.pod, placed.node
@@ -211,6 +216,7 @@ class Bindings:
         self._recorder.record(pod, "Normal", "Scheduled", "Binding", note, controller=pod.scheduler_name, once=True)
         tell(log, V2, "Successfully bound pod to node", pod=pod.key, node=node, feasibleNodes=placed.feasible)
         self.on_bound(queued, placed, started)
+        self.count_bound(pod)
         for complaint in placed.engine.binding.post_bind(placed.cycle, node):
             log.error("pod %s: %s", pod.key, complaint)
 

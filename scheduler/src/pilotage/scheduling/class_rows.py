@@ -52,6 +52,11 @@ class ClassRows:
         # The scores of these need no normalisation where all are the same.
         self._keeping_equals = frozenset(plugin.name for plugin in lineup.score if keeps_equals(plugin))
 
+    @property
+    def size(self) -> int:
+        """Return how many rows there are."""
+        return len(self._rows)
+
     def forget(self) -> None:
         """Remember nothing any more."""
         self._rows.clear()

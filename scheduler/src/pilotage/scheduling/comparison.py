@@ -1,6 +1,6 @@
 """Is what we believe about the cluster true: our view beside a fresh list of the API server."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Collection, Container, Mapping
 from typing import NamedTuple
 
 from pilotage.cache.cluster_cache import ClusterCache
@@ -25,9 +25,11 @@ class Comparison:
         self._queue = queue
         self._served = served
 
-    def differences(self, pods: Mapping[str, Pod], nodes: Mapping[str, Node]) -> set[Difference]:
-        """Return everything that differs from the pods and nodes of a list."""
-        return self._of_nodes(nodes) | self._of_pods(pods) | self._left_over(pods)
+    def differences(
+        self, pods: Mapping[str, Pod], nodes: Mapping[str, Node], not_understood: Collection[str] = ()
+    ) -> set[Difference]:
+        """Return everything that differs from the pods and nodes of a list, which has some uids that say no more."""
+        return self._of_nodes(nodes) | self._of_pods(pods) | self._left_over({*not_understood}, pods)
 
     def _of_nodes(self, nodes: Mapping[str, Node]) -> set[Difference]:
         known = {info.name: info.node.uid for info in self._cache.nodes()}
@@ -63,8 +65,8 @@ class Comparison:
         waiting = self._queue.find(pod.key)
         return "" if waiting is not None and waiting.pod.uid == pod.uid else "waits for a node and is not in the queue"
 
-    def _left_over(self, pods: Mapping[str, Pod]) -> set[Difference]:
-        exist = {pod.uid for pod in pods.values()}
+    def _left_over(self, uids: set[str], pods: Mapping[str, Pod]) -> set[Difference]:
+        exist = uids | {pod.uid for pod in pods.values()}
         return {
             Difference("pods", pod.uid, f"pod {pod.key} is in the cache and does not exist")
             for pod in self._cache.pods()

@@ -13,7 +13,9 @@ from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations, sent_back
+from pilotage.scheduling.diagnosis import NO_NODES
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
 
 # Told about a node that was chosen by its score: the attempt, the nodes that were scored, the slot of the best.
@@ -21,7 +23,6 @@ OnChoice = Callable[[Attempt, Nodes, int], None]
 
 log = logging.getLogger(__name__)
 
-NO_NODES = "no nodes available to schedule pods"
 FEWEST_NODES = 100  # that are always looked at, however small the percentage
 
 
@@ -41,11 +42,13 @@ class Scheduler:
         self._nominations = nominations
         self._tie_break = tie_break
         self._on_choice = on_choice
+        self.spread: Callable[[Engine], int] = lambda _engine: 0  # percent below the best score that are good enough
+        self.lost_room: LostRoom | None = None
         self._first_node = 0  # where the next look at a part of the nodes begins
 
     def schedule(self, pod: Pod, *, seek_room: bool = True) -> Outcome:
         """Find a place for a pod and hold it, or say why there is none; at others' expense only if that is sought."""
-        attempt = Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
+        attempt = self._attempt(pod)
         attempt.seeking_room = seek_room
         nodes = attempt.cycle.nodes
         if not len(nodes):
@@ -69,6 +72,11 @@ class Scheduler:
             attempt.engine.rows.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
 
+    def _attempt(self, pod: Pod) -> Attempt:
+        attempt = Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
+        attempt.lost_room = self.lost_room
+        return attempt
+
     def take_back(self, placed: Placed) -> None:
         """Give up a place that a pod was given and has not been told to anybody."""
         for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
@@ -80,7 +88,8 @@ class Scheduler:
         nodes = feasible if len(feasible) == 1 else self._sampled(attempt, feasible)
         if len(nodes) == 1:
             return nodes[0].name
-        best = attempt.best(nodes)
+        percent = self.spread(attempt.engine)
+        best = attempt.near_best(nodes, percent, self._tie_break) if percent else attempt.best(nodes)
         slot = int(best[0] if len(best) == 1 else best[self._tie_break.randrange(len(best))])
         if self._on_choice is not None:
             self._on_choice(attempt, nodes, slot)

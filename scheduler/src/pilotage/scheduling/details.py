@@ -1,6 +1,7 @@
 """The figures behind a rejection, for people: what was wanted, what there is."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable
 
 from pilotage.framework.cycle import Cycle
@@ -14,6 +15,7 @@ from pilotage.model.tolerations import first_untolerated
 
 log = logging.getLogger(__name__)
 
+MOST_SHOWN = 3  # other schedulers whose pods are left alone
 LONGEST = 300  # characters of what a plugin says
 FORBIDDEN = "node(s) had untolerated taint(s)"
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
@@ -33,8 +35,11 @@ def remarks(rejecting: Iterable[Plugin], cycle: Cycle, info: NodeInfo) -> str:
 
 def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:
     """Return whom plugins spare on a node although evictions could help there."""
-    said = ((rule.name, _said(rule.spares, cycle, info)) for rule in rules)
-    return "; ".join(f"{name} {text}" for name, text in said if text)
+    said = [f"{rule.name} {text}" for rule in rules if (text := _said(rule.spares, cycle, info))]
+    foreign = [other for other in info.pods.values() if other.priority < cycle.pod.priority]
+    names = Counter(other.scheduler_name for other in foreign if cycle.remit.is_foreign(other))
+    said += [f"{number} of {name} not evicted" for name, number in names.most_common(MOST_SHOWN)]
+    return "; ".join(said)
 
 
 def _said(ask: Callable[[Cycle, Pod, NodeInfo], str], cycle: Cycle, info: NodeInfo) -> str:
@@ -64,7 +69,7 @@ def _detail(reason: str, pod: Pod, info: NodeInfo) -> str:
     if resource:
         wanted, free, all_of_it = pod.requests.get(resource, 0), info.free(resource), info.allocatable.get(resource, 0)
         return f"wants {amount(resource, wanted)}, {amount(resource, free)} of {amount(resource, all_of_it)} free"
-    if reason == FORBIDDEN and (taint := first_untolerated(info.taints, pod.spec.tolerations)) is not None:
+    if reason == FORBIDDEN and (taint := first_untolerated(info.taints, pod.shape.tolerated)) is not None:
         return f"{taint.key}={taint.value}:{taint.effect}" if taint.value else f"{taint.key}:{taint.effect}"
     if reason == PORTS_TAKEN:
         return "wants " + ", ".join(f"{protocol} {port}" for _, protocol, port in pod.shape.host_ports)

@@ -1,13 +1,19 @@
 """Why a pod fits nowhere: counted for its owner, and by plugin for the queue."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
+from pilotage.framework.cycle import Cycle
 from pilotage.framework.fit_error import fit_error
+from pilotage.framework.own_nodes import NOT_OWN, NodesOfProfile, is_left_out
 from pilotage.framework.runner import BeforeNodes
 from pilotage.framework.verdicts import Rejection, Verdicts
+
+NO_NODES = "no nodes available to schedule pods"
 
 
 @dataclass(frozen=True)
@@ -17,10 +23,17 @@ class Diagnosis:
     verdicts: Verdicts  # about all nodes
     before: BeforeNodes
 
+    @property
+    def nodes(self) -> int:
+        """Return how many nodes exist for the profile."""
+        return len(self.verdicts.codes) - sum(n for rejection, n in self._counted if is_left_out(rejection))
+
     def message(self, after: str) -> str:
         """Return the text for the pod's owner; `after` is what came of trying to make room."""
-        count, before = len(self.verdicts.codes), self.before.rejection
-        if before is not None and before.message:
+        count, before = self.nodes, self.before.rejection
+        if not count and len(self.verdicts.codes):
+            text = f"{NO_NODES}: none of the {len(self.verdicts.codes)} in the cluster is the profile's own"
+        elif before is not None and before.message:
             text = f"0/{count} nodes are available: {before.message}."
         else:
             text = fit_error(count, self.reasons())
@@ -29,20 +42,47 @@ class Diagnosis:
     def reasons(self) -> Counter[str]:
         """Return on how many nodes each reason holds."""
         reasons: Counter[str] = Counter()
-        for rejection, number in self._counted():
+        for rejection, number in self._counted:
+            if is_left_out(rejection):
+                continue
             for reason in rejection.reasons:
                 reasons[reason] += number
         return reasons
 
+    @property
+    def held_as(self) -> str:
+        """Return what holds the pod back whatever nodes there are; "" if another node could help."""
+        return "" if self.before.rejection is None else self.before.rejection.held_as
+
     def rejected_by(self) -> frozenset[str]:
         """Return the plugins whose change of mind could help."""
-        rejecting = {rejection.plugin for rejection, _ in self._counted() if rejection.plugin}
+        rejecting = {rejection.plugin for rejection, _ in self._counted if rejection.plugin}
         return frozenset(rejecting.union(self.before.restricting))
 
     def pending(self) -> frozenset[str]:
         """Return those of them that will say themselves when to try again."""
-        return frozenset(rejection.plugin for rejection, _ in self._counted() if rejection.pending)
+        return frozenset(rejection.plugin for rejection, _ in self._counted if rejection.pending)
 
+    def beyond_help(self, slots: Iterable[int]) -> "Diagnosis":
+        """Return the same about nodes, some of which evictions do not help any more."""
+        codes, rejections = self.verdicts.codes.copy(), list(self.verdicts.rejections)
+        for slot in slots:
+            found = self.verdicts[slot]
+            if found is not None and found.preemption_helps:
+                rejections.append(Rejection(*found.reasons, preemption_helps=False, plugin=found.plugin))
+                codes[slot] = len(rejections)
+        return Diagnosis(Verdicts(codes, rejections), self.before)
+
+    @cached_property
     def _counted(self) -> list[tuple[Rejection, int]]:
         numbers = np.bincount(self.verdicts.codes, minlength=1).tolist()
         return [(self.verdicts.rejections[code - 1], number) for code, number in enumerate(numbers) if code and number]
+
+
+def rejected_everywhere(cycle: Cycle, before: BeforeNodes, rejection: Rejection) -> Diagnosis:
+    """Return the verdict about a pod that was rejected before any node was looked at."""
+    codes, own = np.ones(len(cycle.nodes), np.uint16), cycle.remit.own(cycle.nodes)
+    if own is None:
+        return Diagnosis(Verdicts(codes, [rejection]), before)
+    codes[~own] = 2
+    return Diagnosis(Verdicts(codes, [rejection, NOT_OWN.by(NodesOfProfile.name)]), before)

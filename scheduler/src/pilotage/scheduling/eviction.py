@@ -20,6 +20,7 @@ from pilotage.framework.preemption.eviction_rules import called_off, sent_away
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.outside import Evicts, Recorder, Statuses
 
@@ -60,6 +61,7 @@ class Evictions:
         self._tasks: set[asyncio.Task[None]] = set()
         self.cancel_binding: Cancel = lambda _uid, _cause: False
         self.may_act: Callable[[], bool] = lambda: True
+        self.lost_room: LostRoom | None = None
         self.on_ended: Callable[[str], None] = lambda _result: None
 
     def __len__(self) -> int:
@@ -70,6 +72,8 @@ class Evictions:
         node = outcome.nominate or ""
         chosen = self._victims((node, *outcome.other_nodes), outcome.victims)
         sent_away(self._rules(), preemptor, chosen)
+        if self.lost_room is not None:
+            self.lost_room.made(preemptor, node)
         victims = [pod for pod in chosen if not pod.is_terminating]
         if not victims:
             return

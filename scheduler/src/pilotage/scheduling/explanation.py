@@ -7,6 +7,7 @@ import numpy as np
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.nodes import NodeInfo, Nodes
+from pilotage.framework.own_nodes import is_left_out
 from pilotage.framework.verdicts import PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
@@ -76,8 +77,12 @@ def explain(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: 
         return Explanation([], error=str(error))
     assert attempt.row is not None
     rejections = [None, *attempt.row.rejections]
-    by_node = zip(attempt.cycle.nodes, attempt.codes.tolist(), strict=True)
-    return Explanation([_verdict(attempt, info, rejections[code], scores) for info, code in by_node])
+    by_node = ((info, rejections[code]) for info, code in zip(attempt.cycle.nodes, attempt.codes.tolist(), strict=True))
+    return Explanation([_verdict(attempt, info, said, scores) for info, said in by_node if not _is_left_out(said)])
+
+
+def _is_left_out(rejection: Rejection | None) -> bool:
+    return rejection is not None and is_left_out(rejection)
 
 
 def _verdict(
@@ -92,7 +97,9 @@ def _verdict(
     if not any(told):
         remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
         told = (remark, *told[1:])
-    kept = spared(runner.eviction_rules, cycle, info) if rejection.preemption_helps else ""
+    kept = (
+        spared(runner.eviction_rules, cycle, info) if rejection.preemption_helps and runner.lineup.post_filter else ""
+    )
     return NodeVerdict(info.name, rejection, details=told, spared=kept)
 
 

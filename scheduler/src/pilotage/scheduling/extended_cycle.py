@@ -6,7 +6,7 @@ look (in memory) ──> ask (over the network; others are scheduled meanwhile) 
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -19,11 +19,12 @@ from pilotage.framework.verdicts import PluginFailed, Rejection, Verdicts
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
-from pilotage.scheduling.cycle import NO_NODES, OnChoice, Scheduler
-from pilotage.scheduling.diagnosis import Diagnosis
+from pilotage.scheduling.cycle import OnChoice, Scheduler
+from pilotage.scheduling.diagnosis import NO_NODES, Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.extended_preemption import make_room
 from pilotage.scheduling.extenders import EXTENDER, Opinion, ask, filter_nodes
+from pilotage.scheduling.near_best import near_best
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,10 @@ MOST_REASONS = 50_000  # different ones that can be told apart; codes have 16 bi
 
 class NobodyWaits(Exception):
     """The pod was deleted, bound or changed while extenders were asked about it."""
+
+
+async def _at_once() -> None:
+    pass
 
 
 class ExtendedScheduler(Scheduler):
@@ -53,6 +58,7 @@ class ExtendedScheduler(Scheduler):
     ) -> None:
         super().__init__(cache, engines, nominations, tie_break, on_choice)
         self.extenders = in_order(extenders)
+        self.turn: Callable[[], Awaitable[None]] = _at_once  # waits until no gang is being decided about
         self._is_waiting = is_waiting  # whether a pod is still to be placed, asked before its place is held
 
     def extenders_for(self, pod: Pod) -> list[Extender]:
@@ -62,6 +68,7 @@ class ExtendedScheduler(Scheduler):
     async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
         """Find a place for a pod and hold it, or say why there is none; None if nobody waits for it any more."""
         extenders = self.extenders_for(pod)
+        await self.turn()
         try:
             outcome = await self._on_promised_node(pod, extenders)  # 1. a node that was promised comes first, and alone
             return outcome or await self._anywhere(pod, extenders)  # 2. then all others
@@ -86,6 +93,7 @@ class ExtendedScheduler(Scheduler):
             return None
         if not opinion.left:
             return None
+        await self.turn()
         self._make_sure_somebody_waits(pod)
         attempt, node = self._promised(pod)
         return self._hold(attempt, node, 1) if node else None
@@ -100,6 +108,7 @@ class ExtendedScheduler(Scheduler):
 
     async def _anywhere(self, pod: Pod, extenders: Sequence[Extender]) -> Outcome:
         for _ in range(ROUNDS):
+            await self.turn()
             looked = self._look(pod)
             if isinstance(looked, Unplaced):
                 return looked
@@ -121,13 +130,14 @@ class ExtendedScheduler(Scheduler):
             return Unplaced(NO_NODES)
         before = attempt.look_before_nodes()
         if before.rejection is not None:
-            return attempt, Diagnosis(Verdicts(np.ones(len(nodes), np.uint16), [before.rejection]), before)
+            return attempt, rejected_everywhere(attempt.cycle, before, before.rejection)
         attempt.promised_node()  # if that does not do, the reason is told
         feasible = attempt.feasible()
         return attempt, feasible if len(feasible) else _diagnosis(attempt)
 
     async def _decide(self, pod: Pod, extenders: Sequence[Extender], opinion: Opinion) -> Outcome | None:
         """Place the pod on a node that does now, too; None if the extenders left some and none of them does."""
+        await self.turn()
         self._make_sure_somebody_waits(pod)
         looked = self._look(pod)
         if isinstance(looked, Unplaced):
@@ -151,7 +161,8 @@ class ExtendedScheduler(Scheduler):
             return nodes[0].name
         totals = attempt.totals(nodes)
         totals += np.array([opinion.scores.get(info.name, 0) for info in nodes], np.int64)
-        best = np.flatnonzero(totals == totals.max())
+        percent = self.spread(attempt.engine)
+        best = near_best(totals, percent, self._tie_break) if percent else np.flatnonzero(totals == totals.max())
         slot = int(nodes.slots[best[self._tie_break.randrange(len(best))]])
         if self._on_choice is not None:
             self._on_choice(attempt, nodes, slot)
@@ -160,9 +171,6 @@ class ExtendedScheduler(Scheduler):
     def _some(self, attempt: Attempt, feasible: Nodes) -> Nodes:
         """Leave as many nodes as the profile wants scored; extenders are shown all if it scores none."""
         return self._sampled(attempt, feasible) if attempt.engine.runner.lineup.score else feasible
-
-    def _attempt(self, pod: Pod) -> Attempt:
-        return Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
 
     def _make_sure_somebody_waits(self, pod: Pod) -> None:
         if not self._is_waiting(pod):

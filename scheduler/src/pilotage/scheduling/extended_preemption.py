@@ -12,6 +12,7 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.extenders import trim_victims
+from pilotage.scheduling.lost_room import without_lost_room
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.sought_room import SoughtRoom
 
@@ -20,10 +21,12 @@ NO_CANDIDATE = "preemption: no candidate node for preemption"
 
 async def make_room(attempt: Attempt, diagnosis: Diagnosis, extenders: Sequence[Extender]) -> Unplaced:
     """Try to make room for a pod, and say why it fits nowhere; the extenders are interested in it."""
-    if not any(extender.preempt_verb for extender in extenders):
+    asks = any(extender.preempt_verb for extender in extenders)
+    if attempt.is_held or not attempt.seeking_room or not asks:
         return attempt.unplaced(diagnosis)
     runner = attempt.engine.runner
     sought = SoughtRoom(bool(runner.lineup.post_filter))
+    diagnosis = without_lost_room(attempt.lost_room, attempt.cycle, sought, diagnosis)
     try:
         makers = () if attempt.room_comes(sought, diagnosis) else runner.lineup.post_filter
         for plugin in makers:
@@ -45,8 +48,8 @@ async def _preempt(
     pod, nodes, now = attempt.cycle.pod, attempt.cycle.nodes, time.time()
 
     def pods_on(node: str) -> dict[str, Pod] | None:
-        info = nodes.find(node)
-        return None if info is None else info.pods
+        info, remit = nodes.find(node), attempt.cycle.remit
+        return None if info is None else {uid: each for uid, each in info.pods.items() if not remit.is_foreign(each)}
 
     try:
         found = plugin.candidates(attempt.cycle, pod, verdicts, now)

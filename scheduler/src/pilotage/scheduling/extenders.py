@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pilotage.cluster.extender import MAX_PRIORITY, Extender, ExtenderSettings
 from pilotage.cluster.service_tls import TLS
+from pilotage.config.extender_services import service_of
 from pilotage.config.types import Extender as ExtenderConfig
 from pilotage.framework.events import EXTENDER_RETRIES
 from pilotage.framework.plugin import Plugin
@@ -14,6 +15,7 @@ from pilotage.framework.preemption.victims import Victims
 from pilotage.framework.scoring import MAX_SCORE
 from pilotage.framework.verdicts import Rejection
 from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode
+from pilotage.model.outside_services import OutsideRules, refusals
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
@@ -43,8 +45,9 @@ class Opinion:
     scores: dict[str, int] = field(default_factory=dict)
 
 
-def settings_of(given: ExtenderConfig) -> ExtenderSettings:
-    """Return the settings of an extender from its entry in the configuration."""
+def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> ExtenderSettings:
+    """Return the settings of an extender from its entry in the configuration; None: whoever wrote it owns us."""
+    refused = () if rules is None else refusals(service_of(given), rules)
     return ExtenderSettings(
         url_prefix=given.url_prefix,
         filter_verb=given.filter_verb,
@@ -58,6 +61,8 @@ def settings_of(given: ExtenderConfig) -> ExtenderSettings:
         timeout=given.http_timeout.seconds,
         enable_https=given.enable_https,
         tls=TLS() if given.tls_config is None else TLS(**dict(given.tls_config)),
+        directory=None if rules is None else rules.directory,
+        refused="; ".join(f"{field}: {text}" for field, text in refused),
     )
 
 

@@ -1,12 +1,16 @@
 """What happens to a pod that got no place, or lost it again: back to the queue, and its owner is told why."""
 
 import logging
-from collections.abc import Container
+from collections.abc import Callable, Mapping
 
 from pilotage.framework.events import POD_GONE
+from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.cost import LONGEST_REST, rest_after, told_to_rest
+from pilotage.scheduling.demand import Demand
+from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.eviction import Evictions
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Unplaced
 from pilotage.scheduling.outside import Lookup, Recorder, Statuses
@@ -14,8 +18,6 @@ from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
-
-LONGEST_REST = 600.0  # seconds
 
 
 class Failures:
@@ -28,44 +30,63 @@ class Failures:
         statuses: Statuses,
         recorder: Recorder,
         evictions: Evictions,
-        served: Container[str],
+        engines: Mapping[str, Engine],
     ) -> None:
         self._queue = queue
         self._known = known
         self._statuses = statuses
         self._recorder = recorder
         self._evictions = evictions
-        self._served = served
+        self._engines = engines
+        self._demand = Demand(engines)
+        self.on_slowed_down: Callable[[str], None] = lambda _profile: None
 
-    def take_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
-        """Let a pod wait for its next try, unless it is gone or has a node; both are told by the API server alone."""
+    def take_back(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
+        """Let a pod wait for its next try, unless it is gone or has a node; both are told by the API server alone.
+
+        The longer the attempt took, the longer it waits.
+        """
         latest = self._latest(queued.pod)
-        if latest is None or latest.scheduler_name not in self._served:  # its profile may be gone by now
+        if latest is None or latest.scheduler_name not in self._engines:  # its profile may be gone by now
+            self._demand.gone(queued.pod)
             self._queue.done(queued.pod.uid)
             return
-        if outcome.is_news:
+        outcome = self._demand.judged(outcome, latest)
+        is_news = outcome.is_news or _says_otherwise(latest, outcome.reason)
+        if is_news:
             _log(latest, outcome)
         unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
         promise = unheard or None if outcome.nominate is None else outcome.nominate
         pod = latest if promise is None else latest.promised(promise)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue asks who must wait for evictions
+        rest = _rest(queued, outcome)
+        if not outcome.nominate and rest_after(seconds) > rest:
+            rest = rest_after(seconds)
+            self._slow_down(latest, outcome, seconds, rest)
         self._queue.add_unschedulable(
             queued,
             outcome.rejected_by,
             outcome.pending,
             pod=pod,
             again_at=outcome.again_at,
-            rest=_rest(queued, outcome),
+            rest=rest,
         )
         self._queue.nominator.add(pod, promise)
         if unheard and promise == "":  # the API server will not tell either that others need not leave it room
             self._queue.move_all(POD_GONE, latest.promised(unheard), None, lambda other: other.uid != pod.uid)
-        if not outcome.is_news:
+        if not is_news:
             return
         note = outcome.note or outcome.message
         self._recorder.record(latest, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
         self._statuses.condition(latest, outcome.reason, outcome.message, outcome.nominate)
+
+    def _slow_down(self, pod: Pod, outcome: Unplaced, seconds: float, rest: float) -> None:
+        """Tell why a pod waits for longer than usual; of a gang one pod alone is told."""
+        if gang_of(pod) is None or outcome.note:
+            note = told_to_rest(seconds, rest)
+            self._recorder.record(pod, "Warning", "SlowedDown", "Scheduling", note, controller=pod.scheduler_name)
+            self.on_slowed_down(pod.scheduler_name)
 
     def _latest(self, pod: Pod) -> Pod | None:
         """Return the pod as it is now, if it still waits for a node."""
@@ -77,6 +98,12 @@ class Failures:
             log.info("pod %s has been assigned to node %s, it is not tried again", pod.key, latest.node_name)
             return None
         return latest
+
+
+def _says_otherwise(pod: Pod, reason: str) -> bool:
+    """Tell whether a pod's condition still has another reason: it must not wait for other news."""
+    condition = pod.status.condition("PodScheduled")
+    return condition is not None and condition.status == "False" and condition.reason != reason
 
 
 def _rest(queued: QueuedPod, outcome: Unplaced) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pilotage.framework.gangs import FormsGangs
 from pilotage.model.gangs import NATIVE, GangName
 from pilotage.model.pod import Pod
-from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Unplaced
 from pilotage.scheduling.outside import GroupStatuses
 
 
@@ -26,7 +26,9 @@ class GroupNews:
                 return
             why = outcome if why is None or outcome.note else why
         if why is not None and why.is_news:
-            self._statuses.waits(gang, why.reason, why.note or why.message)
+            # Nobody adds nodes for a group: it is told as kube-scheduler tells it.
+            reason = SCHEDULER_ERROR if why.reason == SCHEDULER_ERROR else UNSCHEDULABLE
+            self._statuses.waits(gang, reason, why.note or why.message)
 
     def decided_alone(self, gang: GangName, plugin: FormsGangs, pod: Pod, outcome: Outcome) -> None:
         """Take what was decided about one pod: its group has no minimum, or has it, or extenders have a word."""

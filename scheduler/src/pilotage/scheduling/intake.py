@@ -15,6 +15,7 @@ from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.decoding import OtherObject
 from pilotage.model.devices import DeviceClass, ResourceClaim
 from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.model.kubelet_rejection import MIRROR
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.node_resource_topology import NodeResourceTopology
@@ -84,7 +85,12 @@ class PodIntake:
         self._served = served
         self._wake = wake
         self.on_not_understood: Callable[[Pod, str], None] = lambda _pod, _reason: None
+        self.on_gave_up: Callable[[Pod], None] = lambda _pod: None  # waiting for a node
         self.on_resolved: Callable[[Pod | None, str], None] = lambda _pod, _uid: None  # bound (as it is now), or gone
+        self.on_foreign_bind: Callable[[Pod], None] = lambda _pod: None
+        self.on_left: Callable[[Pod], None] = lambda _pod: None  # any pod that had a node, as it was counted
+        self.on_started: Callable[[Pod], None] = lambda _pod: None  # one of ours
+        self.on_lost: Callable[[Pod], None] = lambda _pod: None  # one of ours that nobody deleted and no node started
 
     def added(self, new: Pod) -> None:
         """Take in a pod."""
@@ -104,6 +110,8 @@ class PodIntake:
             self._place(new)
             if new.scheduler_name in self._served:
                 self._queue.delete(old)
+            else:
+                self.on_foreign_bind(new)
             self.on_resolved(new, new.uid)
         elif new.scheduler_name in self._served:
             self._change_waiting(old, new)
@@ -112,17 +120,21 @@ class PodIntake:
     def deleted(self, last: Pod) -> None:
         """Let go of a pod; as it was last known, it may never have been seen with its node."""
         self._evictions.noticed(last)
-        assumed = self._cache.is_assumed(last.uid)
+        placed, assumed = self._cache.find_pod(last.uid), self._cache.is_assumed(last.uid)
         promised = self._queue.nominator.node_of(last) or last.nominated_node
         if not last.node_name and last.scheduler_name in self._served:
             self._queue.delete(last)
+            self.on_gave_up(last)
         if assumed:
             self._drop_assumed(last)
-        elif self._cache.remove_pod(last.uid) is not None:
+        elif (counted := self._cache.remove_pod(last.uid)) is not None:
+            self.on_left(counted)
             self._queue.move_all(POD_GONE, last, None)
         elif promised and last.scheduler_name in self._served:
             self._free_promise(last.promised(promised))
         self.on_resolved(None, last.uid)
+        if placed is not None and _may_be_rejected(last) and last.scheduler_name in self._served:
+            self.on_lost(last.on(placed.node_name))
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
@@ -145,6 +157,8 @@ class PodIntake:
 
     def _change(self, old: Pod, new: Pod) -> None:
         self._cache.put_pod(new)
+        if new.status.start_time and not old.status.start_time and new.scheduler_name in self._served:
+            self.on_started(new)
         for event in pod_events(old, new, target=False):
             self._queue.move_all(event, old, new)
 
@@ -166,6 +180,11 @@ class PodIntake:
     def _free_promise(self, pod: Pod) -> None:
         """Wake the pods that had to leave room for one that no longer needs it there."""
         self._queue.move_all(POD_GONE, pod, None, lambda other: other.priority <= pod.priority)
+
+
+def _may_be_rejected(last: Pod) -> bool:
+    """Tell whether a pod that is gone may have failed before it ran: of those that have, the watch says no more."""
+    return not last.is_terminating and not last.status.start_time and MIRROR not in last.annotations
 
 
 class NodeIntake:

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 from collections.abc import Callable, Container
-from time import perf_counter
+from time import perf_counter, thread_time
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.model.gangs import gang_of
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.binding import Bindings
@@ -13,13 +14,16 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.extended_cycle import ExtendedScheduler
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gang_cycle import GangScheduler
-from pilotage.scheduling.outcome import Outcome, Placed
+from pilotage.scheduling.gang_turns import GangTurns
+from pilotage.scheduling.held_up import HeldUp
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.scheduling.outside import Recorder
+from pilotage.scheduling.race_guard import RaceGuard
 
 log = logging.getLogger(__name__)
 
 LONGEST_BATCH = 0.004  # seconds of cycles in a row: probes, watches and answers to binds do not wait for longer
-MOST_BINDS = 500  # under way at once: what is decided much earlier than it is told may be out of date
+MOST_BINDS = 500  # being sent at once: what is decided much earlier than it is told may be out of date
 MOST_ASKING = 16  # pods at once about which one extender is asked
 LONGEST_SILENCE = 30.0  # seconds, after which something must be wrong
 LONGEST_SLEEP = 1.0  # back-off ends with whole seconds
@@ -41,6 +45,7 @@ class Loop:
         recorder: Recorder,
         served: Container[str],
         clock: Callable[[], float],
+        guard: RaceGuard,
         may_act: Callable[[], bool] = lambda: True,
     ) -> None:
         self._cache = cache
@@ -49,16 +54,20 @@ class Loop:
         self._bindings = bindings
         self._failures = failures
         self._gangs = gangs
+        self._turns = GangTurns(gangs, queue, self._take_member)
         self._recorder = recorder
         self._served = served
         self._clock = clock
+        self.guard = guard
         self._may_act = may_act
         self._news = asyncio.Event()
         self._last_turn: float | None = None  # None while it does not run
+        self.held_up = HeldUp()
         self.extended: ExtendedScheduler | None = None  # for pods that extenders have a word in
         self._asking: set[asyncio.Task[None]] = set()
-        self._turns: dict[str, asyncio.Semaphore] = {}  # by extender
+        self._asked_at_once: dict[str, asyncio.Semaphore] = {}  # by extender
         self._fault: BaseException | None = None  # of our own, while an extender was asked
+        self.on_slice: Callable[[float], None] = lambda _seconds: None  # told how long nobody else had a turn
         self.on_decided: OnDecided = lambda _queued, _outcome, _started, _ended: None
 
     def wake(self) -> None:
@@ -70,41 +79,53 @@ class Loop:
         silent = 0.0 if self._last_turn is None else perf_counter() - self._last_turn
         return f"the last turn of the loop was {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
 
+    async def between_decisions(self) -> None:
+        """Wait until no gang is being decided about."""
+        await self._turns.over()
+
     async def run(self) -> None:
         """Schedule until cancelled, or until it may not act any more."""
-        while self._may_act():
-            if self._fault is not None:
-                raise self._fault  # the same as if no extender had been asked
-            self._last_turn = perf_counter()
-            self._news.clear()
-            self._queue.tick()
-            if self._batch():
-                await asyncio.sleep(0)
-            else:
-                await self._rest()
+        try:
+            while self._may_act():
+                if self._fault is not None:
+                    raise self._fault  # the same as if no extender had been asked
+                self._last_turn = perf_counter()
+                self._news.clear()
+                self._queue.tick()
+                self.guard.tick()
+                more = self._batch()
+                self.on_slice(perf_counter() - self._last_turn)
+                await (asyncio.sleep(0) if more else self._rest())
+        finally:
+            self._turns.close()
 
     def _batch(self) -> bool:
         """Place pods for a moment; False if there is nothing more to do now."""
+        if self._turns.is_busy and not self._turns.go_on(perf_counter() + LONGEST_BATCH):
+            return True
         end = perf_counter() + LONGEST_BATCH
-        while self._bindings.in_a_hurry() < MOST_BINDS:
+        while self._bindings.being_sent() < MOST_BINDS:
+            self.held_up.goes_on()
             queued = self._queue.pop()
             if queued is None:
-                return False
-            self._place(queued)
+                return self._turns.is_busy
+            self._place(queued, end)
             if perf_counter() >= end:
                 return True
-        return False
+        if self._queue.pending().active:
+            self.held_up.too_many_binds()
+        return self._turns.is_busy
 
     async def _rest(self) -> None:
-        due = self._queue.next_wake_up()
-        seconds = LONGEST_SLEEP if due is None else min(max(due - self._clock(), 0.0), LONGEST_SLEEP)
+        times = [due for due in (self._queue.next_wake_up(), self.guard.next_end()) if due is not None]
+        seconds = min(max(min(times) - self._clock(), 0.0), LONGEST_SLEEP) if times else LONGEST_SLEEP
         try:
             async with asyncio.timeout(seconds):
                 await self._news.wait()
         except TimeoutError:
             pass
 
-    def _place(self, queued: QueuedPod) -> None:
+    def _place(self, queued: QueuedPod, end: float) -> None:
         pod = queued.pod
         if pod.scheduler_name not in self._served or self._cache.is_assumed(pod.uid):
             self._queue.done(pod.uid)
@@ -114,29 +135,53 @@ class Loop:
             self._recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
             self._queue.done(pod.uid)
             return
-        started = perf_counter()
-        if self.extended is not None and (asked := self.extended.extenders_for(pod)):
+        started, begun = perf_counter(), thread_time()
+        if self._turns.is_deciding:
+            self._place_beside_gang(queued, started, begun)
+        elif self.extended is not None and (asked := self.extended.extenders_for(pod)):
             self._ask_extenders(self.extended, queued, asked[0].name, started)
-        elif (decided := self._gangs.schedule(queued)) is not None:
-            for member, outcome in decided:
-                self._take(member, outcome, started)
+        elif not self._turns.begin(queued, started, end):
+            outcome = self._scheduler.schedule(pod)
+            self._take_alone(queued, outcome, started, thread_time() - begun)
+
+    def _place_beside_gang(self, queued: QueuedPod, started: float, begun: float) -> None:
+        """Place a pod while a gang is being decided about, if there is a place; else it waits for the end of that."""
+        asks = self.extended is not None and bool(self.extended.extenders_for(queued.pod))
+        outcome = None
+        if not asks and gang_of(queued.pod) is None:
+            outcome = self._scheduler.schedule(queued.pod, seek_room=False)
+        if isinstance(outcome, Placed):
+            self._take_alone(queued, outcome, started, thread_time() - begun)
         else:
-            self._take_alone(queued, self._scheduler.schedule(pod), started)
+            self._turns.stand_aside(queued)
 
-    def _take_alone(self, queued: QueuedPod, outcome: Outcome, started: float) -> None:
+    def _take_alone(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
         self._gangs.decided_alone(queued.pod, outcome)
-        self._take(queued, outcome, started)
+        self._take(queued, outcome, started, cost)
 
-    def _take(self, queued: QueuedPod, outcome: Outcome, started: float) -> None:
+    def _take_member(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
+        """Go on with a pod of a gang that was decided about some slices ago."""
+        uid = queued.pod.uid
+        if isinstance(outcome, Placed) and not self._cache.is_assumed(uid):  # deleted, or bound by others, meanwhile
+            self._scheduler.take_back(outcome)
+            self._queue.done(uid)
+        elif isinstance(outcome, Placed) and self._cache.find_node(outcome.node) is None:
+            self._scheduler.take_back(outcome)
+            gone = f'node "{outcome.node}" was deleted before the pod could be bound to it'
+            self._take(queued, Unplaced(gone, SCHEDULER_ERROR), started, 0.0)
+        else:
+            self._take(queued, outcome, started, cost)
+
+    def _take(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
         self.on_decided(queued, outcome, started, perf_counter())
         if isinstance(outcome, Placed):
             self._bindings.start(queued, outcome, started)
         else:
-            self._failures.take_back(queued, outcome)
+            self._failures.take_back(queued, outcome, cost)
 
     def _ask_extenders(self, scheduler: ExtendedScheduler, queued: QueuedPod, first: str, started: float) -> None:
         """Place a pod while others are placed, too: an extender that is slow keeps only its own pods waiting."""
-        turns = self._turns.setdefault(first, asyncio.Semaphore(MOST_ASKING))
+        turns = self._asked_at_once.setdefault(first, asyncio.Semaphore(MOST_ASKING))
 
         async def place() -> None:
             async with turns:
@@ -144,7 +189,7 @@ class Loop:
             if outcome is None:
                 self._queue.done(queued.pod.uid)
             else:
-                self._take_alone(queued, outcome, started)
+                self._take_alone(queued, outcome, started, 0.0)
 
         task = asyncio.get_running_loop().create_task(place())
         self._asking.add(task)

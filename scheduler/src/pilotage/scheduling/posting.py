@@ -14,10 +14,17 @@ from pilotage.scheduling.outside import Lookup
 class Posting:
     """Posts bindings, and listens to what the watch says about their pods meanwhile."""
 
-    def __init__(self, cache: ClusterCache, known: Lookup, may_act: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        cache: ClusterCache,
+        known: Lookup,
+        may_act: Callable[[], bool],
+        still_fits: Callable[[Pod, str], bool] = lambda _pod, _node: True,
+    ) -> None:
         self._cache = cache
         self._known = known
         self._may_act = may_act
+        self._still_fits = still_fits
         self._sightings: dict[str, Sighting] = {}  # by uid
 
     def may_bind(self, pod: Pod, node: str) -> bool:
@@ -25,6 +32,10 @@ class Posting:
         latest = self._latest(pod)
         stays = latest is not None and not latest.is_terminating
         return self._may_act() and stays and self._cache.find_node(node) is not None
+
+    def may_send(self, pod: Pod, node: str) -> bool:
+        """Tell whether, besides, nobody else has taken the place: requests wait for a connection."""
+        return self.may_bind(pod, node) and self._still_fits(pod, node)
 
     def resolved(self, pod: Pod | None, uid: str) -> None:
         """Take note that a pod has a node, or that it is gone."""

@@ -94,6 +94,13 @@ class Row:
             self.left = nodes.take(np.flatnonzero(self.codes[: self.count] == 0).astype(np.int32))
         return self.left
 
+    def totals(self, nodes: Nodes, parts: Iterable[Ints]) -> Ints:
+        """Return the scores of nodes, with those that are not in the row."""
+        totals = self.absolute[nodes.slots]
+        for part in parts:
+            totals += part
+        return totals
+
     def keep_raw(self, plugin: str, nodes: Nodes, scores: Ints) -> None:
         """Keep scores that are to be normalised, and whether they are the same for all nodes so far."""
         raw = self.raw.get(plugin)

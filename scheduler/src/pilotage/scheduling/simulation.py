@@ -33,6 +33,7 @@ class Result:
     scheduler_name: str
     node: str | None = None
     message: str = ""
+    reason: str = ""  # of the pod's condition, while it waits
     nominated_node: str = ""
     victims: tuple[str, ...] = ()
     scores: Mapping[str, PluginScore] = field(default_factory=dict)  # of the node, by plugin
@@ -161,14 +162,17 @@ class Simulation:
         self._queue.nominator.delete(pod)
         self._cache.put_pod(pod)
         self._queue.move_all(POD_PLACED, None, pod)
-        self._tell(pod, node=pod.node_name, message="", nominated_node="", scores=self._scores.get(pod.uid, {}))
+        self._tell(
+            pod, node=pod.node_name, message="", reason="", nominated_node="", scores=self._scores.get(pod.uid, {})
+        )
 
     def _send_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
         pod, promise = queued.pod, outcome.nominate
         if promise is not None:
             pod = pod.promised(promise)
             self._queue.nominator.add(pod, promise)
-        self._tell(pod, message=outcome.message, nominated_node=pod.nominated_node, victims=outcome.victims)
+        facts = {"message": outcome.message, "reason": outcome.reason, "nominated_node": pod.nominated_node}
+        self._tell(pod, **facts, victims=outcome.victims)
         if outcome.rejected_by or outcome.pending:
             self._queue.add_unschedulable(queued, outcome.rejected_by, outcome.pending, pod=pod)
         else:

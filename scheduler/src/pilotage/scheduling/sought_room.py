@@ -7,6 +7,7 @@ from pilotage.framework.runner import CycleFailed
 from pilotage.framework.timings import ERROR, SUCCESS, UNSCHEDULABLE, Timings
 from pilotage.framework.verdicts import Nominated, NoRoom
 from pilotage.scheduling.diagnosis import Diagnosis
+from pilotage.scheduling.outcome import UNSCHEDULABLE as NO_NODE_DOES
 from pilotage.scheduling.outcome import Unplaced
 
 
@@ -21,6 +22,7 @@ class SoughtRoom:
     status: str = UNSCHEDULABLE
     rest: float = 0.0
     cost: float = 0.0
+    note: str = ""  # what is said besides, whatever they answer
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
@@ -49,7 +51,8 @@ class SoughtRoom:
         if self.asked:
             timings.past("PostFilter", self.started, self.status)
         return Unplaced(
-            diagnosis.message(", ".join(self.messages)),
+            diagnosis.message(", ".join([*self.messages, *([self.note] if self.note else [])])),
+            diagnosis.held_as or NO_NODE_DOES,
             rejected_by=diagnosis.rejected_by(),
             pending=diagnosis.pending(),
             nominate=self.nominate,

@@ -27,8 +27,18 @@ class NodeTrial:
         return bool(self._runner.eviction_rules)
 
     def may_evict(self, pod: Pod) -> bool:
-        """Tell whether all plugins let a pod be evicted, as things stand."""
-        return may_evict(self._runner.eviction_rules, self._cycle, pod)
+        """Tell whether the profile and all its plugins let a pod be evicted, as things stand."""
+        cycle = self._cycle
+        return cycle.remit.may_evict(pod, cycle.nodes) and may_evict(self._runner.eviction_rules, self._cycle, pod)
+
+    @property
+    def spares_foreign(self) -> bool:
+        """Tell whether there are schedulers whose pods are never evicted for this one."""
+        return self._cycle.remit.schedulers is not None
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Tell whether a pod is another scheduler's, and never evicted for this one."""
+        return self._cycle.remit.is_foreign(pod)
 
     def remove(self, pod: Pod) -> None:
         """Pretend that a pod is not on the node, or not on the other node that it names."""

@@ -104,6 +104,19 @@ class AttemptMetrics:
             ("plugin", "extension_point", "profile"),
         )
 
+        self._slices = Histograms(
+            "pilotage_loop_slice_duration_seconds",
+            ALPHA,
+            "How long the scheduling loop works at a time before probes, watches and writes get their turn.",
+            ATTEMPT_BOUNDS,
+        )
+        self._slowed_down = Counts(
+            "pilotage_slowed_down_attempts_total",
+            ALPHA,
+            "Attempts that found no place and took so long that the pod or gang has to wait longer for its next one.",
+            ("profile",),
+        )
+
     def families(self) -> list[Family]:
         """Return all metrics."""
         return [
@@ -121,6 +134,8 @@ class AttemptMetrics:
             self._hints,
             self._plugin_failures,
             self._overruns,
+            self._slices,
+            self._slowed_down,
         ]
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
@@ -168,6 +183,14 @@ class AttemptMetrics:
     def overran(self, plugin: str, point: str, profile: str) -> None:
         """Count a call that took too long."""
         self._overruns.add((plugin, point, profile))
+
+    def slice_ended(self, seconds: float) -> None:
+        """Count a turn of the loop during which nobody else had one."""
+        self._slices.of(()).observe(seconds)
+
+    def slowed_down(self, profile: str) -> None:
+        """Count an attempt that was expensive and in vain."""
+        self._slowed_down.add((profile,))
 
     def plugin_failed(self, plugin: str) -> None:
         """Count an attempt that a plugin spoiled."""

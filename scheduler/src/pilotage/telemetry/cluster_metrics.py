@@ -50,6 +50,29 @@ class ClusterMetrics:
             "pilotage_watch_errors_total", ALPHA, "Watches and lists that failed.", ("resource",)
         )
         self._lists = ReadCounts("pilotage_watch_lists_total", ALPHA, "Full lists that were read.", ("resource",))
+        self._undecodable = ReadGauges(
+            "pilotage_watch_undecodable_objects",
+            ALPHA,
+            "Objects that exist and cannot be understood, so that they do not count, or as they last could be.",
+            ("resource",),
+        )
+        self._skipped = ReadCounts(
+            "pilotage_watch_skipped_total",
+            ALPHA,
+            "How often an object came that is too long to be understood.",
+            ("resource",),
+        )
+        self._held_up = ReadCounts(
+            "pilotage_loop_held_up_seconds_total",
+            ALPHA,
+            "Seconds for which no pod could be tried: too many binds were being sent, or everything stood still.",
+            ("reason",),
+        )
+        self._without_room = ReadGauges(
+            "pilotage_pods_without_waiting_room",
+            ALPHA,
+            "Pods that were sent back because too many of their namespace wait for volumes or the like.",
+        )
         self._binds = Counts("pilotage_binds_total", ALPHA, "Binds, by result.", ("result",))
         self._events_waiting = ReadGauges("pilotage_events_waiting", ALPHA, "Events that are not written yet.")
         self._events_dropped = ReadCounts(
@@ -90,6 +113,10 @@ class ClusterMetrics:
             self._silence,
             self._watch_errors,
             self._lists,
+            self._undecodable,
+            self._skipped,
+            self._held_up,
+            self._without_room,
             self._binds,
             self._events_waiting,
             self._events_dropped,
@@ -135,6 +162,16 @@ class ClusterMetrics:
         self._silence.read = lambda: _by_resource(silence)
         self._lists.read = lambda: _by_resource(lists)
         self._watch_errors.read = lambda: _by_resource(errors)
+
+    def read_not_understood(self, undecodable: ByResource, skipped: ByResource) -> None:
+        """Name the sources: objects that cannot be understood, and how often one came that was too long to be."""
+        self._undecodable.read = lambda: _by_resource(undecodable)
+        self._skipped.read = lambda: _by_resource(skipped)
+
+    def read_held_up(self, seconds: ByResource, without_room: Callable[[], int]) -> None:
+        """Name the sources: for how long no pod could be tried, by reason, and who found no room to wait."""
+        self._held_up.read = lambda: _by_resource(seconds)
+        self._without_room.read = lambda: [((), without_room())]
 
     def read_events(self, *, waiting: Callable[[], int], dropped: Callable[[], int]) -> None:
         """Name the sources: events that are not written yet, and those that never will be."""

@@ -13,6 +13,7 @@ from pilotage.telemetry.cluster_metrics import ClusterMetrics
 from pilotage.telemetry.families import ALPHA, BETA, Allowed, Family, Gauges
 from pilotage.telemetry.plugin_metrics import PluginMetrics
 from pilotage.telemetry.queue_metrics import QueueMetrics
+from pilotage.telemetry.sharing_metrics import SharingMetrics
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +26,7 @@ class Build(NamedTuple):
     kubernetes: str = ""  # as in v1.37.1
 
 
-class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics):
+class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics):
     """Counts what it is told, reads the rest where it is when asked, and writes it all down."""
 
     def __init__(
@@ -35,7 +36,7 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics):
         disabled: Collection[str] = (),
         allowed: Mapping[str, Allowed] | None = None,  # by metric
     ) -> None:
-        parts = (AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics)
+        parts = (AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics)
         for part in parts:
             part.__init__(self)
         found: list[Family] = [family for part in parts for family in part.families(self)]

@@ -57,6 +57,7 @@ class Content:
     version: str
     emulates: str
     component: str = "pilotage"
+    sharing: Callable[[], str] | None = None  # what is known about other schedulers on the same nodes
     # Profiling pages and the verbosity exist only with --profiling.
     profiling: bool = False
     set_verbosity: Callable[[int], None] | None = None
@@ -83,6 +84,8 @@ class Pages:
         for group, checks in content.health.groups.items():
             self._table[f"/{group}"] = {"GET": self._probe}
             self._table |= {f"/{group}/{name}": {"GET": self._probe_one} for name in checks}
+        if content.sharing is not None:
+            self._table["/debug/sharing"] = {"GET": self._sharing}
         if content.profiling:
             self._table["/debug/pprof/"] = {"GET": self._profiles}
             self._table["/debug/pprof/goroutine"] = {"GET": self._tasks}
@@ -161,6 +164,10 @@ class Pages:
             return status_answer(406, "NotAcceptable", "only the following media types are accepted: text/plain")
         text = "\n".join(["", f"{self._content.component} {title}", DISCLAIMER, *lines, ""])
         return Answer(200, text.encode())
+
+    async def _sharing(self, _: Question) -> Answer:
+        assert self._content.sharing is not None
+        return Answer(200, self._content.sharing().encode())
 
     async def _verbosity(self, question: Question) -> Answer:
         text = question.body.decode(errors="replace").strip()

@@ -3,11 +3,12 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from aiohttp import web
 
+from pilotage.listening.front_door import FrontDoor, Patience
 from pilotage.model.go_text import quoted
 from pilotage.telemetry.pages import Answer, Pages, Question, status_answer
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
@@ -43,14 +44,11 @@ class Limits:
     body: int = 1 << 20
     line: int = 16 << 10  # also of a header, and so of a token
     headers: int = 64
-    connections: int = 500
-    handshake: float = 10.0
-    # From the start of a connection, or the last answer, until a request has come with all its headers.
-    idle: float = 30.0
     body_time: float = 10.0
     sending: float = 30.0
     # How long what was not asked for is still taken in, so that the client sees the answer to it.
     lingering: float = 1.0
+    patience: Patience = field(default_factory=Patience)
 
 
 class Server:
@@ -71,34 +69,28 @@ class Server:
         self._limits = limits
         self._refresh_every = refresh_every
         self._connections: _Connections | None = None
-        self._listener: asyncio.Server | None = None
+        self._door: FrontDoor | None = None
         self._refreshing: asyncio.Task[None] | None = None
 
     @property
     def port(self) -> int:
         """The port that is listened on, also where any was asked for."""
-        assert self._listener is not None
-        return int(self._listener.sockets[0].getsockname()[1])
+        assert self._door is not None
+        return self._door.address[1]
 
     @property
     def connected(self) -> int:
-        """How many clients are connected."""
-        return len(self._connections.connections) if self._connections else 0
+        """How many clients are connected, or about to be."""
+        return self._door.connected if self._door else 0
 
     async def start(self, address: str, port: int, *, share_port: bool = False) -> None:
         """Listen; port 0 takes a free one (whether --secure-port=0 means not to serve is the caller's matter)."""
         self._connections = _Connections(self._respond, self._limits)
+        self._door = FrontDoor(self._connections, self._limits.patience, self._certificate.context)
         try:
-            self._listener = await asyncio.get_running_loop().create_server(
-                self._connections,
-                address,
-                port,
-                ssl=self._certificate.context,
-                ssl_handshake_timeout=self._limits.handshake,
-                ssl_shutdown_timeout=self._limits.sending,
-                reuse_port=share_port or None,
-            )
+            await self._door.open(address, port, share_port=share_port)
         except OSError as error:
+            self._door = None
             raise CannotServe(
                 f"cannot listen on {address}:{port}: {error.strerror}; choose another --bind-address or --secure-port"
             ) from error
@@ -106,14 +98,14 @@ class Server:
 
     async def stop(self, seconds: float = 5.0) -> None:
         """Take no more connections, finish what is being answered, and hang up after so long."""
-        if self._listener is None or self._connections is None or self._refreshing is None:
+        if self._door is None or self._connections is None or self._refreshing is None:
             return
         self._refreshing.cancel()
-        self._listener.close()
+        self._door.close()
         self._connections.pre_shutdown()
         # Each connection waits for its answer and then for its task: together no longer than we have.
         await self._connections.shutdown(seconds / 2)
-        self._listener = self._connections = self._refreshing = None
+        self._door = self._connections = self._refreshing = None
 
     async def _refresh(self) -> None:
         while True:
@@ -124,6 +116,11 @@ class Server:
                 log.exception("the serving certificate could not be looked at")
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        assert self._door is not None
+        with self._door.answering(request.protocol):
+            return await self._responded(request)
+
+    async def _responded(self, request: web.BaseRequest) -> web.StreamResponse:
         answer = await self._answer(request)
         response = web.StreamResponse(status=answer.status, headers=_headers(answer))
         response.content_length = len(answer.body)
@@ -182,16 +179,15 @@ class _Connections(web.Server):
         limits = self._limits
         return _Connection(
             self,
-            most=limits.connections,
             loop=asyncio.get_running_loop(),
-            keepalive_timeout=limits.idle,
+            keepalive_timeout=limits.patience.idle,
             max_line_size=limits.line,
             max_field_size=limits.line,
             max_headers=limits.headers,
             lingering_time=limits.lingering,
             # A small body could become a huge one.
             auto_decompress=False,
-            access_log=None,
+            access_log=None,  # type: ignore[arg-type] # which is what it takes for none
             logger=log,
         )
 
@@ -201,16 +197,7 @@ class _Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    """One connection, refused when there are too many; what is no HTTP gets a short answer and no traceback."""
-
-    def __init__(self, server: _Connections, *, most: int, **settings: Any) -> None:
-        super().__init__(server, **settings)
-        self._others, self._most = server, most
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        super().connection_made(transport)
-        if len(self._others.connections) > self._most:
-            self.force_close()
+    """One connection; what is no HTTP gets a short answer and no traceback."""
 
     def handle_error(
         self,

@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from copy import deepcopy
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from pilotage.cluster import volume_writer
 from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable, Withheld
-from pilotage.cluster.volume_progress import ClusterView
+from pilotage.cluster.volume_progress import ClusterView, VolumeProgress, Written
 from pilotage.cluster.volume_writer import NOT_ALLOWED, VolumeWriter
 from pilotage.framework.cycle import Cycle
 from pilotage.framework.verdicts import PluginFailed, Rejection
@@ -424,6 +426,40 @@ async def test_two_pods_that_wait_for_one_claim(server: Server) -> None:
     assert [await one, await other] == ["", ""]
     assert now() < 0.1
     assert server.nobody_waits
+
+
+async def test_many_that_wait_do_not_all_look_at_once(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[float] = []
+    look = VolumeProgress.look
+
+    def noted(progress: VolumeProgress) -> Any:
+        looks.append(now())
+        return look(progress)
+
+    monkeypatch.setattr(VolumeProgress, "look", noted)
+    monkeypatch.setattr(volume_writer, "BETWEEN_PODS", 0.1)
+    pod = server.pods["ns/web"] = make_pod("web", namespace="ns", uid="web")
+    progress = VolumeProgress(server.view, pod, "n1")
+    progress.claims.append(Written(made_on(server.claim("m"), "n1"), "1000"))  # what the watch has not come to
+    tasks = [asyncio.ensure_future(server.writer._wait(progress, 30.0)) for _ in range(30)]
+    await asyncio.sleep(10.0)
+    each_second = Counter(int(moment) for moment in looks if moment > 0.5)
+    assert set(each_second) >= set(range(1, 10))
+    assert max(each_second.values()) <= 11  # of thirty, each of which would look once
+    for task in tasks:
+        task.cancel()
+
+
+async def test_who_gets_news_all_the_time_does_not_delay_the_looks_of_others(server: Server) -> None:
+    busy = await started(server.bind())
+    for _ in range(2_000):
+        server.writer.noticed(server.claim("m"))
+        await asyncio.sleep(0)
+    task = await started(server.bind(volumes="w", claims="n", name="other"))
+    server.pods.pop("ns/other")
+    assert "pod does not exist any more" in await task
+    assert now() == pytest.approx(1.0, abs=0.1)
+    busy.cancel()
 
 
 async def test_news_of_others_wake_nobody(server: Server) -> None:

@@ -29,6 +29,7 @@ class CpuTrial:
         self.pod = pod
         self.loud = loud
         self.rule: Callable[[NodeInfo, Pod], bool] | None = None
+        self.spares_foreign = False
         self.asked = 0
         self.remove: Callable[[Pod], None] = self.info.remove_pod
         self.add: Callable[[Pod], None] = self.info.add_pod
@@ -40,6 +41,9 @@ class CpuTrial:
     def may_evict(self, pod: Pod) -> bool:
         assert self.rule is not None
         return self.rule(self.info, pod)
+
+    def is_foreign(self, pod: Pod) -> bool:
+        return pod.scheduler_name != self.pod.scheduler_name
 
     def verdict(self) -> Rejection | None:
         self.asked += 1

@@ -79,3 +79,13 @@ def test_another_store_is_another_world() -> None:
     other.put(service("web", {"app": "other"}))
     assert not selectors.of(one, pod).empty
     assert selectors.of(other, pod).empty
+
+
+def test_a_controller_with_an_absurd_selector_spreads_nobody() -> None:
+    objects = ObjectStore()
+    objects.put(service("s", {"app": "x"}))
+    pod = make_pod(labels={"app": "x"}, metadata=OWNED)
+    objects.put(replica_set(**{f"k{i}": "v" for i in range(1000)}))
+    assert not DefaultSelectors().of(objects, pod).empty
+    objects.put(replica_set(**{f"k{i}": "v" for i in range(1001)}))
+    assert DefaultSelectors().of(objects, pod).empty

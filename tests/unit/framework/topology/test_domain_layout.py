@@ -1,5 +1,7 @@
 """Layouts of domains: shared by pods with the same demands, and never more than so many."""
 
+import pytest
+
 from pilotage.framework.topology import domain_layout
 from pilotage.framework.topology.domain_layout import Layout, Layouts
 from pilotage.framework.topology.spreading import Spread
@@ -43,10 +45,21 @@ def test_a_layout_lasts_until_a_node_changes() -> None:
     assert len(layout(layouts, nodes, make_pod()).domains[0].present) == 1
 
 
-def test_the_oldest_layout_makes_room_for_a_new_one() -> None:
+def test_the_layout_that_was_not_asked_for_the_longest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
     layouts, nodes = Layouts(), cluster()
-    oldest = layout(layouts, nodes, make_pod())
-    others = [make_pod(node_selector={"zone": str(number)}) for number in range(domain_layout.MOST_LAYOUTS)]
-    first, *_ = [layout(layouts, nodes, pod) for pod in others]
-    assert layout(layouts, nodes, others[0]) is first
-    assert layout(layouts, nodes, make_pod()) is not oldest
+    pods = [make_pod(), *(make_pod(node_selector={"zone": str(number)}) for number in range(3))]
+    found = [layout(layouts, nodes, pod) for pod in pods[:3]]
+    monkeypatch.setattr(domain_layout, "MOST_BYTES", sum(each.nbytes for each in found))
+    assert layout(layouts, nodes, pods[0]) is found[0]
+    layout(layouts, nodes, pods[3])
+    assert layout(layouts, nodes, pods[0]) is found[0]
+    assert layout(layouts, nodes, pods[1]) is not found[1]
+
+
+def test_layouts_are_bounded_by_their_size_and_not_only_by_their_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(domain_layout, "MOST_BYTES", 1000)
+    layouts, nodes = Layouts(), cluster()
+    for number in range(1, 30):
+        spreads = [Spread(f"key-{each}", 1, NOTHING) for each in range(number)]
+        last = layouts.of(nodes.nodes, make_pod().shape, spreads, complete=True)
+        assert sum(each.nbytes for each in layouts._known.values()) <= max(1000, last.nbytes)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import NoRoom, Rejection, Skip, Verdicts, Wait
+from pilotage.framework.verdicts import WAITING_FOR_GROUP, NoRoom, Rejection, Skip, Verdicts, Wait
 from pilotage.framework.waiting import WaitingPods
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NAME_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.pod import Pod
@@ -111,7 +111,11 @@ def test_a_gang_of_kubernetes_itself() -> None:
     assert [plugin.pre_filter(cluster.cycle(pod), pod) for pod in pods.values()] == [
         Skip(),
         Skip(),
-        Rejection('waiting for pods\'s pod group "c" to appear in scheduling queue', preemption_helps=False),
+        Rejection(
+            'waiting for pods\'s pod group "c" to appear in scheduling queue',
+            preemption_helps=False,
+            held_as=WAITING_FOR_GROUP,
+        ),
     ]
 
 
@@ -214,6 +218,7 @@ def test_a_policy_that_there_is_not_is_told(group: Callable[..., Any], pod: Pod,
         f"the annotation pod-group.pilotage.dev/match-policy of PodGroup default/gang is {policy!r}; "
         "it must be one of WaitingAndPlaced, OnlyWaiting, OnceSatisfied",
         preemption_helps=False,
+        held_as=WAITING_FOR_GROUP,
     )
 
 
@@ -444,6 +449,17 @@ def test_who_may_evict_nobody_is_not_tried_before_there_may_be_room_however_long
 
 def test_nothing_is_known_of_a_gang_that_was_not_tried() -> None:
     assert knowing(FakeCluster()).has_room(make_member("a"), Event(Resource.NODE, Action.ADD), None, make_node("new"))
+
+
+def test_room_does_not_help_a_gang_that_lacks_members() -> None:
+    plugin = knowing(FakeCluster([make_node("n1")], objects=[make_group(minimum=2)]))
+    pod, gone = make_member("a"), Event(Resource.ASSIGNED_POD, Action.DELETE)
+    assert plugin.objection(GANG, pod, 1, 0) is not None
+    assert not plugin.has_room(pod, Event(Resource.NODE, Action.ADD), None, make_node("new"))
+    assert not plugin.has_room(pod, gone, make_pod("stranger", node="n1"), None)
+    assert plugin.has_room(pod, gone, make_member("b", node="n1"), None)  # its label may have asked for more
+    assert plugin.objection(GANG, pod, 2, 0) is None
+    assert plugin.has_room(pod, Event(Resource.NODE, Action.ADD), None, make_node("new"))
 
 
 def test_gangs_that_failed_are_not_remembered_for_ever() -> None:

@@ -10,6 +10,7 @@ from pilotage.framework.load.load_aware import NO_FIGURES
 from pilotage.framework.load.rounding import rounded
 from pilotage.model.node_load import NodeLoad, ResourceLoad
 from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
@@ -105,8 +106,11 @@ def test_the_calmest_node_is_taken_until_the_figures_change() -> None:
     assert nodes == ["n2", "n1"]
 
 
+CORES = st.integers(0, 4000) | st.sampled_from([LARGEST, LARGEST // 2, 2**53 + 1])
+
+
 @given(
-    st.lists(st.tuples(st.floats(-50, 250), st.floats(-50, 250), st.integers(0, 4000)), min_size=1, max_size=8),
+    st.lists(st.tuples(st.floats(-50, 250), st.floats(-50, 250), CORES), min_size=1, max_size=8),
     st.sampled_from([0, 0.3, 1, 2, 7.5]),
     st.sampled_from([0, 0.3, 1, 2, 7.5]),
 )

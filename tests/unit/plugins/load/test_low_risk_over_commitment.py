@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pilotage.framework.load.load_aware import NO_FIGURES
 from pilotage.framework.verdicts import SKIP
 from pilotage.model.node_load import ResourceLoad
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.load.low_risk_over_commitment import LowRiskOverCommitment
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
@@ -159,7 +160,7 @@ class TestScore:
         assert outcome.pod.node_name == "n2"
 
 
-amounts = st.integers(0, 4000)
+amounts = st.integers(0, 4000) | st.sampled_from([LARGEST, LARGEST // 2, 2**53 + 1])
 
 
 @given(

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pilotage.config.faults import InvalidConfiguration
 from pilotage.config.kinds import without_kind
 from pilotage.config.load import load as load_configuration
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.load.peaks import WORST, Peaks
 from pilotage.scheduling.outcome import Placed
@@ -171,7 +172,7 @@ def test_a_factor_must_be_finite() -> None:
 
 @given(
     st.lists(st.tuples(st.floats(-10, 110), st.floats(-200, 200), st.floats(-1, 1)), min_size=1, max_size=40),
-    st.integers(0, 500),
+    st.integers(0, 500) | st.sampled_from([LARGEST, LARGEST // 2, 2**53 + 1]),
 )
 def test_both_forms_agree_and_scores_stay_within_0_and_100(nodes: list[tuple[float, float, float]], cpu: int) -> None:
     figures = Figures(**{f"n{i}": load(cpu=(share,)) for i, (share, _, _) in enumerate(nodes) if i % 5})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pilotage.config.faults import Stage
 from pilotage.framework.load.load_aware import NO_FIGURES
 from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
@@ -246,10 +247,13 @@ def test_without_a_collector_the_objects_of_the_metrics_api_tell() -> None:
     assert raw_scores(TargetLoadPacking(), cluster, make_pod(**BARE)) == {"n1": 70}
 
 
+CORES = st.integers(0, 4000) | st.sampled_from([LARGEST, LARGEST // 2, 2**53 + 1])
+
+
 @given(
-    st.lists(st.tuples(st.floats(-50, 250), st.integers(0, 4000)), min_size=1, max_size=8),
+    st.lists(st.tuples(st.floats(-50, 250), CORES), min_size=1, max_size=8),
     st.integers(1, 100),
-    st.integers(0, 3000),
+    CORES,
 )
 def test_both_forms_agree_and_stay_within_0_and_100(nodes: list[tuple[float, int]], target: int, limit: int) -> None:
     figures = Figures(**{f"n{i}": load(cpu=(share,)) for i, (share, _) in enumerate(nodes) if i % 3 < 2})

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.nodes.image_locality import ImageLocality
 from pilotage.testing import FakeCluster, make_node, make_pod, score_all
 
@@ -95,8 +96,9 @@ def test_another_node_with_the_image_changes_the_answer_for_all() -> None:
     assert score_all(ImageLocality(), nodes, pod) == {"n1": 59, "n2": 0, "n3": 59}
 
 
+SIZES = st.integers(0, 3000) | st.sampled_from([LARGEST, LARGEST // 3, LARGEST // MIB])  # MiB; a node can say anything
 NAMES = st.sampled_from(["a", "b", "c:1", "reg:5000/d"])
-HELD = st.dictionaries(st.sampled_from(["a:latest", "b:latest", "c:1", "reg:5000/d:latest"]), st.integers(0, 3000))
+HELD = st.dictionaries(st.sampled_from(["a:latest", "b:latest", "c:1", "reg:5000/d:latest"]), SIZES)
 
 
 @given(st.lists(HELD, min_size=1, max_size=6), st.lists(NAMES, max_size=4), st.lists(NAMES, max_size=2))

@@ -46,6 +46,24 @@ def test_filter(used: str, wanted: str, conflict: bool) -> None:
     assert filter_all(NodePorts(), cluster, using(wanted)) == expected
 
 
+class NotGoneThrough(dict[Any, Any]):
+    """What a pod with thousands of ports uses: it can be asked, and nobody has the time to go through it."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("somebody goes through all ports of a node")
+
+
+@pytest.mark.parametrize(
+    "wanted", [pytest.param(":5", id="everywhere"), pytest.param("10.0.0.1:5", id="on one address")]
+)
+def test_a_node_with_thousands_of_ports_is_not_gone_through(wanted: str) -> None:
+    cluster = FakeCluster(nodes=[make_node("n")], pods=[make_pod(host_ports=range(10, 3000), node="n")])
+    node = cluster.nodes[0]
+    node.used_ports = NotGoneThrough(node.used_ports)
+    assert filter_all(NodePorts(), cluster, using(wanted)) == {"n": None}
+    assert filter_all(NodePorts(), cluster, using(wanted.replace(":5", ":50"))) == {"n": TAKEN}
+
+
 def test_one_of_several_ports_is_enough() -> None:
     cluster = FakeCluster(nodes=[make_node("n")], pods=[using(":80", "UDP :53", node="n")])
     assert filter_all(NodePorts(), cluster, using(":8080", "UDP :53")) == {"n": TAKEN}

@@ -91,6 +91,32 @@ def test_a_placed_pod_makes_the_difference(
     assert InterPodAffinity().after_pod(pod_p(affinity), event, old, new) is expected
 
 
+def test_a_pod_went_that_said_too_much_about_others_to_be_read() -> None:
+    terms = [term({"matchLabels": {"app": str(i)}}) for i in range(1000)]
+    event = Event(Resource.ASSIGNED_POD, Action.DELETE)
+    assert InterPodAffinity().after_pod(pod_p(), event, placed("n", affinity=away(*terms)), None)
+
+
+class NotGoneThrough(dict[str, str]):
+    """Labels of a node that has thousands, which are looked up and not gone through for each pod that waits."""
+
+    def __iter__(self) -> Any:
+        raise AssertionError("somebody goes through all labels of a node")
+
+    def keys(self) -> Any:
+        raise AssertionError("somebody goes through all labels of a node")
+
+
+@pytest.mark.parametrize(
+    "affinity", [pytest.param(WAITS_FOR_W, id="affinity"), pytest.param(SHUNS_W, id="anti-affinity")]
+)
+def test_labels_of_a_node_are_looked_up(affinity: Manifest) -> None:
+    old, new = labelled(zone="a"), labelled(zone="b")
+    old.labels, new.labels = NotGoneThrough(old.labels), NotGoneThrough(new.labels)
+    event = Event(Resource.NODE, Action.UPDATE_NODE_LABEL)
+    assert InterPodAffinity().after_node(pod_p(affinity), event, old, new)
+
+
 def labelled(**labels: str) -> Node:
     return decode_node({"metadata": {"name": "n", "labels": labels}})
 

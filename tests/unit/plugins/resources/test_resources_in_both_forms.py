@@ -25,12 +25,25 @@ IGNORING: tuple[dict[str, Any], ...] = (
     {"ignoredResources": ["example.com/gpu"]},
     {"ignoredResourceGroups": ["other.io", "kubernetes.io"]},
 )
+# What one compromised node may claim to have, or one pod ask for: as much as 64 bits hold, and where products begin
+# to need more than that.
+HUGE = {
+    "cpu": ("100P", "9223372036854775807m", "92233720368547759m", "72057594037927937m", "9223372036854775807"),
+    "memory": ("8Ei", "8E", "9223372036854775807", "92233720368547759", "64Pi", "4611686018427387905"),
+    "ephemeral-storage": ("8E", "9223372036854775807", "92233720368547758"),
+    "example.com/gpu": ("9223372036854775807", "92233720368547760"),
+    "other.io/x": ("9223372036854775807",),
+}
 # A number that everything else is drawn from: to draw each amount by itself takes a hundred times as long.
 seeds = st.integers(0, 2**32)
 
 
 def amounts(draw: Random, often: float = 0.5) -> dict[str, str]:
-    return {name: draw.choice(values) for name, values in AMOUNTS.items() if draw.random() < often}
+    found = {name: draw.choice(values) for name, values in AMOUNTS.items() if draw.random() < often}
+    for name in HUGE if draw.random() < 0.2 else ():
+        if draw.random() < 0.5:
+            found[name] = draw.choice(HUGE[name])
+    return found
 
 
 def cluster(draw: Random) -> FakeCluster:
@@ -84,6 +97,16 @@ def test_score(seed: int) -> None:
     scores = raw_scores(plugin, cluster(draw), incoming(draw))
     assert isinstance(scores, dict)
     assert all(0 <= score <= 100 for score in scores.values())
+
+
+def test_balance_of_more_resources_than_a_number_has_bits() -> None:
+    names = [f"example.com/r{i}" for i in range(70)]
+    nodes = [make_node(f"n{i}", allocatable=dict.fromkeys(names[: 70 - i], 10)) for i in range(9)]
+    plugin = NodeResourcesBalancedAllocation.model_validate(
+        {"resources": [{"name": name, "weight": 1} for name in names]}
+    )
+    wanted = {name: 1 + place % 7 for place, name in enumerate(names)}
+    raw_scores(plugin, FakeCluster(nodes), make_pod(requests=wanted))
 
 
 @given(seeds)

@@ -10,6 +10,7 @@ from pilotage.config.faults import Stage
 from pilotage.framework.verdicts import SKIP, Rejection
 from pilotage.model.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
+from pilotage.model.quantity import LARGEST
 from pilotage.plugins.topology.node_resource_topology_match import NodeResourceTopologyMatch
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, Manifest, filter_all, make_node, make_pod, raw_scores
@@ -620,7 +621,7 @@ def test_words_of_the_cache_that_nobody_knows_count_as_the_first(caplog: pytest.
 
 # --------------------------------------------------------------------------------------------------- both forms agree
 
-AMOUNT = st.sampled_from([0, 1, 2, 3, 4, 7])
+AMOUNT = st.sampled_from([0, 1, 2, 3, 4, 7, LARGEST, LARGEST - 1, LARGEST // 100 + 1, LARGEST // 100, LARGEST // 3])
 ZONE = st.fixed_dictionaries({}, optional={"cpu": AMOUNT, "memory": AMOUNT, NIC: AMOUNT, OLD_NIC: AMOUNT})
 REPORT = st.builds(
     lambda zones, ids, policy, scope: (zones, ids[: len(zones)], policy, scope),

@@ -48,6 +48,14 @@ def verdict(
     return found["n1"]
 
 
+def test_a_node_with_a_pod_of_absurdly_many_volumes_is_full() -> None:
+    absurd = user(*(f"missing-{i}" for i in range(5000)), name="absurd", node="n1")
+    assert verdict(user("new"), *bound("new"), placed=[absurd], limits={DRIVER: 100}) == TOO_MANY
+    assert verdict(user("new"), *bound("new"), placed=[absurd], limits={"another.csi": 100}) is None
+    many = user(*(f"missing-{i}" for i in range(256)), name="many", node="n1")
+    assert verdict(user("new"), *bound("new"), placed=[many], limits={DRIVER: 100}) is None
+
+
 @pytest.mark.parametrize(
     ("limit", "placed", "expected"),
     [

@@ -20,7 +20,7 @@ from pilotage.testing.storage import (
 
 HOST, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
 NODES = [f"n{i}" for i in range(6)]
-SIZES = st.sampled_from(["1Gi", "2Gi", "3Gi", "1500Mi"])
+SIZES = st.sampled_from(["1Gi", "2Gi", "3Gi", "1500Mi", "8Ei", "4611686018427387905", "92233720368547759"])
 CLASSES = ["none", "made", "zoned"]
 
 
@@ -78,7 +78,7 @@ def capacities(draw: st.DrawFn) -> list[Kind]:
         st.builds(lambda zone: {ZONE: zone}, st.sampled_from("ab")),
         st.builds(lambda node: {HOST: node}, st.sampled_from(NODES)),
     )
-    amount = st.none() | st.sampled_from(["1Gi", "2Gi", "10Gi"])
+    amount = st.none() | st.sampled_from(["1Gi", "2Gi", "10Gi", "8Ei", "9223372036854775806", "92233720368547759"])
     return [
         make_capacity(f"k{i}", draw(st.sampled_from(CLASSES)), capacity=draw(amount), largest=draw(amount), on=draw(on))
         for i in range(draw(st.integers(0, 6)))
@@ -94,9 +94,30 @@ STORAGE: list[Kind] = [
 ZONES = st.lists(st.sampled_from(["a", "b", None]), min_size=len(NODES), max_size=len(NODES))
 
 
-@given(found=volumes(), wanted=claims(), left=capacities(), zones=ZONES, migrated=st.sets(st.sampled_from(NODES)))
+SHAPES = st.sampled_from(
+    [
+        [],
+        [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}],
+        [{"utilization": 0, "score": 10}, {"utilization": 30, "score": 2}, {"utilization": 100, "score": 0}],
+    ]
+)
+
+
+@given(
+    found=volumes(),
+    wanted=claims(),
+    left=capacities(),
+    zones=ZONES,
+    migrated=st.sets(st.sampled_from(NODES)),
+    shape=SHAPES,
+)
 def test_both_forms_agree(
-    found: list[Kind], wanted: list[Kind], left: list[Kind], zones: list[str | None], migrated: set[str]
+    found: list[Kind],
+    wanted: list[Kind],
+    left: list[Kind],
+    zones: list[str | None],
+    migrated: set[str],
+    shape: list[dict[str, int]],
 ) -> None:
     nodes = [
         make_node(name, labels={ZONE: zone, "topology.ebs.csi.aws.com/zone": zone} if zone else None)
@@ -105,6 +126,6 @@ def test_both_forms_agree(
     csi_nodes = [make_csi_node(name, migrated=["kubernetes.io/aws-ebs"]) for name in migrated]
     cluster = FakeCluster(nodes, objects=[*STORAGE, *found, *wanted, *left, *csi_nodes])
     pod = make_pod(spec=claim_volumes(*(claim.metadata.name for claim in wanted)))
-    plugin = VolumeBinding()
+    plugin = VolumeBinding.model_validate({"shape": shape})
     filter_all(plugin, cluster, pod)
     raw_scores(plugin, cluster, pod)

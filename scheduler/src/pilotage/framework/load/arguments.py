@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BeforeValidator, Field, PlainSerializer, StrictBool, StrictStr
 from pydantic_core import PydanticCustomError
@@ -10,6 +10,8 @@ from pydantic_core import PydanticCustomError
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid, unsupported
 from pilotage.config.types import Section
+from pilotage.model.outside_services import Service, secret_file
+from pilotage.model.redaction import without_password
 
 METRICS_SERVER, PROMETHEUS, SIGNAL_FX = "KubernetesMetricsServer", "Prometheus", "SignalFx"
 DEFAULT_PROMETHEUS = "http://prometheus-k8s:9090"
@@ -17,6 +19,9 @@ INSTANCE = "instance"  # the label
 INSTANCE_IS = ("Any", "NodeName", "NodeAddress")
 RULES = {"cpu": "instance:node_cpu:ratio", "memory": "instance:node_memory_utilisation:ratio"}
 FUNCTIONS = {"average": "avg_over_time", "deviation": "stddev_over_time"}
+
+USERNAME, PASSWORD = "username", "password"  # the keys of a Secret of type kubernetes.io/basic-auth
+_SECRET_NAME, _SECRET_KEY = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", r"^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$"
 
 Query = tuple[tuple[str, str], str]  # a resource and average or deviation, and how to ask for it
 
@@ -54,6 +59,19 @@ class LoadQueries(Section):
 RECORDING_RULES = LoadQueries()
 
 
+class SecretKey(Section):
+    """One key of a Secret that is mounted for the scheduler."""
+
+    name: StrictStr = Field(pattern=_SECRET_NAME, max_length=253)
+    key: StrictStr = Field(pattern=_SECRET_KEY, max_length=253)
+
+
+class SecretName(Section):
+    """A whole Secret that is mounted for the scheduler."""
+
+    name: StrictStr = Field(pattern=_SECRET_NAME, max_length=253)
+
+
 class MetricProvider(Section):
     """Who is asked for figures."""
 
@@ -61,6 +79,8 @@ class MetricProvider(Section):
     address: StrictStr = Field(default="", exclude_if=_is_empty)
     token: StrictStr = Field(default="", exclude_if=_is_empty)
     token_file: StrictStr = Field(default="", exclude_if=_is_empty)
+    token_secret_ref: SecretKey | None = Field(default=None, exclude_if=_is_empty)
+    basic_auth_secret_ref: SecretName | None = Field(default=None, exclude_if=_is_empty)
     ca_file: StrictStr = Field(default="", exclude_if=_is_empty)
     insecure_skip_verify: StrictBool = Field(default=False, exclude_if=_is_empty)
     instance_label: StrictStr = Field(default=INSTANCE, exclude_if=lambda given: given == INSTANCE)
@@ -95,11 +115,52 @@ class MetricProvider(Section):
             yield unsupported((*at, "instanceIs"), self.instance_is, INSTANCE_IS)
         if not self.instance_label:
             yield invalid((*at, "instanceLabel"), "", "must be the name of a label, such as instance or node")
-        if self.token and self.token_file:
-            yield invalid((*at, "tokenFile"), self.token_file, "there is a token already", "leave one of the two out")
+        ways: dict[str, Any] = {
+            "token": self.token,
+            "tokenFile": self.token_file,
+            "tokenSecretRef": self.token_secret_ref,
+            "basicAuthSecretRef": self.basic_auth_secret_ref,
+        }
+        for second in [name for name, given in ways.items() if given][1:]:
+            where = self.token_file if second == "tokenFile" else ways[second].name  # a path, or a Secret
+            yield invalid((*at, second), where, "there is a token already", "leave one of the two out")
+
+    def files(self, directory: str) -> "CredentialFiles":
+        """Return the files that hold what the service is shown, if Secrets are mounted in a directory."""
+        token, user = self.token_secret_ref, self.basic_auth_secret_ref
+        return CredentialFiles(
+            self.token_file if token is None else secret_file(directory, token.name, token.key),
+            "" if user is None else secret_file(directory, user.name, USERNAME),
+            "" if user is None else secret_file(directory, user.name, PASSWORD),
+        )
+
+    def service(self) -> Service:
+        """Return what is to be asked of whom, with what."""
+        given = {"tokenFile": self.token_file, "caFile": self.ca_file}
+        refs = {"tokenSecretRef": self.token_secret_ref, "basicAuthSecretRef": self.basic_auth_secret_ref}
+        secrets = tuple((field, ref.name) for field, ref in refs.items() if ref is not None)
+        shows = "a password" if self.basic_auth_secret_ref else "a token" if self.token_file or secrets else ""
+        return Service(
+            self.url,
+            "address",
+            tuple((field, path) for field, path in given.items() if path),
+            secrets,
+            (("token", "write tokenSecretRef: {name, key}"),) if self.token else (),
+            shows,
+            "write basicAuthSecretRef: {name}",
+            "insecureSkipVerify" if self.insecure_skip_verify else "",
+        )
+
+
+class CredentialFiles(NamedTuple):
+    """Where a token, or a user and a password, are to be read; empty where there is none."""
+
+    token: str = ""
+    user: str = ""
+    password: str = ""
 
 
 def wrong_address(at: At, address: str) -> Iterator[Fault]:
     """Yield why nobody can be asked there."""
     if not address.lower().startswith(("http://", "https://")):
-        yield invalid(at, address, "must be a URL that begins with http:// or https://")
+        yield invalid(at, without_password(address), "must be a URL that begins with http:// or https://")

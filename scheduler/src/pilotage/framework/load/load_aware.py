@@ -13,6 +13,7 @@ from pilotage.framework.load.arguments import PROMETHEUS, MetricProvider, wrong_
 from pilotage.framework.load.figures import LoadFigures, LoadSource, LoadView
 from pilotage.framework.nodes import Ints, Nodes
 from pilotage.framework.plugin import Permission, Plugin, Score
+from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
 NO_FIGURES = -1  # the raw score of a node of which nobody has measured anything
@@ -61,6 +62,13 @@ class LoadAware(Score):
         """Return the right to ask the metrics API, if that is who is asked."""
         elsewhere = self.watcher_address or self.metric_provider.type == PROMETHEUS
         return () if elsewhere else self.permissions
+
+    def service(self) -> tuple[At, Service] | None:
+        """Return who is to be asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        if self.watcher_address:
+            return (), Service(self.watcher_address, "watcherAddress")
+        asked = self.metric_provider
+        return (("metricProvider",), asked.service()) if asked.type == PROMETHEUS else None
 
     def connect(self, source: LoadSource, clock: Callable[[], float]) -> None:
         """Take figures from a source; until then, from NodeMetrics objects."""

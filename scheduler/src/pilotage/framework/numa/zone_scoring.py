@@ -5,6 +5,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from pilotage.framework.huge_amounts import exact_percentages
 from pilotage.framework.nodes import Bools, Ids, Ints
 from pilotage.framework.numa.demands import Demand, Part
 from pilotage.framework.numa.topology_manager import POD, SINGLE
@@ -48,7 +49,7 @@ class Allocated:
         for want, weight, amounts in zip(wanted, weights, have, strict=True):
             counts = (amounts > 0) & (amounts >= want)
             part = np.where(counts, want if self._most else amounts - want, 0)
-            total += weight * (part * MAX_SCORE // np.maximum(amounts, 1))
+            total += weight * exact_percentages(part, amounts, MAX_SCORE)
         return total // sum(weights)
 
 
@@ -57,7 +58,7 @@ class Balanced:
 
     def of(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[int]) -> int:
         """Return the score of one zone."""
-        shares = [want / amount if amount else 1.0 for want, amount in zip(wanted, have, strict=True)]
+        shares = [float(want) / amount if amount else 1.0 for want, amount in zip(wanted, have, strict=True)]
         if any(share > 1 for share in shares):
             return 0
         return int((1 - _variance(shares)) * MAX_SCORE)

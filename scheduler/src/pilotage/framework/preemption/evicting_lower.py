@@ -55,10 +55,10 @@ class EvictingLower(Evicting):
         reason = _ineligible(cycle, pod, verdicts)  # 1. may it evict others
         if reason is not None:
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
-        lower = self._lower.below(pod.priority, cycle.nodes)
+        lower = self._lower.below(pod.priority, cycle.nodes, cycle.remit)
         view = outlook(cycle, pod, verdicts, lower)  # 2. where could that help
         candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where does it help
-        return candidates.found or no_room(len(cycle.nodes), candidates, view.reasons, view.ruled_out)
+        return candidates.found or no_room(cycle.node_count, candidates, view.reasons, view.ruled_out)
 
     def candidates_wanted(self, nodes: int) -> int:
         """Return after how many candidates to stop, of so many nodes where preemption could help."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ids, NodeInfo
+from pilotage.framework.nodes import Ids, NodeInfo, Nodes
 from pilotage.framework.pods import TermKind
 from pilotage.framework.topology.neighbours import namespace_labels, own_terms
 from pilotage.framework.topology.spreading import HARD, matching_pods, spreads_of
-from pilotage.model.affinity import InvalidTerms, readable_terms_of
+from pilotage.model.affinity import InvalidTerms, carried_terms
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import InvalidSelector, Labels
 
@@ -70,10 +70,13 @@ def _shunned(cycle: Cycle, pod: Pod) -> Iterator[Link]:
 def _shunning(cycle: Cycle, pod: Pod) -> Iterator[Link]:
     labels = namespace_labels(cycle.objects, pod.namespace)
     for carried in cycle.placed.terms_about(pod, TermKind.REQUIRED_ANTI_AFFINITY):
-        yield Link(carried.topology_key, carried.counts, _carries(carried.topology_key, pod, labels))
+        yield Link(carried.topology_key, carried.counts, _carries(cycle.nodes, carried.topology_key, pod, labels))
 
 
-def _carries(key: str, pod: Pod, labels: Labels) -> Callable[[Pod], bool]:
-    return lambda other: any(
-        term.topology_key == key and term.matches(pod, labels) for term in readable_terms_of(other).required_anti
-    )
+def _carries(nodes: Nodes, key: str, pod: Pod, labels: Labels) -> Callable[[Pod], bool]:
+    def carries(other: Pod) -> bool:
+        node = nodes.find(other.node_name)
+        terms = () if node is None else carried_terms(other, node.labels).required_anti
+        return any(term.topology_key == key and term.matches(pod, labels) for term in terms)
+
+    return carries

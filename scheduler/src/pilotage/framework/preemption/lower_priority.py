@@ -5,15 +5,19 @@ from collections import OrderedDict
 import numpy as np
 
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.remit import EVERYTHING, Remit
+from pilotage.model.quantity import LARGEST
 
 PRIORITIES = 16  # clusters rarely have more in use; one that is not kept costs a look at every pod
 
 
 class Tally:
-    """The pods below one priority, by slot: how many there are, and what they use."""
+    """The pods below one priority that may be evicted, by slot: how many there are, and what they use."""
 
-    def __init__(self, priority: int, nodes: Nodes) -> None:
+    def __init__(self, priority: int, nodes: Nodes, remit: Remit = EVERYTHING) -> None:
         self._priority = priority
+        self.remit = remit
+        self._foreign: Ints = np.zeros(0, np.int64)
         self._counts: Ints = np.zeros(0, np.int64)
         self._used: dict[str, Ints] = {}
         self._nodes = nodes
@@ -24,6 +28,11 @@ class Tally:
     def counts(self) -> Ints:
         """Return how many pods on each node have a lower priority."""
         return self._counts
+
+    @property
+    def foreign(self) -> Ints:
+        """Return how many there are besides that belong to other schedulers."""
+        return self._foreign
 
     def used(self, resource: str) -> Ints | int:
         """Return how much of a resource they use; 0 for one that none of them uses."""
@@ -43,7 +52,7 @@ class Tally:
         self._nodes, self._version = nodes, nodes.pods_version
 
     def _start(self, nodes: Nodes) -> None:
-        self._counts = np.zeros(len(nodes), np.int64)
+        self._counts, self._foreign = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         self._used = {}
         for info in nodes:
             self._count(info)
@@ -52,12 +61,16 @@ class Tally:
     def _resize(self, size: int) -> None:
         if size != len(self._counts):
             # What came into a slot is among the changes, and counted anew.
-            self._counts = _resized(self._counts, size)
+            self._counts, self._foreign = _resized(self._counts, size), _resized(self._foreign, size)
             self._used = {resource: _resized(column, size) for resource, column in self._used.items()}
 
     def _count(self, info: NodeInfo) -> None:
         slot, priority = info.slot, self._priority
         lower = [pod for pod in info.pods.values() if pod.priority < priority]
+        if self.remit.schedulers is not None:
+            below = len(lower)
+            lower = [pod for pod in lower if not self.remit.is_foreign(pod)]
+            self._foreign[slot] = below - len(lower)
         if not lower and not self._counts[slot]:
             return
         sums = dict.fromkeys(self._used, 0)
@@ -68,7 +81,7 @@ class Tally:
         for resource, amount in sums.items():
             if resource not in self._used:
                 self._used[resource] = np.zeros(len(self._counts), np.int64)
-            self._used[resource][slot] = amount
+            self._used[resource][slot] = min(amount, LARGEST)  # pods may ask for anything
 
 
 class LowerPriorityUsage:
@@ -77,11 +90,11 @@ class LowerPriorityUsage:
     def __init__(self) -> None:
         self._tallies: OrderedDict[int, Tally] = OrderedDict()
 
-    def below(self, priority: int, nodes: Nodes) -> Tally:
+    def below(self, priority: int, nodes: Nodes, remit: Remit = EVERYTHING) -> Tally:
         """Return the tally of pods with a lower priority than this, as of now; the nodes are all of a cluster."""
         tally = self._tallies.get(priority)
-        if tally is None:
-            tally = self._tallies[priority] = Tally(priority, nodes)
+        if tally is None or tally.remit is not remit:
+            tally = self._tallies[priority] = Tally(priority, nodes, remit)
         else:
             tally.catch_up(nodes)
         self._tallies.move_to_end(priority)

@@ -9,7 +9,7 @@ from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import Bools, Nodes
 from pilotage.framework.preemption.lower_priority import Tally
 from pilotage.framework.preemption.shortage import PODS, resource_of, short_of
-from pilotage.framework.preemption.victims import NO_VICTIMS, needs_neighbours
+from pilotage.framework.preemption.victims import ALL_FOREIGN, NO_VICTIMS, needs_neighbours
 from pilotage.framework.verdicts import Verdicts
 from pilotage.model.pod import Pod
 
@@ -33,7 +33,8 @@ def outlook(cycle: Cycle, pod: Pod, verdicts: Verdicts, lower: Tally) -> Outlook
     candidates = helped(verdicts)
     promising = candidates & (lower.counts > 0)
     bare = int(np.count_nonzero(candidates) - np.count_nonzero(promising))
-    reasons = Counter({NO_VICTIMS.message: bare})
+    foreign = int(np.count_nonzero(candidates & ~promising & (lower.foreign > 0)))
+    reasons = Counter({NO_VICTIMS.message: bare - foreign, ALL_FOREIGN.message: foreign})
     shortages = _shortages(verdicts)
     if not shortages or needs_neighbours(pod):
         return Outlook(candidates, promising, reasons, bare)

@@ -14,6 +14,7 @@ from pilotage.model.pod import Pod
 MayGo = Callable[[Pod], bool]  # tells who can be a victim, whatever rules there are besides
 
 NO_VICTIMS = Rejection("No preemption victims found for incoming pod", preemption_helps=False)
+ALL_FOREIGN = Rejection("Pods of other schedulers are not evicted", preemption_helps=False)
 
 
 # Makes every priority positive, so that two victims never count less than one.
@@ -83,7 +84,11 @@ def select_victims(
     changes no answer. `may_go` tells who can be a victim; without it, every pod of lower priority.
     """
     may_go = may_go or (lambda other: other.priority < pod.priority)
-    ranked = by_importance(filter(may_go, trial.info.pods.values()), now)
+    could_go = [other for other in trial.info.pods.values() if may_go(other)]
+    own = [other for other in could_go if not trial.is_foreign(other)] if trial.spares_foreign else could_go
+    if could_go and not own:
+        return ALL_FOREIGN
+    ranked = by_importance(own, now)
     if trial.has_rules:
         ranked, short = _allowed(trial, ranked), ()
     if not ranked:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from pilotage.framework.huge_amounts import exact_sum
 from pilotage.framework.nodes import Nodes
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import InvalidQuantity
@@ -24,9 +25,9 @@ def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: in
     gaps = []
     for resource, amount in need.items():
         if resource == "pods":
-            free = int(np.maximum(nodes.allowed_pods - nodes.pod_count, 0).sum()) + len(mine)
+            free = exact_sum(np.maximum(nodes.allowed_pods - nodes.pod_count, 0)) + len(mine)
         else:
-            free = int(np.maximum(nodes.allocatable(resource) - nodes.requested(resource), 0).sum())
+            free = exact_sum(np.maximum(nodes.allocatable(resource) - nodes.requested(resource), 0))
             free += sum(pod.usage.get(resource, 0) for pod in mine)
         if amount > free:
             gaps.append(_gap(resource, amount, free))

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from pilotage.framework.huge_amounts import bounded, exact_where_huge
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.scoring import MAX_SCORE, BrokenLine
 from pilotage.model.requests import CPU, MEMORY, is_scalar, is_tracked
@@ -44,7 +45,14 @@ class Strategy(Protocol):
         """Return the score of one node."""
 
     def score_nodes(self, demands: Demands, nodes: Nodes) -> Ints:
-        """Return the scores of many nodes."""
+        """Return the scores of many nodes, none of which has huge amounts."""
+
+
+def scores_of(strategy: Strategy, demands: Demands, nodes: Nodes) -> Ints | int:
+    """Return the scores of any nodes."""
+    return exact_where_huge(
+        nodes, lambda some: strategy.score_nodes(demands, some), lambda node: strategy.score(demands, node)
+    )
 
 
 class LeastAllocated:
@@ -62,12 +70,12 @@ class LeastAllocated:
         return total // weights if weights else 0
 
     def score_nodes(self, demands: Demands, nodes: Nodes) -> Ints:
-        """Return the same for many nodes."""
+        """Return the same for ordinary nodes."""
         shares: list[Ints] = []
         capacities = [nodes.allocatable(resource) for resource, _, _ in demands]
         for (resource, _, amount), capacity in zip(demands, capacities, strict=True):
             free = capacity - _used_on(nodes, resource)
-            free -= amount
+            free -= bounded(amount)
             np.maximum(free, 0, out=free)
             shares.append(_percentages(free, capacity))
         return _weighted_mean(demands, shares, capacities, len(nodes))
@@ -88,7 +96,7 @@ class MostAllocated:
         return total // weights if weights else 0
 
     def score_nodes(self, demands: Demands, nodes: Nodes) -> Ints:
-        """Return the same for many nodes."""
+        """Return the same for ordinary nodes."""
         capacities = [nodes.allocatable(resource) for resource, _, _ in demands]
         shares = _used_percentages(demands, capacities, nodes)
         return _weighted_mean(demands, shares, capacities, len(nodes))
@@ -116,7 +124,7 @@ class RequestedToCapacityRatio:
         return (2 * total + weights) // (2 * weights) if weights else 0
 
     def score_nodes(self, demands: Demands, nodes: Nodes) -> Ints:
-        """Return the same for many nodes."""
+        """Return the same for ordinary nodes."""
         total, weights = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         capacities = [nodes.allocatable(resource) for resource, _, _ in demands]
         for demand, capacity, share in zip(
@@ -144,7 +152,7 @@ def _used_on(nodes: Nodes, resource: str) -> Ints:
 def _used_percentages(demands: Demands, capacities: Sequence[Ints], nodes: Nodes) -> list[Ints]:
     found = []
     for (resource, _, amount), capacity in zip(demands, capacities, strict=True):
-        used = _used_on(nodes, resource) + amount
+        used = _used_on(nodes, resource) + bounded(amount)
         np.minimum(used, capacity, out=used)
         found.append(_percentages(used, capacity))
     return found

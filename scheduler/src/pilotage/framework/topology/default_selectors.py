@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from pilotage.framework.objects import Objects
 from pilotage.framework.topology.spreading import with_labels
+from pilotage.model.excess import selector_size
+from pilotage.model.limits import MOST_POD_CONDITIONS
 from pilotage.model.metadata import OwnerReference
 from pilotage.model.objects import (
     ExactSelectorSpec,
@@ -16,7 +18,14 @@ from pilotage.model.objects import (
     StatefulSet,
 )
 from pilotage.model.pod import Pod
-from pilotage.model.selectors import InvalidSelector, LabelMatcher, Labels, compile_label_selector, compile_labels
+from pilotage.model.selectors import (
+    EVERYTHING,
+    InvalidSelector,
+    LabelMatcher,
+    Labels,
+    compile_label_selector,
+    compile_labels,
+)
 
 Label = tuple[str, str]
 Controller = type[ReplicationController] | type[ReplicaSet] | type[StatefulSet]
@@ -110,11 +119,19 @@ def _controller_spec(objects: Objects, owner: OwnerReference, namespace: str) ->
 
 
 def _selector(selected: Labels, controller: ControllerSpec | None) -> LabelMatcher:
-    if isinstance(controller, ExactSelectorSpec):
-        return compile_labels({**selected, **(controller.selector or {})})
     if controller is None or controller.selector is None:
         return compile_labels(selected)
+    if _size(controller) > MOST_POD_CONDITIONS:
+        return EVERYTHING  # by which nobody is spread: a longer one would be asked about every pod of the namespace
+    if isinstance(controller, ExactSelectorSpec):
+        return compile_labels({**selected, **controller.selector})
     try:
         return with_labels(compile_label_selector(controller.selector), selected)
     except InvalidSelector:
         return compile_labels(selected)
+
+
+def _size(controller: ControllerSpec) -> int:
+    if isinstance(controller, ExactSelectorSpec):
+        return len(controller.selector or ())
+    return selector_size(controller.selector)

@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pilotage.framework.node_matching import match_required
-from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, Nodes
+from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, NodeInfo, Nodes
+from pilotage.framework.remit import EVERYTHING, Remit
 from pilotage.framework.taint_matching import tolerates_all
 from pilotage.framework.topology.spreading import Spread
 from pilotage.model.pod import PodShape
@@ -16,7 +17,7 @@ from pilotage.model.tolerations import tolerations_key
 
 Places = NDArray[np.intp]
 
-MOST_LAYOUTS = 256  # each holds a few numbers for every node
+MOST_BYTES = 64 * 1024 * 1024  # of all layouts, which hold a few numbers for every node and constraint
 
 
 class Demands(NamedTuple):
@@ -70,29 +71,49 @@ class Layout(NamedTuple):
     domains: tuple[Domains, ...]
     complete: Bools | None
 
+    def domain(self, place: int, node: NodeInfo) -> int:
+        """Return the number of a node's domain for one constraint."""
+        return int(self.domains[place].ids[node.slot])
+
+    @property
+    def nbytes(self) -> int:
+        """Return how much memory the layout takes."""
+        arrays = {id(part): part.nbytes for each in self.domains for part in (each.ids, each.named, each.counted)}
+        return sum(arrays.values())
+
 
 class Layouts:
     """The layouts that pods asked for since a node last changed."""
 
-    __slots__ = ("_known", "_version")
+    __slots__ = ("_bytes", "_known", "_version")
 
     def __init__(self) -> None:
         self._version = -1
-        self._known: dict[Hashable, Layout] = {}
+        self._known: dict[Hashable, Layout] = {}  # the one that was asked for last is last
+        self._bytes = 0
 
-    def of(self, nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], *, complete: bool) -> Layout:
+    def of(
+        self, nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], *, complete: bool, remit: Remit = EVERYTHING
+    ) -> Layout:
         """Return the layout of all nodes; with `complete` a node without one of the keys takes no part at all."""
         if nodes.static_version != self._version:
             self._version = nodes.static_version
             self._known.clear()
+            self._bytes = 0
         demands = shape.remember("demands of nodes", _demands)
-        key = complete, *(_layout_key(spread, demands) for spread in spreads)
-        layout = self._known.get(key)
+        key = remit.labels, complete, *(_layout_key(spread, demands) for spread in spreads)
+        layout = self._known.pop(key, None)
         if layout is None:
-            if len(self._known) >= MOST_LAYOUTS:
-                del self._known[next(iter(self._known))]
-            layout = self._known[key] = _layout(nodes, shape, spreads, complete=complete)
+            layout = _layout(nodes, shape, spreads, remit.own(nodes), complete=complete)
+            self._make_room(layout.nbytes)
+        self._known[key] = layout
         return layout
+
+    def _make_room(self, size: int) -> None:
+        """Drop what was not asked for the longest, until one more of this size may be kept."""
+        self._bytes += size
+        while self._bytes > MOST_BYTES and self._known:
+            self._bytes -= self._known.pop(next(iter(self._known))).nbytes
 
 
 def _demands(shape: PodShape) -> Demands:
@@ -112,8 +133,10 @@ def _layout_key(spread: Spread, demands: Demands) -> Hashable:
     return spread.topology_key, required, tolerated
 
 
-def _layout(nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], *, complete: bool) -> Layout:
+def _layout(nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], own: Bools | None, *, complete: bool) -> Layout:
     takes_part = _having_all(nodes, [spread.topology_key for spread in spreads]) if complete else None
+    if own is not None:  # other nodes have no domains, whatever their labels
+        takes_part = own if takes_part is None else takes_part & own
     return Layout(tuple(_domains(nodes, shape, spread, takes_part) for spread in spreads), takes_part)
 
 
@@ -127,7 +150,7 @@ def _countable(nodes: Nodes, shape: PodShape, spread: Spread) -> Bools | None:
     required = shape.remember("demands of nodes", _demands).required if spread.honors_affinity else None
     suits = None if required is None else match_required(required, nodes)
     if spread.honors_taints:
-        tolerates = tolerates_all(shape.spec.tolerations, nodes)
+        tolerates = tolerates_all(shape.tolerated, nodes)
         suits = tolerates if suits is None else suits & tolerates
     return suits
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, NodeInfo, Nodes
 from pilotage.framework.objects import Objects
-from pilotage.framework.pods import PodQuery
+from pilotage.framework.pods import Places, PodQuery
 from pilotage.model.affinity import AffinityTerm, AffinityTerms, terms_of
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
@@ -103,15 +103,18 @@ SPARSE = 3  # if fewer than one in so many nodes has pods that count, only these
 
 
 class Weighed(NamedTuple):
-    """Pods that count in the domains of their nodes: how many are on each node, by slot, and the weight of each."""
+    """Pods that count in the domains of their nodes: where they are, and the weight of each."""
 
     topology_key: str
-    counts: Ids
+    places: Places
     weight: int = 1
 
     def exists(self, nodes: Nodes) -> bool:
         """Tell whether any of them is in a domain at all."""
-        return bool(np.logical_and(self.counts, nodes.label_ids(self.topology_key)).any())
+        ids = nodes.label_ids(self.topology_key)
+        if isinstance(self.places, tuple):
+            return any(ids[slot] != ABSENT for slot, _ in self.places)
+        return bool(np.logical_and(self.places, ids).any())
 
 
 class DomainSums:
@@ -170,18 +173,29 @@ class DomainSums:
 
 
 def _by_domain(nodes: Nodes, key: str, parts: Sequence[Weighed]) -> Ints:
-    weights = _weights(parts[0])
+    ids, domains = nodes.label_ids(key), len(nodes.label_values(key))
+    everywhere = [weighed for part in parts if (weighed := _weights(part)) is not None]
+    sums = _added(ids, everywhere, domains) if everywhere else np.zeros(domains, np.int64)
+    for part in parts:
+        if isinstance(part.places, tuple):
+            for slot, number in part.places:
+                sums[ids[slot]] += number * part.weight
+    sums[ABSENT] = 0
+    return sums
+
+
+def _added(ids: Ids, parts: Sequence[NDArray[np.int32 | np.floating]], domains: int) -> Ints:
+    weights = parts[0]
     for part in parts[1:]:
-        weights = weights + _weights(part)
-    ids = nodes.label_ids(key)
+        weights = weights + part
     some = weights.nonzero()[0]
     if SPARSE * len(some) < len(ids):
         ids, weights = ids[some], weights[some]
     # Sums in floating point are exact: pods times weights stay far below 2**53.
-    sums = np.bincount(ids, weights=weights, minlength=len(nodes.label_values(key)))
-    sums[ABSENT] = 0
-    return sums.astype(np.int64)
+    return np.bincount(ids, weights=weights, minlength=domains).astype(np.int64)
 
 
-def _weights(part: Weighed) -> NDArray[np.int32 | np.floating]:
-    return part.counts if part.weight == 1 else part.counts * float(part.weight)
+def _weights(part: Weighed) -> NDArray[np.int32 | np.floating] | None:
+    if isinstance(part.places, tuple):
+        return None
+    return part.places if part.weight == 1 else part.places * float(part.weight)

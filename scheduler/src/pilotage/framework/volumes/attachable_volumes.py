@@ -26,6 +26,8 @@ from pilotage.model.volumes import (
 
 Attachable = dict[str, str]  # from driver/handle to the driver
 
+ATTACHABLE = "attachable volumes"  # what is remembered of a shape
+
 # The volume of a claim that has none yet gets a name that no volume has.
 _UNBORN = uuid.uuid4().hex
 
@@ -41,10 +43,11 @@ def may_attach(pod: Pod) -> bool:
 
 def attachable_sources(pod: Pod) -> tuple[Volume, ...]:
     """Return the volumes of a pod that may be attached: those with claims, and inline ones of plugins of old."""
-    return pod.shape.remember("attachable volumes", _sources)
+    return pod.shape.remember(ATTACHABLE, sources)
 
 
-def _sources(shape: PodShape) -> tuple[Volume, ...]:
+def sources(shape: PodShape) -> tuple[Volume, ...]:
+    """Return the same for all pods of a shape."""
     return tuple(
         volume
         for volume in shape.spec.volumes

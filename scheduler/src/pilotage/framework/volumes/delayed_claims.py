@@ -7,19 +7,17 @@ import numpy as np
 from pilotage.framework.nodes import Ints
 from pilotage.framework.objects import Objects
 from pilotage.framework.verdicts import PluginFailed
-from pilotage.framework.volumes.assumed import Assumed
 from pilotage.framework.volumes.ranking import Ranking
 from pilotage.framework.volumes.storage_index import StorageIndex
+from pilotage.framework.volumes.suitable_volumes import SuitableVolumes, VolumeSearch
 from pilotage.model.quantity import value_of
-from pilotage.model.reach import Reach, reach_of_class
-from pilotage.model.selectors import InvalidSelector
-from pilotage.model.volume_matching import candidates, size_of
+from pilotage.model.reach import reach_of_class
+from pilotage.model.volume_matching import size_of
 from pilotage.model.volumes import (
     SELECTED_NODE,
     STORAGE,
     CSIDriver,
     CSIStorageCapacity,
-    PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
 )
@@ -35,7 +33,7 @@ class DelayedClaim:
         claim: PersistentVolumeClaim,
         objects: Objects,
         index: StorageIndex,
-        assumed: Assumed[PersistentVolume],
+        search: VolumeSearch,
     ) -> None:
         self.claim = claim
         self.selected = claim.metadata.annotations.get(SELECTED_NODE)  # where a volume is being made for it
@@ -43,27 +41,12 @@ class DelayedClaim:
         self.requested = value_of(claim.requested)
         self._objects = objects
         self._index = index
-        self._assumed = assumed
+        self._search = search
 
     @cached_property
-    def volumes(self) -> list[PersistentVolume]:
-        """Return the volumes that it could take, best first; those that others are about to take are not among them."""
-        found = self._index.volumes(self._objects, self.claim.class_name)
-        try:
-            return candidates(self.claim, map(self._assumed.current, found) if self._assumed else found)
-        except InvalidSelector as error:
-            key = f"{self.claim.metadata.namespace}/{self.claim.metadata.name}"
-            raise PluginFailed(f"error creating internal label selector for claim: {key}: {error}") from None
-
-    @cached_property
-    def reaches(self) -> list[Reach]:
-        """Return from where each of the volumes can be reached."""
-        return self._index.volume_reaches(self.volumes)
-
-    @cached_property
-    def ranking(self) -> Ranking:
-        """Return the volumes in order."""
-        return Ranking(self.reaches)
+    def suitable(self) -> SuitableVolumes:
+        """Return the volumes that it could take."""
+        return self._search.volumes_for(self.claim)
 
     @cached_property
     def provisioning(self) -> "Provisioning":

@@ -7,13 +7,17 @@ from pilotage.framework.cycle import Cycle
 from pilotage.framework.nodes import Ints, NodeInfo
 from pilotage.framework.objects import Objects
 from pilotage.framework.volumes.attachable_volumes import (
+    ATTACHABLE,
     Attachable,
     attachable_sources,
     attachments,
+    sources,
     volumes_of_placed,
 )
 from pilotage.framework.volumes.csi_nodes import CSINodeColumns
 from pilotage.framework.volumes.node_facts import NodeColumn, NodeFacts
+from pilotage.model.limits import MOST_VOLUMES
+from pilotage.model.pod import PodShape
 from pilotage.model.volumes import (
     CSINode,
     PersistentVolume,
@@ -35,13 +39,17 @@ class Attached:
     """What is attached to a node: the volumes of its pods by name, and of each driver how many in all."""
 
     def __init__(self, objects: Objects, node: NodeInfo, others: list[VolumeAttachment]) -> None:
-        self.volumes = volumes_of_placed(node.pods.values(), objects)
+        # A pod with absurdly many volumes is not gone through for every pod that wants one: its node counts as full.
+        self.is_full = any(len(attachable_sources(pod)) > MOST_VOLUMES for pod in node.pods.values())
+        self.volumes = {} if self.is_full else volumes_of_placed(node.pods.values(), objects)
         self.counts = Counter(self.volumes.values())
         # One that is attached but that no pod uses counts, and again if the new pod is the one to use it.
         self.counts.update(driver for name, driver in attachments(objects, others).items() if name not in self.volumes)
 
     def leaves_room(self, new: Attachable, limits: dict[str, int]) -> bool:
         """Tell whether the new volumes can be attached too."""
+        if self.is_full:
+            return limits.keys().isdisjoint(new.values())
         wanted: dict[str, int] = {}
         for name, driver in new.items():
             if driver in limits and name not in self.volumes:
@@ -116,9 +124,18 @@ def _limit(csi_node: CSINode, driver: str) -> int:
 def _at_most(node: NodeInfo) -> int:
     total = 0
     for pod in node.pods.values():
-        for volume in attachable_sources(pod):
-            source = volume.persistent_volume_claim
-            if source is None or not source.claim_name:
-                return UNCERTAIN  # an ephemeral claim may be another pod's, an inline disk unfit: that is an error
-            total += 1
+        number: int = pod.shape.remember("attachable volumes at most", _at_most_of) if pod.spec.volumes else 0
+        if number == UNCERTAIN:
+            return UNCERTAIN
+        total += number
+    return total
+
+
+def _at_most_of(shape: PodShape) -> int:
+    total = 0
+    for volume in shape.remember(ATTACHABLE, sources):
+        source = volume.persistent_volume_claim
+        if source is None or not source.claim_name:
+            return UNCERTAIN  # an ephemeral claim may be another pod's, an inline disk unfit: that is an error
+        total += 1
     return total

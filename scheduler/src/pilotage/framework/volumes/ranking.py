@@ -38,7 +38,10 @@ class Ranking:
     def best(self, nodes: Nodes, depth: int = 1) -> Ids:
         """Return for each node its best ranks, as many as the depth says, filled up with `none`."""
         parts = [self._repeated(self._everywhere, depth, len(nodes))] if self._everywhere else []
-        parts += [self._by_value(key, ranks, depth, nodes) for key, ranks in self._by_label.items()]
+        # Thousands of pieces may each name a label of their own that no node has.
+        parts += [
+            self._by_value(key, ranks, depth, nodes) for key, ranks in self._by_label.items() if nodes.has_label(key)
+        ]
         for ranks in self._others.values():
             mask = within_reach(self._reaches[ranks[0]], nodes)
             parts.append(np.where(mask[:, None], self._repeated(ranks, depth, len(nodes)), np.int32(self.none)))
@@ -70,11 +73,12 @@ class Ranking:
 
     def _by_value(self, key: str, by_value: dict[str, list[int]], depth: int, nodes: Nodes) -> Ids:
         ids = nodes.label_ids(key)
-        known = self._tables.get((key, depth))
+        deep = 1 << (depth - 1).bit_length()  # claims that share a ranking ask one level deeper each: few tables do
+        known = self._tables.get((key, deep))
         if known is None or not known[0].same_cluster(nodes) or known[1] != nodes.static_version:
-            known = nodes, nodes.static_version, self._table(key, by_value, depth, nodes)
-            self._tables[key, depth] = known
-        return known[2][ids]
+            known = nodes, nodes.static_version, self._table(key, by_value, deep, nodes)
+            self._tables[key, deep] = known
+        return known[2][ids, :depth]
 
     def _table(self, key: str, by_value: dict[str, list[int]], depth: int, nodes: Nodes) -> Ids:
         table = np.full((len(nodes.label_values(key)), depth), self.none, np.int32)

@@ -13,6 +13,7 @@ from pilotage.framework.objects import Objects
 from pilotage.framework.verdicts import PluginFailed, Rejection, Verdicts
 from pilotage.framework.volumes.delayed_claims import DelayedClaim
 from pilotage.framework.volumes.ranking import within_reach
+from pilotage.framework.volumes.suitable_volumes import SuitableVolumes
 from pilotage.model.csi_migration import Migration, Untranslatable, migration_of, translated, translated_affinity
 from pilotage.model.reach import EVERYWHERE, Reach, reach_of_selector, reach_of_volume, reaches
 from pilotage.model.volumes import CSINode, CSIStorageCapacity, PersistentVolume
@@ -86,6 +87,24 @@ class ManyNodesVolumes:
         return Verdicts.all_reasons(holding) if holding else Verdicts.all_fit(len(self.gone))
 
 
+class TakenVolumes:
+    """Which volumes earlier claims of the pod would take on each node: a bit for each of them."""
+
+    def __init__(self, nodes: int, volumes: int) -> None:
+        self._bits = np.zeros((nodes, volumes // 8 + 1), np.uint8)
+        self._rows = np.arange(nodes)
+
+    def take_first_free(self, numbers: Ids) -> Ids:
+        """Take on each node the first of these volumes that is free, and return which that is, or NONE."""
+        byte, bit = np.maximum(numbers, 0) >> 3, np.uint8(1) << (numbers & 7).astype(np.uint8)
+        free = (numbers != NONE) & ((self._bits[self._rows[:, None], byte] & bit) == 0)
+        first = free.argmax(axis=1)
+        is_one = free[self._rows, first]
+        rows, columns = self._rows[is_one], first[is_one]
+        self._bits[rows, byte[rows, columns]] |= bit[rows, columns]
+        return np.where(is_one, numbers[self._rows, first], np.int32(NONE)).astype(np.int32, copy=False)
+
+
 class VolumeChoice:
     """The claims of a pod, and what follows from them for nodes."""
 
@@ -131,7 +150,7 @@ class VolumeChoice:
         for each in self._searching:
             within = (
                 volume
-                for volume, reach in zip(each.volumes, each.reaches, strict=True)
+                for volume, reach in zip(each.suitable.volumes, each.suitable.reaches, strict=True)
                 if volume.metadata.name not in taken and reaches(reach, node.labels)
             )
             volume = next(within, None)
@@ -187,25 +206,20 @@ class VolumeChoice:
             undecided = undecided & within
 
     def _bind(self, nodes: Nodes, chosen: ManyNodesVolumes) -> None:
+        numbers_of = {id(each.suitable): self._numbers_of(each.suitable) for each in self._searching}
+        taken = TakenVolumes(len(nodes), len(self.volumes))
         for place, each in enumerate(self._searching):
-            numbers = self._numbers_of(each)
             # As many as earlier claims may have taken away, and one more.
-            ranked = each.ranking.best(nodes, place + 1)
-            found = np.full(len(nodes), NONE, np.int32)
-            for rank in range(place, -1, -1):
-                number = numbers[ranked[:, rank]]
-                free = number != NONE
-                for _, earlier in chosen.bindings:
-                    free &= number != earlier
-                found = np.where(free, number, found)
-            chosen.bindings.append((each, found))
+            ranked = each.suitable.ranking.best(nodes, place + 1)
+            chosen.bindings.append((each, taken.take_first_free(numbers_of[id(each.suitable)][ranked])))
 
-    def _numbers_of(self, each: DelayedClaim) -> Ids:
-        for volume in each.volumes:
-            if volume.metadata.name not in self._numbers:
-                self._numbers[volume.metadata.name] = len(self.volumes)
+    def _numbers_of(self, suitable: SuitableVolumes) -> Ids:
+        names = [volume.metadata.name for volume in suitable.volumes]
+        for name, volume in zip(names, suitable.volumes, strict=True):
+            if name not in self._numbers:
+                self._numbers[name] = len(self.volumes)
                 self.volumes.append(volume)
-        return np.array([*(self._numbers[volume.metadata.name] for volume in each.volumes), NONE], np.int32)
+        return np.array([*map(self._numbers.__getitem__, names), NONE], np.int32)
 
     def _make_many(self, nodes: Nodes, chosen: ManyNodesVolumes) -> None:
         everywhere = np.ones(len(nodes), np.bool_)

@@ -9,7 +9,7 @@ from pilotage.framework.resources.scoring_arguments import HIGHEST_SHAPE_SCORE, 
 from pilotage.framework.scoring import MAX_SCORE, BrokenLine
 from pilotage.framework.volumes.delayed_claims import left_in
 from pilotage.framework.volumes.volume_choice import NONE, ManyNodesVolumes, NodeVolumes
-from pilotage.model.quantity import value_of
+from pilotage.model.quantity import HUGE, value_of
 from pilotage.model.volumes import PersistentVolume
 
 
@@ -42,7 +42,7 @@ class StorageScore:
     def of_nodes(self, chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> Ints:
         """Return the scores of many nodes."""
         count = len(chosen.gone)
-        classes = _ManyClasses(count)
+        classes = _ManyClasses(count, object if _is_huge(chosen, volumes) else np.int64)
         taken = classes.add_bindings(chosen, volumes)
         classes.add_provisions(chosen, ~taken)
         total, number = np.zeros(count, np.int64), np.zeros(count, np.int64)
@@ -56,8 +56,9 @@ class StorageScore:
 class _ManyClasses:
     """For each class: what is requested, what there is, and whether the class plays a part, on each node."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, kind: type) -> None:
         self._count = count
+        self._kind = kind  # of numbers: 64 bits, or any size where these might not do
         self.amounts: dict[tuple[str, bool], tuple[Ints, Ints, Bools]] = {}
 
     def add_bindings(self, chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> Bools:
@@ -90,9 +91,18 @@ class _ManyClasses:
 
     def _of(self, name: str, *, taken: bool) -> tuple[Ints, Ints, Bools]:
         if (name, taken) not in self.amounts:
-            zeros = np.zeros(self._count, np.int64), np.zeros(self._count, np.int64)
-            self.amounts[name, taken] = (*zeros, np.zeros(self._count, np.bool_))
+            requested: Ints = np.zeros(self._count, self._kind)
+            self.amounts[name, taken] = requested, requested.copy(), np.zeros(self._count, np.bool_)
         return self.amounts[name, taken]
+
+
+def _is_huge(chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> bool:
+    """Tell whether sums and percentages might not fit into 64 bits: anybody's claim can be of any size."""
+    claims = [*(each for each, _ in chosen.bindings), *(each for each, _, _ in chosen.provisions)]
+    wanted = sum(each.requested for each in claims)
+    there = sum(value_of(volume.capacity) for volume in volumes)
+    left = max((int(each.provisioning.left.max(initial=0)) for each, _, _ in chosen.provisions), default=0)
+    return max(wanted, there, left) > HUGE
 
 
 def _used(requested: int, capacity: int) -> int:
@@ -101,4 +111,5 @@ def _used(requested: int, capacity: int) -> int:
 
 def _used_on(requested: Ints, capacity: Ints) -> Ints:
     full = (capacity == 0) | (requested > capacity)
-    return np.where(full, MAX_SCORE, np.where(full, 0, requested) * MAX_SCORE // np.maximum(capacity, 1))
+    shares = np.where(full, MAX_SCORE, np.where(full, 0, requested) * MAX_SCORE // np.maximum(capacity, 1))
+    return shares.astype(np.int64, copy=False)

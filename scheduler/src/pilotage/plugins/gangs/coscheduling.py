@@ -16,7 +16,16 @@ from pilotage.framework.gangs import FormsGangs
 from pilotage.framework.nodes import Nodes
 from pilotage.framework.plugin import Permission, Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
 from pilotage.framework.resources.resource_gap import resource_gap
-from pilotage.framework.verdicts import SKIP, Filtered, NoRoom, PreFiltered, Rejection, Verdicts, Wait
+from pilotage.framework.verdicts import (
+    SKIP,
+    WAITING_FOR_GROUP,
+    Filtered,
+    NoRoom,
+    PreFiltered,
+    Rejection,
+    Verdicts,
+    Wait,
+)
 from pilotage.framework.waiting import WaitingPod, WaitingPods
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.match_policies import MATCH_POLICY, MatchPolicy
@@ -28,6 +37,8 @@ SAME_FOR = 10.0  # seconds after an attempt in which free resources alone say wh
 KINDS: Mapping[str, type[PodGroup] | type[NativePodGroup]] = {BY_GROUP: PodGroup, NATIVE: NativePodGroup}
 ROOM = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
 
+GROUP = Action.ADD | Action.UPDATE
+
 
 class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs):
     """Place all pods of a group in one decision, or none of them."""
@@ -38,11 +49,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     reads = (PodGroup, NativePodGroup)
     retry_on = (
-        Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling", for_gang=True),
+        Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling", for_gang=True, only_gang="gang_of_placed"),
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "has_room", for_gang=True),
         Retry(Resource.NODE, ROOM, "has_room", for_gang=True),
-        Retry(Resource.SCHEDULING_POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group", for_gang=True),
-        Retry(Resource.POD_GROUP, Action.ADD | Action.UPDATE, "is_own_group", for_gang=True),
+        Retry(Resource.SCHEDULING_POD_GROUP, GROUP, "is_own_group", for_gang=True, only_gang="gang_of_group"),
+        Retry(Resource.POD_GROUP, GROUP, "is_own_group", for_gang=True, only_gang="gang_of_group"),
     )
 
     permissions = (Permission("scheduling.k8s.io", "podgroups/status", ("patch",)),)
@@ -121,11 +132,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             return Rejection(f"podGroup {gang} failed recently", pending=True)
         quorum = self.quorum(gang, pod) or 1
         there = quorum - (self.missing(gang, pod) or 0) + waiting
+        self._records.note_members(gang, are_enough=there + gated >= quorum)
         if there + gated < quorum:
             numbers = f"current pods number: {there + gated}, minMember of group: {quorum}"
-            return Rejection(f"pre-filter pod {pod.name} cannot find enough sibling pods, {numbers}")
+            text = f"pre-filter pod {pod.name} cannot find enough sibling pods, {numbers}"
+            return Rejection(text, held_as=WAITING_FOR_GROUP)
         if there < quorum:
-            return Rejection(f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup")
+            text = f"pre-filter pod {pod.name} cannot proceed due to gated pods in the same PodGroup"
+            return Rejection(text, held_as=WAITING_FOR_GROUP)
         return None
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
@@ -163,9 +177,21 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Tell whether a pod of the same gang has got its place elsewhere."""
         return gang_of(new) == gang_of(pod) is not None
 
+    def gang_of_placed(self, old: Pod | None, new: Pod) -> GangName | None:
+        """Return the gang of a pod that has got its place."""
+        return gang_of(new)
+
+    def gang_of_group(self, old: object, new: PodGroup | NativePodGroup) -> GangName:
+        """Return the gang that a group defines."""
+        source = BY_GROUP if isinstance(new, PodGroup) else NATIVE
+        return GangName(source, new.metadata.namespace, new.metadata.name)
+
     def has_room(self, pod: Pod, event: Event, old: object, new: object) -> bool:
         """Tell whether there may be room for the gang now."""
         gang = gang_of(pod)
+        if gang is not None and self._records.lacks_members(gang):
+            # Room is not what it waits for; but how many it needs may hang on labels of a pod of its own that has gone.
+            return isinstance(old, Pod) and gang_of(old) == gang
         wish = self._records.wish(gang) if gang is not None else None
         return wish is None or self._room is None or self._room.could_fit(wish)
 
@@ -179,9 +205,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Tell whether it is the group of the pod that has come, or asks for something else now."""
         if old is not None and _wanted(old) == _wanted(new):
             return False  # the rest of its status is what we and others say of it
-        gang = gang_of(pod)
-        source = BY_GROUP if isinstance(new, PodGroup) else NATIVE
-        return gang == GangName(source, new.metadata.namespace, new.metadata.name)
+        return gang_of(pod) == self.gang_of_group(old, new)
 
     # -------------------------------------------------------------------------------------------- one pod at a time
 
@@ -203,7 +227,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             text = f"the label {MIN_LABEL} must say how many pods {gang} needs, and is no whole number"
         else:
             text = f"PodGroup not found: {gang}; {self._remedy()}, or remove the label from the pod"
-        return Rejection(text, preemption_helps=False)
+        return Rejection(text, preemption_helps=False, held_as=WAITING_FOR_GROUP)
 
     def _not_understood(self, gang: GangName) -> str | None:
         if gang.source == BY_LABELS:

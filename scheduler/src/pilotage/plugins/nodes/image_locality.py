@@ -45,14 +45,15 @@ class ImageLocality(Score):
             return 0
         found, most = np.zeros(len(nodes), np.int64), _most(uses)
         for times, image in present:
-            found += np.int64(times * _worth(image, cycle.nodes)) * nodes.at(image[1])
+            # More than enough is enough: a node may claim any size.
+            found += np.int64(min(times * _worth(image, cycle.nodes), most)) * nodes.at(image[1])
         return 100 * (np.clip(found, LEAST, most) - LEAST) // (most - LEAST)
 
 
 def _worth(image: tuple[int, Ids], everywhere: Nodes) -> int:
     # An image that few nodes have counts less, or all pods that use it would go to those few.
     size, holders = image
-    return int(float(size) * (int(holders.sum()) / len(everywhere)))
+    return int(float(max(size, 0)) * (int(holders.sum()) / len(everywhere)))
 
 
 def _most(uses: Mapping[str, int]) -> int:

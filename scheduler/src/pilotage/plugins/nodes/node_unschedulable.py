@@ -49,4 +49,4 @@ def _tolerates(pod: Pod) -> bool:
 
 
 def _shape_tolerates(shape: PodShape) -> bool:
-    return tolerated(CORDON, shape.spec.tolerations)
+    return tolerated(CORDON, shape.tolerated)

@@ -34,18 +34,18 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Reject all such nodes."""
-        return Verdicts.where(~tolerates_all(pod.spec.tolerations, nodes), TAINTED)
+        return Verdicts.where(~tolerates_all(pod.shape.tolerated, nodes), TAINTED)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Score always: even without any taint every node gets its 100."""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how many taints ask the pod to stay away; the fewest is best."""
-        return count_untolerated_preferences(node.taints, pod.spec.tolerations)
+        return count_untolerated_preferences(node.taints, pod.shape.tolerated)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
         """Return the same for all nodes."""
-        return untolerated_preferences(pod.spec.tolerations, nodes)
+        return untolerated_preferences(pod.shape.tolerated, nodes)
 
     def became_tolerable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
         """Tell whether the taints forbade the pod, or the node was not there, and they allow it now."""
@@ -53,4 +53,4 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
 
 
 def _may_run(pod: Pod, node: Node) -> bool:
-    return first_untolerated(node.taints, pod.spec.tolerations) is None
+    return first_untolerated(node.taints, pod.shape.tolerated) is None

@@ -15,7 +15,7 @@ from pilotage.framework.cycle import Cycle
 from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
-from pilotage.framework.pods import TermKind
+from pilotage.framework.pods import CarriedTerm, TermKind
 from pilotage.framework.scoring import MAX_SCORE
 from pilotage.framework.topology.neighbours import DomainSums, OwnTerms, Weighed, namespace_labels, own_terms
 from pilotage.framework.verdicts import (
@@ -29,7 +29,8 @@ from pilotage.framework.verdicts import (
     Skip,
     Verdicts,
 )
-from pilotage.model.affinity import AffinityTerm, InvalidTerms, readable_terms_of, terms_of
+from pilotage.model.affinity import AffinityTerm, InvalidTerms, carried_terms, terms_of
+from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
@@ -102,7 +103,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         except InvalidTerms as error:
             return Rejection(f"parsing pod: {error}", preemption_helps=False)
         carried = cycle.placed.terms_about(pod, TermKind.REQUIRED_ANTI_AFFINITY)
-        shunning = DomainSums.of(cycle.nodes, (Weighed(term.topology_key, term.counts) for term in carried))
+        shunning = DomainSums.of(cycle.nodes, _shunning(cycle.nodes, carried))
         if not own.required and not own.required_anti and shunning.empty:
             return SKIP if carried else SKIP_KIND
         wanted = DomainSums.of(cycle.nodes, _wanted(cycle, own))
@@ -144,10 +145,11 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             own = own_terms(pod, cycle.objects)
         except InvalidTerms as error:
             raise PluginFailed(f"failed to parse pod: {error}") from error
-        parts = list(self._preferences(cycle, pod, own))
+        every = list(self._preferences(cycle, pod, own))
+        parts = [part for part in every if cycle.nodes.has_label(part.topology_key)]
         # Weights that cancel each other out are still something to score by.
         if not any(part.exists(cycle.nodes) for part in parts):
-            return SKIP if parts else SKIP_KIND
+            return SKIP if every else SKIP_KIND
         cycle.notes[SCORES] = DomainSums.of(cycle.nodes, parts)
         return None
 
@@ -178,7 +180,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             own = terms_of(pod)
             if new is None:
                 assert old is not None
-                return _any_matches(own.required_anti, old) or _any_matches(terms_of(old).required_anti, pod)
+                return _any_matches(own.required_anti, old) or _may_shun(old, pod)
         except InvalidTerms:
             return True
         if old is None:
@@ -194,15 +196,19 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             return True
         if old is None:
             return bool(own.required_anti) or any(term.topology_key in new.labels for term in own.required)
-        moved = {key for key in old.labels.keys() | new.labels.keys() if old.labels.get(key) != new.labels.get(key)}
-        return any(term.topology_key in moved and term.topology_key in new.labels for term in own.required) or any(
-            term.topology_key in moved and term.topology_key in old.labels for term in own.required_anti
+        came, went = (
+            any(each.get(term.topology_key) not in (None, other.get(term.topology_key)) for term in terms)
+            for each, other, terms in (
+                (new.labels, old.labels, own.required),
+                (old.labels, new.labels, own.required_anti),
+            )
         )
+        return came or went
 
     def _count(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo, by: int) -> None:
         around: Surroundings = cycle.notes[self.name]
         labels = namespace_labels(cycle.objects, pod.namespace)
-        for carried in readable_terms_of(other).required_anti:
+        for carried in carried_terms(other, node.labels).required_anti:
             if carried.matches(pod, labels):
                 around.shunning.change(carried.topology_key, node, by)
         if around.own.required_match(other):
@@ -218,10 +224,10 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
                 yield Weighed(term.topology_key, cycle.placed.counts(term.query), sign * term.weight)
         if self.hard_pod_affinity_weight > 0:
             for carried in cycle.placed.terms_about(pod, TermKind.REQUIRED_AFFINITY):
-                yield Weighed(carried.topology_key, carried.counts, self.hard_pod_affinity_weight)
+                yield Weighed(carried.topology_key, carried.places, self.hard_pod_affinity_weight)
         for sign, kind in ((1, TermKind.PREFERRED_AFFINITY), (-1, TermKind.PREFERRED_ANTI_AFFINITY)):
             for carried in cycle.placed.terms_about(pod, kind):
-                yield Weighed(carried.topology_key, carried.counts, sign * carried.weight)
+                yield Weighed(carried.topology_key, carried.places, sign * carried.weight)
 
 
 def _wanted(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
@@ -232,7 +238,13 @@ def _wanted(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
 
 
 def _shunned(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
-    return (Weighed(term.topology_key, cycle.placed.counts(term.query)) for term in own.required_anti)
+    # Where no node has a topology's label, nobody is in any domain of it.
+    terms = (term for term in own.required_anti if cycle.nodes.has_label(term.topology_key))
+    return (Weighed(term.topology_key, cycle.placed.counts(term.query)) for term in terms)
+
+
+def _shunning(nodes: Nodes, carried: Iterable[CarriedTerm]) -> Iterator[Weighed]:
+    return (Weighed(term.topology_key, term.places) for term in carried if nodes.has_label(term.topology_key))
 
 
 def _has_preferences(pod: Pod) -> bool:
@@ -240,6 +252,10 @@ def _has_preferences(pod: Pod) -> bool:
     return affinity is not None and any(
         each is not None and bool(each.preferred) for each in (affinity.pod_affinity, affinity.pod_anti_affinity)
     )
+
+
+def _may_shun(placed: Pod, pod: Pod) -> bool:
+    return has_too_many_terms(placed.shape) or _any_matches(terms_of(placed).required_anti, pod)
 
 
 # Who only waits for an event does not look up namespaces: selectors of them see no labels.

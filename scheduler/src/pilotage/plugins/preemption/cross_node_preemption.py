@@ -17,7 +17,7 @@ from pilotage.framework.preemption.candidates import Candidates
 from pilotage.framework.preemption.evicting import NEVER, Evicting
 from pilotage.framework.preemption.far_pods import FarPods
 from pilotage.framework.preemption.preemption_outlook import helped
-from pilotage.framework.preemption.victims import NO_VICTIMS, Victims, by_importance
+from pilotage.framework.preemption.victims import ALL_FOREIGN, NO_VICTIMS, Victims, by_importance
 from pilotage.framework.runner import CycleFailed
 from pilotage.framework.verdicts import NoRoom, PluginFailed, Rejection, Verdicts
 from pilotage.model.disruption import DisruptionBudgets
@@ -95,7 +95,7 @@ class CrossNodePreemption(Evicting):
             except OutOfTime:
                 self._begin = place
                 break
-        return found.found or _no_room(len(cycle.nodes), len(places), found)
+        return found.found or _no_room(cycle.node_count, len(places), found)
 
     def _in_the_way(self, pod: Pod, info: NodeInfo, far: FarPods, now: float) -> list[Pod]:
         """Return whom to evict at most, the least important first."""
@@ -116,7 +116,7 @@ class CrossNodePreemption(Evicting):
                 trial.remove(other)
                 gone.append(other)
         if not gone:
-            return NO_VICTIMS
+            return ALL_FOREIGN if in_the_way and all(map(trial.is_foreign, in_the_way)) else NO_VICTIMS
         if (rejection := self._verdict(trial, end)) is not None:
             return rejection
         ranked = gone[::-1]

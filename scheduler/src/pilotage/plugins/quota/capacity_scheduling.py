@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import PrivateAttr
 
 from pilotage.framework.cycle import Cycle
+from pilotage.framework.demand import LimitsDemand
 from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import NodeInfo
 from pilotage.framework.objects import Objects
@@ -18,10 +19,20 @@ from pilotage.framework.preemption.departures import Departures
 from pilotage.framework.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting
 from pilotage.framework.preemption.preemption_outlook import helped, with_room
 from pilotage.framework.preemption.victims import NO_VICTIMS, MayGo, Victims
+from pilotage.framework.quota.quota_demand import QuotaDemand
 from pilotage.framework.quota.quota_standing import QuotaStanding, Reach
 from pilotage.framework.quota.wide_reclaim import WideReclaim
 from pilotage.framework.runner import CycleFailed
-from pilotage.framework.verdicts import SKIP_KIND, Nominated, NoRoom, PluginFailed, PreFiltered, Rejection, Verdicts
+from pilotage.framework.verdicts import (
+    QUEUED,
+    SKIP_KIND,
+    Nominated,
+    NoRoom,
+    PluginFailed,
+    PreFiltered,
+    Rejection,
+    Verdicts,
+)
 from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.objects import Namespace, PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -38,11 +49,12 @@ MOST_PLACES = 10  # where victims on other nodes are looked for, of those with r
 MOST_WARNINGS = 10_000  # remembered; quotas come and go with names of their own
 
 
-class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
+class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsDemand):
     """Keep namespaces within their elastic quotas, and give back to a quota what others have borrowed of it."""
 
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, "gave_something_back"),
+        Retry(Resource.UNSCHEDULED_POD, Action.DELETE, "gave_something_back"),
         Retry(Resource.ELASTIC_QUOTA, Action.ALL, "bounds_changed"),
         Retry(Resource.NAMESPACE, Action.ALL, "labels_changed"),
     )
@@ -52,11 +64,13 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
     _settled: tuple[Objects, int] | None = PrivateAttr(default=None)  # by which quotas and namespaces
     _warned: set[str] = PrivateAttr(default_factory=set)  # of what cannot be read
     _departures: Departures = PrivateAttr(default_factory=Departures)
+    _demand: QuotaDemand = PrivateAttr(default_factory=QuotaDemand)
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod in."""
         self._ledger.place(pod)
         self._departures.placed(pod)
+        self._demand.withdraw(pod)
 
     def pod_left(self, pod: Pod) -> None:
         """Count a pod out."""
@@ -69,19 +83,18 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
         if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # nobody knows what the namespace may have
             name, reason = next(iter(broken.items()))
             text = f"ElasticQuota {pod.namespace}/{name} cannot be understood: {reason}; correct it, or delete it"
-            return Rejection(f"{rejected} {text}", preemption_helps=False)
+            return Rejection(f"{rejected} {text}", preemption_helps=False, held_as=QUEUED)
         ledger = self.ledger(cycle.objects)
         quota = ledger.quota_of(pod)
         if quota is None:
             return SKIP_KIND
         standing = cycle.notes[self.name] = QuotaStanding.of(cycle, ledger, pod, quota)
         if excess := standing.over_max:
-            return Rejection(
-                f"{rejected} ElasticQuota {quota.title} is more than Max ({told(excess, WITH_POD, 'allowed')})"
-            )
+            text = f"ElasticQuota {quota.title} is more than Max ({told(excess, WITH_POD, 'allowed')})"
+            return Rejection(f"{rejected} {text}", held_as=QUEUED)
         if excess := standing.over_total:
             bound = told(excess, WITH_POD, "guaranteed in all")
-            return Rejection(f"{rejected} total ElasticQuota used is more than min ({bound})")
+            return Rejection(f"{rejected} total ElasticQuota used is more than min ({bound})", held_as=QUEUED)
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
@@ -120,7 +133,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         if standing is None or standing.first_reach is Reach.OWN:
             tried = self._try(cycle, pod, verdicts, now)  # 2. pods with as much right, and a lower priority
-            return tried.found or no_room(len(cycle.nodes), tried, Counter())
+            return tried.found or no_room(cycle.node_count, tried, Counter())
         standing.reach = Reach.BORROWERS
         tried = self._try(cycle, pod, verdicts, now)  # 2. or those that have more than is theirs
         if tried.found:
@@ -130,7 +143,15 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule):
             return [wide]
         standing.reach = Reach.OWN
         own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
-        return own.found or no_room(len(cycle.nodes), tried, Counter())
+        return own.found or no_room(cycle.node_count, tried, Counter())
+
+    def no_node_helps(self, pods: Sequence[Pod]) -> str:
+        """Return which quota would not let in these pods beside those that ask for nodes already."""
+        return self._demand.ask(self.ledger(self._cluster_objects), pods)
+
+    def asks_no_more(self, pod: Pod) -> bool:
+        """Take note that a pod does not ask for a node any more."""
+        return self._demand.withdraw(pod)
 
     def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         """Take note of pods that are told to go for another one."""

@@ -11,6 +11,7 @@ from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int64, Section
 from pilotage.framework.cycle import Cycle
+from pilotage.framework.huge_amounts import exact_where_huge
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import STATIC, Score
 from pilotage.framework.scoring import by_range, truncated_division
@@ -72,6 +73,11 @@ class NodeResourcesAllocatable(Score):
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
         """Return the same for many nodes."""
+        return exact_where_huge(
+            nodes, lambda some: self._score_ordinary(cycle, pod, some), lambda node: self.score(cycle, pod, node)
+        )
+
+    def _score_ordinary(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
         columns = [(weight, nodes.allocatable(name)) for name, weight in self._weights.items()]
         if not _stays_within_64_bits(columns):
             return super().score_nodes(cycle, pod, nodes)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, duplicate, invalid
 from pilotage.framework.cycle import Cycle
+from pilotage.framework.huge_amounts import bounded, exact_where_huge
 from pilotage.framework.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import NODE, PreScore, Score
 from pilotage.framework.resources.resource_scoring import Demands, demands_of
@@ -21,6 +22,7 @@ from pilotage.model.pod import Pod, PodShape
 Floats = NDArray[np.float64]
 
 HALF = MAX_SCORE // 2
+MOST_BITS = 62  # of a whole number that is not negative
 
 
 class NodeResourcesBalancedAllocation(PreScore, Score):
@@ -67,19 +69,23 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
         demands = self._demands(pod)
         if not demands:
             return 0
+        return exact_where_huge(
+            nodes, lambda some: self._score_ordinary(demands, some), lambda node: self.score(cycle, pod, node)
+        )
+
+    def _score_ordinary(self, demands: Demands, nodes: Nodes) -> Ints | int:
         capacities = [nodes.allocatable(resource) for resource, _, _ in demands]
         if all(np.count_nonzero(capacity) == len(nodes) for capacity in capacities):
             return _improvement(demands, capacities, nodes)
         return self._score_by_what_nodes_have(demands, capacities, nodes)
 
     def _score_by_what_nodes_have(self, demands: Demands, capacities: Sequence[Ints], nodes: Nodes) -> Ints:
-        have = np.zeros(len(nodes), np.int64)
-        for place, capacity in enumerate(capacities):
-            have |= (capacity > 0).astype(np.int64) << place
         scores = np.empty(len(nodes), np.int64)
+        have = _kinds(capacities)
         for kind in np.unique(have).tolist():
             alike = have == kind
-            which = [place for place in range(len(demands)) if kind >> place & 1]
+            first = int(alike.argmax())
+            which = [place for place, capacity in enumerate(capacities) if capacity[first] > 0]
             some = tuple(demands[place] for place in which)
             scores[alike] = _improvement(some, [capacities[place][alike] for place in which], nodes.take(alike))
         return scores
@@ -95,6 +101,16 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
     def _demands_of(self, shape: PodShape) -> Demands:
         found = demands_of(shape.requests, self.resources)
         return found if any(demand.amount for demand in found) else ()
+
+
+def _kinds(capacities: Sequence[Ints]) -> Ints:
+    """Return a number for each node, which is the same for nodes that have the same resources."""
+    if len(capacities) > MOST_BITS:
+        return np.unique(np.stack(capacities) > 0, axis=1, return_inverse=True)[1].reshape(-1)
+    have = np.zeros(len(capacities[0]), np.int64)
+    for place, capacity in enumerate(capacities):
+        have |= (capacity > 0).astype(np.int64) << place
+    return have
 
 
 def _balance(fractions: Sequence[float]) -> int:
@@ -134,7 +150,7 @@ def _fractions(used: Ints, amount: int, capacity: Ints) -> Floats:
     """Return two rows, without the pod and with it."""
     found = np.empty((2, len(used)))
     found[0] = used
-    found[1] = used + amount
+    found[1] = used + bounded(amount)
     found /= capacity.astype(np.float64)
     return np.minimum(found, 1.0, out=found)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
+import numpy as np
 from pydantic import Field
 
 from pilotage.config.documents import At
@@ -14,7 +15,7 @@ from pilotage.framework.events import Action, Event, Resource, Retry
 from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score
 from pilotage.framework.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
-from pilotage.framework.resources.resource_scoring import Demands, Strategy, demands_of
+from pilotage.framework.resources.resource_scoring import Demands, Strategy, demands_of, scores_of
 from pilotage.framework.resources.scoring_arguments import LEAST, ScoringStrategy
 from pilotage.framework.verdicts import Rejection, Verdicts
 from pilotage.model.node import Node
@@ -73,6 +74,9 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         if full.any():
             cases.append((TOO_MANY_PODS, full, False))
         for resource, amount in self._wanted(pod):
+            if not nodes.has_resource(resource):
+                cases.append((f"{INSUFFICIENT}{resource}", np.ones(len(nodes), np.bool_), True))
+                continue
             allocatable = nodes.allocatable(resource)
             short = allocatable - nodes.requested(resource) < amount
             if short.any():
@@ -86,9 +90,9 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         """Return how full the node would be, by the strategy."""
         return self._strategy.score(self._demands(pod), node)
 
-    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
+    def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
         """Return the same for many nodes."""
-        return self._strategy.score_nodes(self._demands(pod), nodes)
+        return scores_of(self._strategy, self._demands(pod), nodes)
 
     def after_pod_deleted(self, pod: Pod, event: Event, old: Pod, new: None) -> bool:
         """Tell whether the deleted pod had a node, or the promise of one."""

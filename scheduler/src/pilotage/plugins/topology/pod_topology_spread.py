@@ -162,7 +162,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         if not spreads:
             by_shape = pod.shape.spec.topology_spread_constraints or HARD not in self._defaults
             return SKIP_SHAPE if by_shape else SKIP_KIND
-        layout = self._layouts.of(cycle.nodes, pod.shape, spreads, complete=True)
+        layout = self._layouts.of(cycle.nodes, pod.shape, spreads, complete=True, remit=cycle.remit)
         cycle.notes[self.name] = HardCounts.of(cycle, pod, spreads, layout)
         return None
 
@@ -180,10 +180,9 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         """Reject a node whose domain would have too many more of the pods than the emptiest one."""
         counts: HardCounts = cycle.notes[self.name]
         for place, spread in enumerate(counts.spreads):
-            value = node.labels.get(spread.topology_key)
-            if value is None:
+            if spread.topology_key not in node.labels:
                 return MISSING_LABEL
-            if counts.skew(place, cycle.nodes.label_id(spread.topology_key, value)) > spread.max_skew:
+            if counts.skew(place, counts.layout.domain(place, node)) > spread.max_skew:
                 return TOO_UNEVEN
         return None
 
@@ -203,7 +202,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
             return SKIP_KIND
         # Kubernetes' own defaults are to spread over hostnames also where nodes have no zone.
         complete = bool(pod.shape.spec.topology_spread_constraints) or self.defaulting_type != SYSTEM
-        layout = self._layouts.of(cycle.nodes, pod.shape, spreads, complete=complete)
+        layout = self._layouts.of(cycle.nodes, pod.shape, spreads, complete=complete, remit=cycle.remit)
         cycle.notes[SCORING] = SoftCounts(cycle, pod, spreads, layout, nodes)
         return None
 
@@ -214,13 +213,12 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
             return 0
         total = 0.0
         for place, spread in enumerate(counts.spreads):
-            value = node.labels.get(spread.topology_key)
-            if value is None:
+            if spread.topology_key not in node.labels:
                 continue
             if spread.topology_key == HOSTNAME:
                 number = spread.matches_among(node.pods.values(), pod.namespace)
             else:
-                number = int(counts.sums[place][cycle.nodes.label_id(spread.topology_key, value)])
+                number = int(counts.sums[place][counts.layout.domain(place, node)])
             total += number * counts.weights[place] + (spread.max_skew - 1)
         whole = math.floor(total)
         return whole + (total - whole >= 0.5)

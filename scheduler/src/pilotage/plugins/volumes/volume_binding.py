@@ -19,6 +19,7 @@ from pilotage.framework.volumes.claim_sorting import SortedClaims, sort_claims
 from pilotage.framework.volumes.csi_nodes import CSINodeColumns
 from pilotage.framework.volumes.delayed_claims import DelayedClaim, volume_limit
 from pilotage.framework.volumes.storage_index import StorageIndex
+from pilotage.framework.volumes.suitable_volumes import VolumeSearch
 from pilotage.framework.volumes.volume_choice import BoundVolume, VolumeChoice
 from pilotage.framework.volumes.volume_reservation import Reservation, Reservations
 from pilotage.framework.volumes.volume_scoring import StorageScore
@@ -117,8 +118,9 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
     def _choice(self, objects: Objects, claims: SortedClaims) -> VolumeChoice:
         index, reservations = self._index, self._reservations
         bound = [BoundVolume(objects.get(PersistentVolume, claim.spec.volume_name)) for claim in claims.bound]
+        search = VolumeSearch(objects, index, reservations.volumes)
         waiting = map(reservations.claims.current, claims.delayed)
-        return VolumeChoice(bound, [DelayedClaim(claim, objects, index, reservations.volumes) for claim in waiting])
+        return VolumeChoice(bound, [DelayedClaim(claim, objects, index, search) for claim in waiting])
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a node where a volume cannot be reached, found or made."""

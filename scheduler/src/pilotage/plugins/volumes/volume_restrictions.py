@@ -75,8 +75,7 @@ class VolumeRestrictions(PreFilter, Filter):
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a node with a pod that has the disk, and every node while another pod has the claim."""
-        disks = exclusive_disks(pod)
-        if disks and any(clash(disks, other) for other in node.pods.values()):
+        if exclusive_disks(pod) and any(clash(pod, other) for other in node.pods.values()):
             return DISK_TAKEN
         return CLAIM_TAKEN if cycle.notes[self.name].uses > 0 else None
 
@@ -88,10 +87,9 @@ class VolumeRestrictions(PreFilter, Filter):
         return Verdicts.first_of((self._disk_taken(cycle, pod, nodes), DISK_TAKEN), (claim_taken, CLAIM_TAKEN))
 
     def _disk_taken(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Bools:
-        disks = exclusive_disks(pod)
         taken: Bools = nodes.at(self._disks.read(cycle.nodes, _disks_on)) > 0
         for place in np.flatnonzero(taken).tolist():
-            taken[place] = any(clash(disks, other) for other in nodes[place].pods.values())
+            taken[place] = any(clash(pod, other) for other in nodes[place].pods.values())
         return taken
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
@@ -100,7 +98,7 @@ class VolumeRestrictions(PreFilter, Filter):
             return True
         if old.namespace != pod.namespace:
             return False
-        return clash(exclusive_disks(pod), old) or not set(named_claims(pod)).isdisjoint(named_claims(old))
+        return clash(pod, old) or not set(named_claims(pod)).isdisjoint(named_claims(old))
 
     def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
         """Tell whether the pod names the new claim."""

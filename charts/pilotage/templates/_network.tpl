@@ -1,0 +1,33 @@
+{{/* Who may reach a port of a pod, and whom it may reach. Probes are the node's own, which no policy keeps out. */}}
+{{- define "pilotage.traffic" -}}
+{{- $policy := .root.Values.networkPolicy -}}
+{{- $from := include "pilotage.visitors" .root | fromYamlArray -}}
+{{- if $policy.egress -}}
+policyTypes: [Ingress, Egress]
+{{- else -}}
+# Egress is not among them: a rule that lets everybody be reached would undo what other policies of the namespace forbid.
+policyTypes: [Ingress]
+{{- end }}
+{{- if $from }}
+ingress:
+- ports:
+  - {port: {{ .port }}, protocol: TCP}
+  from:
+    {{- toYaml $from | nindent 4 }}
+{{- else }}
+ingress: []
+{{- end }}
+{{- with $policy.egress }}
+egress:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* Whom the values let read the metrics, as peers of a NetworkPolicy. */}}
+{{- define "pilotage.visitors" -}}
+{{- $peers := list -}}
+{{- range .Values.monitoring.readers }}
+{{- $peers = append $peers (dict "namespaceSelector" (dict "matchLabels" (dict "kubernetes.io/metadata.name" .namespace))) }}
+{{- end -}}
+{{- concat $peers .Values.networkPolicy.from | uniq | toYaml -}}
+{{- end -}}

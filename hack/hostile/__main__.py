@@ -1,0 +1,5 @@
+"""`python -m hostile`."""
+
+from hostile.cli import main
+
+main()

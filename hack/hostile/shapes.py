@@ -1,0 +1,36 @@
+"""What a hostile shape is, and the list of all of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+from pilotage.testing import Manifest
+
+LARGEST = 1_500_000  # bytes: etcd takes no larger request
+
+Make = Callable[[int, Random], list[Manifest]]
+
+
+def nothing(_size: int, _random: Random) -> list[Manifest]:
+    """Return no objects."""
+    return []
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Objects that somebody may create, of any size."""
+
+    name: str
+    size: int  # as it is tried unless somebody says otherwise
+    make: Make
+    setting: Make = nothing  # what has to be there before
+    plugins: tuple[str, ...] = ()  # beside the default ones
+    is_short: bool = False  # whether `make test` tries it, too
+
+
+def all_shapes() -> dict[str, Shape]:
+    """Return every shape of the corpus by its name."""
+    from hostile import claim_shapes, configuration_shapes, gang_shapes, node_shapes, pod_shapes, tenant_shapes
+
+    modules = (pod_shapes, gang_shapes, node_shapes, claim_shapes, tenant_shapes, configuration_shapes)
+    return {shape.name: shape for module in modules for shape in module.SHAPES}

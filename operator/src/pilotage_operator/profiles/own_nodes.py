@@ -1,0 +1,133 @@
+"""Nodes of a profile's own: which they are, and the taint that keeps other schedulers off them; no I/O.
+
+A node that carries the taint has a label of ours beside it, with the release: what another release or a person has
+tainted is left alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from pilotage.config.handshake import text_hash
+from pilotage.scheduler_profiles.judge import read_spec
+from pilotage.scheduler_profiles.sharing_fields import NodeRequirement, OwnNodes, OwnNodeSelector
+from pilotage_operator.profiles.world import Metadata, StoredProfile
+
+TAINT, EFFECT = "pilotage.dev/only", "NoSchedule"
+TAINTED_BY = "pilotage.dev/only-by"  # on a node: the release that has tainted it
+LONGEST_LABEL = 63
+NOT_ALLOWED = "the operator may not taint nodes; set controller.taintNodes in the values of the release"
+Taint = dict[str, Any]
+
+
+class NodeSpec(msgspec.Struct):
+    """What somebody wants of a node."""
+
+    taints: list[Taint] = msgspec.field(default_factory=list)
+
+
+class StoredNode(msgspec.Struct):
+    """A node, as far as it matters here."""
+
+    metadata: Metadata
+    spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
+
+    @property
+    def name(self) -> str:
+        """Return its name."""
+        return self.metadata.name
+
+
+@dataclass(frozen=True)
+class PatchNode:
+    """Change the taints of a node; nothing happens if it has changed meanwhile."""
+
+    name: str
+    patch: Mapping[str, Any]
+
+
+def own_nodes_of(profile: StoredProfile, instance: str) -> OwnNodes | None:
+    """Return what a profile that this release serves says about nodes, in the spec that runs."""
+    status = profile.status if isinstance(profile.status, dict) else {}
+    if status.get("instance") != instance or profile.metadata.deletion_timestamp:
+        return None
+    spec, _ = read_spec(_running(profile, status))
+    return None if spec is None else spec.nodes
+
+
+def _running(profile: StoredProfile, status: Mapping[str, Any]) -> Any:
+    said = {each.get("type"): each for each in status.get("conditions") or () if isinstance(each, dict)}
+    accepted, taken_back = said.get("Accepted", {}), said.get("RolledBack", {})
+    is_new = accepted.get("observedGeneration") == profile.metadata.generation
+    if is_new and accepted.get("status") == "True" and taken_back.get("status") != "True":
+        return profile.spec
+    return (status.get("lastGood") or {}).get("spec") or {}
+
+
+def release_value(instance: str) -> str:
+    """Return the release as the value of a label."""
+    value = instance.replace("/", ".")
+    return value if len(value) <= LONGEST_LABEL else text_hash(instance)
+
+
+def selector_text(selector: OwnNodeSelector) -> str:
+    """Return a selector as a query has it."""
+    exact = [f"{key}={value}" for key, value in sorted((selector.match_labels or {}).items())]
+    return ",".join([*exact, *map(_condition, selector.match_expressions or ())])
+
+
+def _condition(requirement: NodeRequirement) -> str:
+    values = ",".join(requirement.values or ())
+    match requirement.operator:
+        case "In":
+            return f"{requirement.key} in ({values})"
+        case "NotIn":
+            return f"{requirement.key} notin ({values})"
+        case "Exists":
+            return requirement.key
+        case _:
+            return f"!{requirement.key}"
+
+
+def taint_patches(
+    wanted: Mapping[str, Sequence[StoredNode]], marked: Iterable[StoredNode], release: str
+) -> list[PatchNode]:
+    """Return the changes that give nodes their taints and take away those that nobody wants any more.
+
+    `wanted` are the nodes of each profile that asks for the taint, `marked` those that this release has tainted.
+    A node of two profiles is tainted for the first.
+    """
+    nodes = {node.name: node for node in marked}
+    whose: dict[str, str] = {}
+    for profile in sorted(wanted):
+        for node in wanted[profile]:
+            nodes[node.name] = node
+            whose.setdefault(node.name, profile)
+    patches = (_patch(node, whose.get(name, ""), release) for name, node in sorted(nodes.items()))
+    return [patch for patch in patches if patch is not None]
+
+
+def is_tainted_for(node: StoredNode, profile: str) -> bool:
+    """Tell whether a node has the taint of a profile."""
+    return any(_is_ours(taint) and taint.get("value") == profile for taint in node.spec.taints)
+
+
+def _patch(node: StoredNode, profile: str, release: str) -> PatchNode | None:
+    """Return what makes a node that of a profile, or of nobody; None if nothing has to change."""
+    by = node.metadata.labels.get(TAINTED_BY)
+    has = [taint for taint in node.spec.taints if _is_ours(taint)]
+    if (by is None and has) or by not in (None, release):
+        return None  # somebody else's
+    others = [taint for taint in node.spec.taints if not _is_ours(taint)]
+    taints = [*others, {"key": TAINT, "value": profile, "effect": EFFECT}] if profile else others
+    label = release if profile else None
+    if by == label and [each.get("value") for each in has] == ([profile] if profile else []):
+        return None
+    version = {"resourceVersion": node.metadata.resource_version, "labels": {TAINTED_BY: label}}
+    return PatchNode(node.name, {"metadata": version, "spec": {"taints": taints or None}})
+
+
+def _is_ours(taint: Taint) -> bool:
+    return taint.get("key") == TAINT and taint.get("effect") == EFFECT

@@ -1,0 +1,37 @@
+"""The ConfigMaps with plugin files, as a round sees them: what is in them, what was, and what is wrong with it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pilotage.config.handshake import PluginFile
+from pilotage.scheduler_profiles.hashes import spec_hash
+from pilotage_operator.profiles.actions import Action, TellFileEvent
+from pilotage_operator.profiles.plugin_library import Library
+from pilotage_operator.profiles.units import Unit
+from pilotage_operator.profiles.world import World
+
+
+def plugin_files(world: World) -> list[PluginFile]:
+    """Return all plugin files of a release."""
+    return [file for source in world.plugin_sources for file in source.files]
+
+
+def hash_of(spec: Any, files: tuple[PluginFile, ...]) -> str:
+    """Return the hash of a spec with its plugin files; empty if it is nested too deeply, and never runs."""
+    try:
+        return spec_hash(spec, files)
+    except RecursionError:
+        return ""
+
+
+def where_plugins_were(units: Mapping[str, Unit]) -> dict[str, str]:
+    """Return the path of the file that each plugin was in when it ran."""
+    return {plugin: path for unit in units.values() for plugin, path in unit.plugins.items()}
+
+
+def about_files(world: World, library: Library) -> Iterator[Action]:
+    """Return what to tell on ConfigMaps about files that cannot be used."""
+    for source in world.plugin_sources:
+        for file in source.files:
+            if problem := library.broken.get(file.path):
+                yield TellFileEvent(source.name, source.uid, problem, f"{source.uid} {file.key} {problem}")

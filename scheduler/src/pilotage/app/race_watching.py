@@ -1,0 +1,70 @@
+"""The race guard of a live scheduler: where it gets its news from, and how it tells what it knows."""
+
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from pilotage.app.core import Core
+from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.rejection_inquiry import RejectionInquiry
+from pilotage.config.handshake import CONTENDED
+from pilotage.model.pod import Pod
+from pilotage.scheduling.sharing_page import sharing_page
+from pilotage.telemetry.metrics import Metrics
+
+REPORT_EVERY = 60.0  # seconds
+MOST_REPORTED = 50  # profiles; annotations have a limit that all of them share
+
+Annotate = Callable[[Mapping[str, str | None]], None]
+
+
+class RaceWatching:
+    """Asks about lost pods while it leads, counts for metrics, and reports profiles with too many rejections."""
+
+    def __init__(
+        self, core: Core, api: ApiClient, may_act: Callable[[], bool], annotate: Annotate, clock: Callable[[], float]
+    ) -> None:
+        self._core = core
+        self._may_act = may_act
+        self._annotate = annotate
+        self._clock = clock
+        self._inquiry = RejectionInquiry(api, core.guard.rejected)
+        core.pods.on_lost = self._lost
+
+    def measure(self, metrics: Metrics) -> None:
+        """Name the sources of the metrics."""
+        guard, looks = self._core.guard, self._core.bindings.second_look
+        metrics.read_sharing(
+            rejections=lambda: guard.rejections,
+            foreign_binds=lambda: guard.foreign.total,
+            checks=lambda: looks.results,
+        )
+
+    def jobs(self) -> list[Coroutine[Any, Any, None]]:
+        """Return what runs for as long as the scheduler does."""
+        return [self._inquiry.run(), self._report()]
+
+    def page(self) -> str:
+        """Return what is known, for people."""
+        checks = self._core.bindings.second_look.results
+        return sharing_page(self._core.guard, self._core.cache, checks, self._clock())
+
+    def contended(self) -> dict[str, dict[str, int]]:
+        """Return the binds and rejections of the profiles that have too many, as the operator reads them."""
+        found, now = self._core.guard.contention, self._clock()
+        names = [name for name, each in found.items() if name in self._core.engines and each.is_too_much(now)]
+        return {
+            name: dict(zip(("binds", "rejections"), found[name].counts(now), strict=True))
+            for name in sorted(names)[:MOST_REPORTED]
+        }
+
+    def _lost(self, pod: Pod) -> None:
+        if self._may_act():  # a replica that only watches would tell the owner a second time
+            self._inquiry.ask_about(pod)
+
+    async def _report(self) -> None:
+        while True:
+            await asyncio.sleep(REPORT_EVERY)
+            found = self.contended() if self._may_act() else {}
+            self._annotate({CONTENDED: json.dumps(found) if found else None})

@@ -1,0 +1,121 @@
+"""Nodes that are left alone for a while: by whom, and until when."""
+
+from collections.abc import Hashable, Iterator
+from heapq import heapify, heappop, heappush
+from typing import Final, NamedTuple, TypeVar
+
+from pilotage.model.pod import Pod, PodShape
+
+Key = TypeVar("Key", bound=Hashable)
+Member = TypeVar("Member", bound=Hashable)
+
+MOST_HOLDS = 10_000  # at once; beyond that no further ones are made
+
+
+class Everybody:
+    """Stands for all pods."""
+
+    def __repr__(self) -> str:
+        return "everybody"
+
+
+class Twins(NamedTuple):
+    """Pods of one owner and one shape: the next one that is made is like the last."""
+
+    owner: str  # its uid
+    shape: PodShape
+
+
+EVERYBODY: Final = Everybody()
+
+
+class Hold(NamedTuple):
+    """A node, and who stays away from it: everybody, a shape, or twins; anything else is a note that ends by itself."""
+
+    node: str
+    whom: Hashable
+
+
+def twins_of(pod: Pod) -> Twins | None:
+    """Return the pods that are like this one; None for a pod that nobody makes again."""
+    owner = pod.metadata.controller
+    return None if owner is None else Twins(owner.uid, pod.shape)
+
+
+class NodeHolds:
+    """All holds; each ends when its time has come, whatever happens."""
+
+    def __init__(self) -> None:
+        self.active: dict[Hold, float] = {}  # each with its end; the same dictionary for ever
+        self._nodes_of: dict[Hashable, set[str]] = {}  # by whom
+        self._on: dict[str, set[Hold]] = {}  # by node
+        self._ends: list[tuple[float, int, Hold]] = []  # a heap; some of them are out of date
+        self._entries = 0
+
+    def __len__(self) -> int:
+        return len(self.active)
+
+    def __iter__(self) -> Iterator[tuple[Hold, float]]:
+        """Yield all holds with their ends."""
+        return iter(list(self.active.items()))
+
+    def on(self, node: str) -> list[Hold]:
+        """Return the holds on a node."""
+        return list(self._on.get(node, ()))
+
+    def until(self, hold: Hold) -> float | None:
+        """Return when a hold ends; None if there is none."""
+        return self.active.get(hold)
+
+    def keep_off(self, hold: Hold, until: float) -> bool:
+        """Keep somebody off a node until a moment, which replaces that of before; False if there are too many."""
+        if len(self.active) >= MOST_HOLDS and hold not in self.active:
+            return False
+        self.active[hold] = until
+        self._nodes_of.setdefault(hold.whom, set()).add(hold.node)
+        self._on.setdefault(hold.node, set()).add(hold)
+        self._entries += 1
+        heappush(self._ends, (until, self._entries, hold))
+        if len(self._ends) > 4 * len(self.active) + 64:
+            self._ends = [(end, number, hold) for number, (hold, end) in enumerate(self.active.items())]
+            heapify(self._ends)
+        return True
+
+    def lift(self, hold: Hold) -> bool:
+        """End a hold before its time; False if there is none."""
+        if self.active.pop(hold, None) is None:
+            return False
+        _discard(self._nodes_of, hold.whom, hold.node)
+        _discard(self._on, hold.node, hold)
+        return True
+
+    def closed_to(self, pod: Pod) -> set[str]:
+        """Return the nodes to which a pod must not go now."""
+        twins = twins_of(pod)
+        sets = [found for whom in (EVERYBODY, pod.shape, twins) if (found := self._nodes_of.get(whom))]
+        return set().union(*sets)
+
+    def is_closed_to(self, node: str, pod: Pod) -> bool:
+        """Tell whether a pod must not go to a node now."""
+        return any(Hold(node, whom) in self.active for whom in (EVERYBODY, pod.shape, twins_of(pod)))
+
+    def next_end(self) -> float | None:
+        """Return when the next hold ends; None if there is none."""
+        while self._ends and self.active.get(self._ends[0][2]) != self._ends[0][0]:
+            heappop(self._ends)
+        return self._ends[0][0] if self._ends else None
+
+    def expire(self, now: float) -> list[Hold]:
+        """End the holds whose time has come, and return them."""
+        ended = []
+        while (end := self.next_end()) is not None and end <= now:
+            ended.append(heappop(self._ends)[2])
+            self.lift(ended[-1])
+        return ended
+
+
+def _discard(sets: dict[Key, set[Member]], key: Key, member: Member) -> None:
+    found = sets[key]
+    found.discard(member)
+    if not found:
+        del sets[key]

@@ -1,0 +1,29 @@
+"""Files with tokens, keys and certificates: read where they may be read, and as small as they must be."""
+
+import os
+import stat
+from pathlib import Path
+
+LARGEST = 1 << 20  # bytes; a bundle of authorities has a quarter of that
+
+
+class Withheld(OSError):
+    """A file that is not to be read; the text says why."""
+
+
+def read_credential(path: str, directory: str | None) -> bytes:
+    """Return what a file holds; if there is a directory, only a plain file that is in it wherever links lead.
+
+    Kubernetes mounts a Secret as links to a folder beside them, which is replaced as a whole.
+    """
+    if directory is None:
+        return Path(path).read_bytes()
+    real, inside = os.path.realpath(path, strict=True), os.path.realpath(directory, strict=True)
+    if not real.startswith(f"{inside.rstrip('/')}/"):
+        raise Withheld(f"{path} leads out of {directory}")
+    found = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(found, "rb") as file:
+        about = os.fstat(file.fileno())
+        if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
+            raise Withheld(f"{path} is no plain file of at most {LARGEST >> 20} MiB")
+        return file.read(LARGEST)

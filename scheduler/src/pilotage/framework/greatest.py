@@ -1,0 +1,35 @@
+"""The greatest of numbers that come and go."""
+
+from collections import Counter
+from heapq import heapify, heappop, heappush
+
+
+class Greatest:
+    """Numbers, each as often as it came; the greatest is at hand however many there are."""
+
+    __slots__ = ("_counts", "_heap")
+
+    def __init__(self) -> None:
+        self._counts: Counter[int] = Counter()
+        self._heap: list[int] = []  # negative, the greatest first; those that are gone stay until they come up
+
+    def add(self, number: int) -> None:
+        """Take a number in."""
+        self._counts[number] += 1
+        if self._counts[number] == 1:
+            heappush(self._heap, -number)
+        if len(self._heap) > 2 * len(self._counts) + 64:
+            self._heap = [-each for each in self._counts]
+            heapify(self._heap)
+
+    def remove(self, number: int) -> None:
+        """Let go of a number that came before."""
+        self._counts[number] -= 1
+        if not self._counts[number]:
+            del self._counts[number]
+
+    def greatest(self, otherwise: int) -> int:
+        """Return the greatest, or something else if there is none."""
+        while self._heap and -self._heap[0] not in self._counts:
+            heappop(self._heap)
+        return -self._heap[0] if self._heap else otherwise

@@ -1,0 +1,1 @@
+"""Accepts connections, for whoever serves: how many, whose, and for how long."""

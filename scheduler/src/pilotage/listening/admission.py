@@ -1,0 +1,97 @@
+"""Who may be connected: how many in all, how many of one peer, and who leaves for whom.
+
+                 begin
+enter ──> idle ─────────> busy      idle: connecting, or connected without a question that is whole
+            ^─────────────┘         busy: being answered
+                  end
+"""
+
+import ipaddress
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+V = TypeVar("V", bound=Hashable)
+
+_IPV6_HOST_BITS = 64
+
+
+def peer_of(address: str) -> str:
+    """Return whom connections from an address are counted for: itself, or the network of an IPv6 one."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    # Whoever has one address of such a network has all of them.
+    return str(ipaddress.ip_network((int(found) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS, 128 - _IPV6_HOST_BITS)))
+
+
+class Admission(Generic[V]):
+    """Keeps count of visits; nobody is kept out by others who have more of them."""
+
+    def __init__(self, most: int, most_of_one_peer: int) -> None:
+        self._most, self._most_of_one_peer = most, most_of_one_peer
+        self._peers: dict[V, str] = {}
+        # Of each peer, the one that has been so for longest first.
+        self._idle: dict[str, dict[V, None]] = {}
+        self._busy: dict[str, dict[V, None]] = {}
+
+    def __len__(self) -> int:
+        return len(self._peers)
+
+    def count(self, peer: str) -> int:
+        """Return how many visits a peer makes."""
+        return len(self._idle.get(peer, ())) + len(self._busy.get(peer, ()))
+
+    def enter(self, visit: V, peer: str) -> V | None:
+        """Let somebody in, and return who has to leave for it: itself if nobody else does."""
+        leaving = self._who_leaves(visit, peer)
+        if leaving is not None:
+            self.leave(leaving)
+        if leaving != visit:
+            self._peers[visit] = peer
+            self._idle.setdefault(peer, {})[visit] = None
+        return leaving
+
+    def _who_leaves(self, visit: V, peer: str) -> V | None:
+        own = self.count(peer)
+        if own >= self._most_of_one_peer:
+            return self._oldest_idle(peer, visit)
+        if len(self) < self._most:
+            return None
+        largest = max((*self._idle, *self._busy), key=self.count)
+        if self.count(largest) <= own:
+            return self._oldest_idle(peer, visit)
+        # A peer with fewer visits comes first, whatever the others do.
+        return next(iter([*self._idle.get(largest, {}), *self._busy.get(largest, {})]))
+
+    def _oldest_idle(self, peer: str, otherwise: V) -> V:
+        return next(iter(self._idle.get(peer, ())), otherwise)
+
+    def begin(self, visit: V) -> None:
+        """Take note that it is being answered."""
+        self._move(visit, self._busy)
+
+    def end(self, visit: V) -> None:
+        """Take note that it has its answer."""
+        self._move(visit, self._idle)
+
+    def _move(self, visit: V, group: dict[str, dict[V, None]]) -> None:
+        if (peer := self._peers.get(visit)) is not None:
+            self._forget(visit, peer)
+            group.setdefault(peer, {})[visit] = None
+
+    def leave(self, visit: V) -> None:
+        """Forget somebody; who is not here is fine."""
+        if (peer := self._peers.pop(visit, None)) is not None:
+            self._forget(visit, peer)
+
+    def _forget(self, visit: V, peer: str) -> None:
+        for group in (self._idle, self._busy):
+            found = group.get(peer, {})
+            found.pop(visit, None)
+            if not found:
+                group.pop(peer, None)

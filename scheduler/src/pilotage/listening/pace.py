@@ -1,0 +1,32 @@
+"""How often one peer may begin a handshake: whoever connects again and again would otherwise take all our time."""
+
+_MOST_PEERS = 1024  # that are remembered
+
+
+class Pace:
+    """Gives each peer a store of handshakes that fills again with time."""
+
+    def __init__(self, at_once: int, a_second: float) -> None:
+        self._at_once, self._a_second = at_once, a_second
+        self._stores: dict[str, tuple[float, float]] = {}  # how many are left, and when that was
+
+    def __len__(self) -> int:
+        return len(self._stores)
+
+    def delay(self, peer: str, now: float) -> float:
+        """Take one, and return for how many seconds it has to wait."""
+        left = self._left(peer, now) - 1
+        # Who waits is soon let go for the next, so that no more than a store of them wait.
+        self._stores[peer] = max(left, -self._at_once), now
+        if len(self._stores) > _MOST_PEERS:
+            self._forget_who_has_all(now)
+        return max(0.0, -left / self._a_second)
+
+    def _left(self, peer: str, now: float) -> float:
+        left, then = self._stores.get(peer, (self._at_once, now))
+        return min(self._at_once, left + (now - then) * self._a_second)
+
+    def _forget_who_has_all(self, now: float) -> None:
+        self._stores = {
+            peer: store for peer, store in self._stores.items() if self._left(peer, now) < self._at_once - 1
+        }

@@ -1,0 +1,70 @@
+"""What a kubelet says of a pod that it did not take, read from the status that it wrote.
+
+Whoever may write that status can say anything in it, so that nothing is believed beyond its shape and size.
+"""
+
+import re
+from dataclasses import dataclass
+
+from pilotage.model.quantity import LARGEST
+
+OUT_OF, PODS = "OutOf", "pods"
+# Reasons for which somebody else may have taken what the pod was to get; all others are about the pod or the node.
+WITHOUT_NUMBERS = frozenset(
+    {
+        "NodePorts",
+        "SMTAlignmentError",
+        "TopologyAffinityError",
+        "UnexpectedAdmissionError",
+        "VolumeAttachmentLimitExceeded",
+    }
+)
+# As kubelets count them: names of extended resources are without end.
+OUT_OF_KNOWN = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
+OUT_OF_EXTENDED = "OutOfExtendedResources"
+
+MIRROR = "kubernetes.io/config.mirror"  # the annotation of a pod that a kubelet made by itself, and only shows
+
+_LONGEST_NAME = 317  # characters of a resource's name: a domain, a slash and a label
+_LONGEST_MESSAGE = 2048  # characters that are looked at
+# Kubelets of all ages have these words somewhere in their sentence, in some order.
+_NUMBERS = {word: re.compile(rf"\b{word}:? ?([0-9]{{1,19}})(?![0-9.])") for word in ("requested", "used", "capacity")}
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletRejection:
+    """Why a kubelet did not take a pod; the numbers are cpu in thousandths and everything else in units."""
+
+    reason: str
+    resource: str = ""  # of which there was too little, "" if it was something else
+    requested: int | None = None
+    used: int | None = None
+    capacity: int | None = None
+
+    @property
+    def label(self) -> str:
+        """Return the reason as metrics have it: one of a few."""
+        known = self.reason in OUT_OF_KNOWN or self.reason in WITHOUT_NUMBERS
+        return self.reason if known else OUT_OF_EXTENDED
+
+    @property
+    def free(self) -> int | None:
+        """Return how much the kubelet had left, if it said so."""
+        return None if self.used is None or self.capacity is None else max(0, self.capacity - self.used)
+
+
+def read_rejection(reason: str, message: str) -> KubeletRejection | None:
+    """Return what the reason and the message of a failed pod's status say; None if no race can be behind it."""
+    if reason in WITHOUT_NUMBERS:
+        return KubeletRejection(reason)
+    resource = reason.removeprefix(OUT_OF)
+    if resource == reason or not 0 < len(resource) <= _LONGEST_NAME or not resource.isprintable():
+        return None
+    requested, used, capacity = (_number(word, message[:_LONGEST_MESSAGE]) for word in _NUMBERS)
+    return KubeletRejection(reason, resource, requested, used, capacity)
+
+
+def _number(word: str, message: str) -> int | None:
+    found = _NUMBERS[word].search(message)
+    number = None if found is None else int(found[1])
+    return None if number is None or number > LARGEST else number

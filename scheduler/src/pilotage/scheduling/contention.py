@@ -1,0 +1,34 @@
+"""How many of a profile's binds kubelets reject: over the last ten minutes, counted by the minute."""
+
+from collections import deque
+
+MINUTE = 60.0
+MINUTES = 10
+TOLERATED = 0.005  # rejections for each bind
+
+
+class Contention:
+    """The binds and rejections of one profile; whoever counts them only adds."""
+
+    def __init__(self) -> None:
+        self.binds = self.rejections = 0  # ever
+        # What there was at the end of minutes: which minute, binds, rejections; the oldest first.
+        self._ends: deque[tuple[int, int, int]] = deque([(-1, 0, 0)], maxlen=MINUTES + 1)
+
+    def turn(self, now: float) -> None:
+        """Take note of what there is; at least once a minute, or more is counted as of later minutes."""
+        minute = int(now // MINUTE)
+        if self._ends[-1][0] == minute:
+            self._ends.pop()
+        self._ends.append((minute, self.binds, self.rejections))
+
+    def counts(self, now: float) -> tuple[int, int]:
+        """Return the binds and the rejections of the last ten minutes, as nearly as is known."""
+        first = int(now // MINUTE) - MINUTES
+        _, binds, rejections = next((end for end in reversed(self._ends) if end[0] <= first), self._ends[0])
+        return self.binds - binds, self.rejections - rejections
+
+    def is_too_much(self, now: float) -> bool:
+        """Tell whether more binds are rejected than anybody should put up with."""
+        binds, rejections = self.counts(now)
+        return rejections > TOLERATED * max(binds, rejections)

@@ -1,0 +1,59 @@
+"""What attempts cost everybody: who takes much of the scheduler's time in vain has to wait before the next try."""
+
+from collections.abc import Callable
+from math import ceil
+from time import monotonic
+
+from pilotage.model.gangs import GangName
+from pilotage.scheduling.outcome import Unplaced
+
+EXPENSIVE = 0.1  # seconds of work for one attempt; after less the usual back-off is long enough
+SHARE = 10  # so many times as long as it took, nobody tries again: at most a tenth of the time goes to one pod or gang
+LONGEST_REST = 600.0  # seconds
+MOST_GANGS = 1_000  # that are remembered, before those are forgotten that have rested
+
+
+def rest_after(seconds: float) -> float:
+    """Return how long to wait after an attempt that took so long and found no place."""
+    return min(seconds * SHARE, LONGEST_REST) if seconds >= EXPENSIVE else 0.0
+
+
+def told_to_rest(seconds: float, rest: float) -> str:
+    """Return what the owner of a pod or a gang is told about it."""
+    return (
+        f"the last attempt to schedule this took {seconds:.2f} s of the scheduler's time; "
+        f"it is tried again after {ceil(rest)} s, so that others need not wait for it"
+    )
+
+
+class RestingGangs:
+    """Gangs whose last attempt was expensive, until they may be tried again."""
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._until: dict[GangName, tuple[float, float]] = {}  # and the cost
+
+    def __len__(self) -> int:
+        return len(self._until)
+
+    def add(self, gang: GangName, seconds: float) -> None:
+        """Let a gang rest if its attempt was expensive."""
+        rest, now = rest_after(seconds), self._clock()
+        if not rest:
+            return
+        if len(self._until) >= MOST_GANGS:
+            self._until = {name: each for name, each in self._until.items() if each[0] > now}
+        self._until[gang] = now + rest, seconds
+
+    def outcome(self, gang: GangName) -> Unplaced | None:
+        """Return what a pod is told whose gang still rests; None if it may be tried."""
+        known = self._until.get(gang)
+        if known is None:
+            return None
+        until, seconds = known
+        left = until - self._clock()
+        if left <= 0:
+            del self._until[gang]
+            return None
+        # Nothing that happens to the cluster helps.
+        return Unplaced(f"PodGroup {gang}: {told_to_rest(seconds, left)}", nominate=None, rest=left)

@@ -1,0 +1,44 @@
+"""Which of the pods that no node takes may call for new ones, by the one word that autoscalers look for."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.verdicts import QUEUED
+from pilotage.model.pod import Pod
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outcome import UNSCHEDULABLE, Unplaced
+
+log = logging.getLogger(__name__)
+
+WAITING_POD_GONE = Event(Resource.UNSCHEDULED_POD, Action.DELETE)
+
+
+class Demand:
+    """Asks the plugins that let in only so much."""
+
+    def __init__(self, engines: Mapping[str, Engine]) -> None:
+        self._engines = engines
+
+    def judged(self, outcome: Unplaced, *pods: Pod) -> Unplaced:
+        """Return the outcome of pods that wait together, with the reason that is honest."""
+        for plugin in self._engines[pods[0].scheduler_name].limits:
+            if outcome.reason != UNSCHEDULABLE:
+                self.gone(*pods)
+                break
+            try:
+                held = plugin.no_node_helps(pods)
+            except Exception:
+                log.exception("plugin %s has not said whether nodes would help pod %s", plugin.name, pods[0].key)
+                continue
+            if held:
+                message = f"{outcome.message} No other node would help: {held}."
+                rejected_by = outcome.rejected_by | {plugin.name}
+                outcome = replace(outcome, message=message, reason=QUEUED, rejected_by=rejected_by)
+        return outcome
+
+    def gone(self, *pods: Pod) -> bool:
+        """Take note that pods do not ask for nodes any more; True if any did, so that others may."""
+        limits = self._engines[pods[0].scheduler_name].limits if pods[0].scheduler_name in self._engines else ()
+        return sum(plugin.asks_no_more(pod) for plugin in limits for pod in pods) > 0  # all are told

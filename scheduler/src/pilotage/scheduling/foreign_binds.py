@@ -1,0 +1,56 @@
+"""What other schedulers place on our nodes: how often, and where last."""
+
+from typing import NamedTuple
+
+MOMENT = 1.0  # seconds: binds to one node that are so near to each other are told together
+MINUTE = 60.0
+KEPT_FOR = 600.0  # seconds after the last bind to a node
+
+
+class Lately(NamedTuple):
+    """The last binds of others to one node."""
+
+    last: float
+    pods: int  # of them, each within a moment of the one before
+    scheduler: str
+
+
+class ForeignBinds:
+    """Counts binds of pods whose schedulerName none of our profiles serves."""
+
+    def __init__(self) -> None:
+        self.total = 0
+        self._by_node: dict[str, Lately] = {}
+        self._minute, self._now, self._before = 0, 0, 0  # which minute it is, binds in it, and in the one before
+
+    def note(self, node: str, scheduler: str, now: float) -> None:
+        """Count a bind."""
+        self.total += 1
+        self._turn(now)
+        self._now += 1
+        known = self._by_node.get(node)
+        pods = known.pods + 1 if known is not None and now - known.last <= MOMENT else 1
+        self._by_node[node] = Lately(now, pods, scheduler)
+
+    def per_minute(self, now: float) -> int:
+        """Return how many there were in the last whole minute, or are in this one if that is more."""
+        self._turn(now)
+        return max(self._now, self._before)
+
+    def at(self, node: str) -> Lately | None:
+        """Return the last binds to a node."""
+        return self._by_node.get(node)
+
+    def nodes(self) -> list[str]:
+        """Return the nodes that others have used lately."""
+        return list(self._by_node)
+
+    def forget_old(self, now: float) -> None:
+        """Keep nothing about nodes that others have not used for long."""
+        self._by_node = {node: each for node, each in self._by_node.items() if now - each.last <= KEPT_FOR}
+
+    def _turn(self, now: float) -> None:
+        minute = int(now // MINUTE)
+        if minute != self._minute:
+            self._before = self._now if minute == self._minute + 1 else 0
+            self._minute, self._now = minute, 0

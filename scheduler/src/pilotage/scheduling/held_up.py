@@ -1,0 +1,44 @@
+"""For how long pods that could be tried were not, and why; it adds up, so that nobody who looks misses anything."""
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter
+
+TICK = 0.1  # seconds
+NOTICED = 0.05  # seconds; what comes that late was not held up
+
+BINDS = "binds"  # pods are next, and as many binds are being sent as may be
+STANDSTILL = "standstill"  # something kept the whole process busy
+
+
+class HeldUp:
+    """Adds up seconds, by what held pods up."""
+
+    def __init__(self) -> None:
+        self._seconds = {BINDS: 0.0, STANDSTILL: 0.0}
+        self._full_since: float | None = None
+
+    def too_many_binds(self) -> None:
+        """Take note that pods wait for binds to be answered, from now on until `goes_on`."""
+        if self._full_since is None:
+            self._full_since = perf_counter()
+
+    def goes_on(self) -> None:
+        """Take note that pods can be taken, or that there are none."""
+        if self._full_since is not None:
+            self._seconds[BINDS] += perf_counter() - self._full_since
+            self._full_since = None
+
+    async def watch_for_standstill(self) -> None:
+        """Notice for as long as the process lives when its tasks get their turns late."""
+        while True:
+            due = perf_counter() + TICK
+            await asyncio.sleep(TICK)
+            late = perf_counter() - due
+            if late > NOTICED:
+                self._seconds[STANDSTILL] += late
+
+    def seconds(self) -> Mapping[str, float]:
+        """Return the seconds since the beginning, with those of a wait that is not over."""
+        so_far = 0.0 if self._full_since is None else perf_counter() - self._full_since
+        return {**self._seconds, BINDS: self._seconds[BINDS] + so_far}

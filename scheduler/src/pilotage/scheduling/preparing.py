@@ -1,0 +1,72 @@
+"""Pods that wait for what they need on their nodes: anybody's, but not too many of one namespace."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pilotage.model.pod import Pod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.outcome import Unplaced
+
+MOST_OF_ONE = 5_000  # pods of a namespace; each holds its place and about 7 KB, for minutes if nobody makes its volumes
+QUEUED = "Queued"  # not Unschedulable, at which autoscalers would add nodes: none of them would help
+NO_ROOM = "PreBind"  # stands for the plugin that rejects a pod; no event helps it, only room does
+
+
+class Preparing:
+    """Counts them by namespace, and lets a pod that found no room try again when there is some."""
+
+    def __init__(self, queue: SchedulingQueue) -> None:
+        self._queue = queue
+        self._inside: Counter[str] = Counter()
+        self._outside: dict[str, dict[str, Pod]] = {}  # by namespace and uid; the first came first
+
+    def waiting_for_room(self) -> int:
+        """Return how many pods found no room and were not tried again."""
+        return sum(map(len, self._outside.values()))
+
+    def refusal(self, pod: Pod) -> Unplaced | None:
+        """Return why a pod must go back to the queue before anything is prepared for it; None if it need not."""
+        inside = self._inside[pod.namespace]
+        if inside < MOST_OF_ONE:
+            return None
+        outside = self._outside.setdefault(pod.namespace, {})
+        outside[pod.uid] = pod
+        if len(outside) % MOST_OF_ONE == 0:  # they may come and go for as long as there is no room
+            self._outside[pod.namespace] = {uid: each for uid, each in outside.items() if self._waits(each)}
+        message = (
+            f"{inside} pods of namespace {pod.namespace} wait for what they need on their nodes, such as volumes, "
+            "and no more may; the pod is tried again when one of them is through"
+        )
+        return Unplaced(message, QUEUED, rejected_by=frozenset({NO_ROOM}))
+
+    @contextmanager
+    def inside(self, pod: Pod) -> Iterator[None]:
+        """Count a pod while the block lasts; then the one that has waited longest outside gets its turn."""
+        self._inside[pod.namespace] += 1
+        try:
+            yield
+        finally:
+            self._inside[pod.namespace] -= 1
+            if not self._inside[pod.namespace]:
+                del self._inside[pod.namespace]
+            self._let_in(pod.namespace)
+
+    def forget(self, pod: Pod) -> None:
+        """Let a pod go that is tried again."""
+        outside = self._outside.get(pod.namespace, {})
+        outside.pop(pod.uid, None)
+        if not outside:
+            self._outside.pop(pod.namespace, None)
+
+    def _let_in(self, namespace: str) -> None:
+        while outside := self._outside.get(namespace):
+            pod = next(iter(outside.values()))
+            self.forget(pod)
+            if self._waits(pod):
+                self._queue.activate([pod])
+                return
+
+    def _waits(self, pod: Pod) -> bool:
+        queued = self._queue.find(pod.key)
+        return (queued is not None and queued.pod.uid == pod.uid) or self._queue.is_in_flight(pod.uid)

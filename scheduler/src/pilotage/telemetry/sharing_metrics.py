@@ -1,0 +1,38 @@
+"""Metrics of a cluster that is shared with other schedulers, read when somebody looks."""
+
+from collections.abc import Callable, Mapping
+
+from pilotage.telemetry.families import ALPHA, Family, ReadCounts
+
+ByName = Callable[[], Mapping[str, int]]
+
+
+class SharingMetrics:
+    """What kubelets reject, what others bind, and what came of looking at nodes again."""
+
+    def __init__(self) -> None:
+        self._rejections = ReadCounts(
+            "pilotage_rejections_total",
+            ALPHA,
+            "Pods of ours that a kubelet did not take because something was gone, by reason.",
+            ("reason",),
+        )
+        self._foreign_binds = ReadCounts(
+            "pilotage_foreign_binds_total", ALPHA, "Pods of other schedulers that were seen to get a node."
+        )
+        self._race_checks = ReadCounts(
+            "pilotage_race_checks_total",
+            ALPHA,
+            "Nodes that were looked at again before a bind: unchanged, fits, full, or held after a rejection.",
+            ("result",),
+        )
+
+    def families(self) -> list[Family]:
+        """Return all metrics."""
+        return [self._rejections, self._foreign_binds, self._race_checks]
+
+    def read_sharing(self, *, rejections: ByName, foreign_binds: Callable[[], int], checks: ByName) -> None:
+        """Name the sources."""
+        self._rejections.read = lambda: [((reason,), number) for reason, number in rejections().items()]
+        self._foreign_binds.read = lambda: [((), foreign_binds())]
+        self._race_checks.read = lambda: [((result,), number) for result, number in checks().items()]
