@@ -118,6 +118,32 @@ async def test_who_an_event_did_not_seem_to_help_is_tried_again_when_the_gang_gi
     assert bound(core) == ["o-0", "o-1", "o-2"]
 
 
+async def test_a_gang_hears_of_room_that_comes_while_its_members_are_being_told_that_there_is_none() -> None:
+    core = live(4)
+    members = gang(6, spec={"preemptionPolicy": "Never"})
+    core.create(*members)
+    while not any(core.place(pod) == "unschedulable" for pod in members):
+        core.core.loop._batch()
+    assert any(core.core.queue.is_in_flight(pod.uid) for pod in members), "all were told at once"
+    core.add_node("n4", cpu="1")
+    core.add_node("n5", cpu="1")
+    await core.settle()
+    assert bound(core) == names(members)
+    assert not any("cannot find enough sibling pods" in condition[2] for condition in core.api.conditions)
+
+
+async def test_a_gang_that_stood_aside_is_not_tried_before_all_of_it_is_back_in_the_queue() -> None:
+    core = live(4)
+    other = {NAME_LABEL: "other", MIN_LABEL: "4"}
+    others = [make_pod(f"o-{i}", uid=f"o-{i}", labels=other, cpu=1) for i in range(4)]
+    core.create(*gang(5, spec={"preemptionPolicy": "Never"}))
+    some_slices(core)
+    core.create(*others)
+    await core.settle()
+    assert bound(core) == names(others)
+    assert not any("cannot find enough sibling pods" in condition[2] for condition in core.api.conditions)
+
+
 # -------------------------------------------------------------------------------------------- what happens meanwhile
 
 

@@ -4,6 +4,9 @@ a gang is popped ── slice ── slice ── ... ── decided ── its 
                        │
                        └── once it has had its GRACE: a slice for others. Who finds a place gets it; who does not, or is
                            of another gang, stands aside: it may be the gang that is in the way, and it may let go again
+
+Pods of gangs stand aside for as long as pods of any gang are in neither hand: those that are not told yet, or not back
+in the queue, are not counted as members, and a gang that seems to lack members does not hear of room.
 """
 
 import asyncio
@@ -47,6 +50,11 @@ class GangTurns:
         return self._steps is not None
 
     @property
+    def is_telling(self) -> bool:
+        """Tell whether a gang is decided about, and not all of its pods know."""
+        return bool(self._decided)
+
+    @property
     def is_busy(self) -> bool:
         """Tell whether there is something to go on with."""
         return self._steps is not None or bool(self._decided) or bool(self._aside)
@@ -84,7 +92,8 @@ class GangTurns:
         self._tell(until)
         if not self._decided:
             self._call_back(until)
-        return not self._decided or not self._promises
+            return not self._aside
+        return not self._promises
 
     def _advance(self, steps: Steps, until: float) -> bool:
         """Take steps up to a moment, at least one; True if that was the last."""

@@ -138,6 +138,8 @@ class Loop:
         started, begun = perf_counter(), thread_time()
         if self._turns.is_deciding:
             self._place_beside_gang(queued, started, begun)
+        elif self._turns.is_telling and gang_of(pod) is not None:
+            self._turns.stand_aside(queued)
         elif self.extended is not None and (asked := self.extended.extenders_for(pod)):
             self._ask_extenders(self.extended, queued, asked[0].name, started)
         elif not self._turns.begin(queued, started, end):
