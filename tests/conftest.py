@@ -45,7 +45,7 @@ ONLY_WITH_ALL = re.compile(
     r"|test_controllers.*(somebody_else|order_of|costs_from|whatever_becomes|is_refused_says|comes_later)"
     r"|test_live_plugin_troubles.*(is a number|says nothing|does not have|than there are pods)"
     r"|test_live_takeover|test_every_right_is_needed"
-    r"|test_live_wording.*(deleted|near|elsewhere|claim has|promised|more important|equals|evicted|spread)"
+    r"|test_live_wording.*(deleted|near|elsewhere|claim has|nominated|more important|equals|evicted|spread)"
     r"|test_live_wording.*(message|lost its|then is again)"
     r"|test_operator.*(survived|anywhere)"
     r"|test_chart_on_a_cluster.*(every_variant|written_by|side_by_side|security.Helm 3)"

@@ -18,15 +18,15 @@ def fits(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
 
 
 def has_room(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
-    """Tell whether the pod fits beside the pods there and those of no lower priority to whom the node was promised."""
+    """Tell whether the pod fits beside the pods there and those of no lower priority to whom the node was nominated."""
     held = occupancy.held(node.name)
-    promised = list(occupancy.promised(node.name, pod.priority, but=pod.uid))
-    if len(held.pods) + len(promised) + 1 > node.allocatable.get("pods", 0):
+    nominated = list(occupancy.nominated(node.name, pod.priority, but=pod.uid))
+    if len(held.pods) + len(nominated) + 1 > node.allocatable.get("pods", 0):
         return False
     for name, amount in pod.demand:
-        reserved = sum(dict(other.demand).get(name, 0) for other in promised)
+        reserved = sum(dict(other.demand).get(name, 0) for other in nominated)
         if held.total[name] + reserved + amount > node.allocatable.get(name, 0):
             return False
     if not pod.ports:
         return True
-    return not conflict(pod.ports, [*held.ports, *(port for other in promised for port in other.ports)])
+    return not conflict(pod.ports, [*held.ports, *(port for other in nominated for port in other.ports)])

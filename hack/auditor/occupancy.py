@@ -43,11 +43,11 @@ NOTHING = Held()
 
 
 class Occupancy:
-    """What is held on every node, and what is promised on it to pods that wait for room."""
+    """What is held on every node, and what is nominated on it to pods that wait for room."""
 
     def __init__(self) -> None:
         self._held: dict[str, Held] = {}
-        self._promised: dict[str, dict[str, Pod]] = {}
+        self._nominated: dict[str, dict[str, Pod]] = {}
 
     def place(self, old: Pod | None, new: Pod | None) -> set[str]:
         """Replace one version of a pod by the next, and return the nodes whose room changed."""
@@ -57,40 +57,40 @@ class Occupancy:
             self._drop(old)
         if new:
             self._add(new)
-        return {name for pod in (old, new) if pod for name in (pod.holds, promise(pod)) if name}
+        return {name for pod in (old, new) if pod for name in (pod.holds, nomination(pod)) if name}
 
     def held(self, node: str) -> Held:
         """Return what is held on a node."""
         return self._held.get(node, NOTHING)
 
-    def promised(self, node: str, priority: int, but: str) -> Iterator[Pod]:
+    def nominated(self, node: str, priority: int, but: str) -> Iterator[Pod]:
         """Yield the pods, other than one, that such a priority must leave room for on a node."""
-        for pod in self._promised.get(node, {}).values():
+        for pod in self._nominated.get(node, {}).values():
             if pod.priority >= priority and pod.uid != but:
                 yield pod
 
     def _add(self, pod: Pod) -> None:
         if pod.holds:
             self._held.setdefault(pod.holds, Held()).add(pod)
-        if where := promise(pod):
-            self._promised.setdefault(where, {})[pod.uid] = pod
+        if where := nomination(pod):
+            self._nominated.setdefault(where, {})[pod.uid] = pod
 
     def _drop(self, pod: Pod) -> None:
         if held := self._held.get(pod.holds):
             held.remove(pod.uid)
             if not held.pods:
                 del self._held[pod.holds]
-        self._promised.get(promise(pod), {}).pop(pod.uid, None)
+        self._nominated.get(nomination(pod), {}).pop(pod.uid, None)
 
 
-def promise(pod: Pod) -> str:
-    """Return the node that was promised to a waiting pod, or nothing."""
+def nomination(pod: Pod) -> str:
+    """Return the node that was nominated for a waiting pod, or nothing."""
     return pod.nominated if pod.waits else ""
 
 
 def footprint(pod: Pod) -> tuple[object, ...]:
     """Return everything about a pod that occupancy depends on."""
-    return pod.holds, promise(pod), pod.priority, pod.demand, pod.ports
+    return pod.holds, nomination(pod), pod.priority, pod.demand, pod.ports
 
 
 def shortages(node: Node, wanted: dict[str, int]) -> list[str]:

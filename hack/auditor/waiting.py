@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from auditor.nodes import Nodes
-from auditor.occupancy import Occupancy, promise
+from auditor.occupancy import Occupancy, nomination
 from auditor.pod import Pod
 from auditor.repulsion import Repulsions
 from auditor.room import Room
@@ -122,5 +122,5 @@ class Waiting:
 
 
 def likeness(pod: Pod) -> tuple[object, ...]:
-    """Return what decides where a pod fits; one to whom a node was promised is like no other."""
-    return pod.demand, pod.ports, pod.placement, pod.priority, pod.uid if promise(pod) else ""
+    """Return what decides where a pod fits; one to whom a node was nominated is like no other."""
+    return pod.demand, pod.ports, pod.placement, pod.priority, pod.uid if nomination(pod) else ""

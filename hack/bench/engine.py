@@ -15,13 +15,13 @@ from pilotage.app import calm_garbage_collection
 from pilotage.app.profile_engines import engines, retries
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.load import load
-from pilotage.framework.timings import Timings
+from pilotage.framework.runtime.timings import Timings
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in
 from pilotage.profiles import Profile, build_profiles
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.cycle import Scheduler
-from pilotage.scheduling.gang_cycle import GangScheduler
+from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.outcome import Outcome, Placed
 
 CONFIGURATION = """
@@ -96,9 +96,12 @@ def measure(workload: Workload, nodes: int) -> Measurement:
 
 
 def _queue(profile: Profile) -> SchedulingQueue:
-    lineup = profile.lineup
+    plugin_set = profile.plugin_set
     return SchedulingQueue(
-        lineup.queue_sort[0], lambda _: lineup.pre_enqueue, {profile.scheduler_name: retries(profile)}, time.monotonic
+        plugin_set.queue_sort[0],
+        lambda _: plugin_set.pre_enqueue,
+        {profile.scheduler_name: retries(profile)},
+        time.monotonic,
     )
 
 

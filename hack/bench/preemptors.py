@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
-from pilotage.cluster.evictor import Evicted
+from pilotage.cluster.write.evictor import Evicted
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import Profile
@@ -54,9 +54,9 @@ class LateApi:
             self.nominate(pod, nominate)
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Take a promise."""
+        """Take a nomination."""
         if not self.pods[pod.key].node_name:
-            self._change(self.pods[pod.key].promised(node))
+            self._change(self.pods[pod.key].with_nominated_node(node))
 
     def drop(self, uid: str) -> bool:
         """Tell that nothing is on its way."""
@@ -92,7 +92,7 @@ async def burst(profiles: Mapping[str, Profile], nodes: int, preemptors: int, ca
     """Fill a cluster, then let preemptors come all at once; `calm` is called in between."""
     api = LateApi()
     for profile in profiles.values():
-        for binder in profile.lineup.bind:
+        for binder in profile.plugin_set.bind:
             if isinstance(binder, DefaultBinder):
                 binder.connect(api.bind)
     outside = Outside(api.pods.get, api, api, api)

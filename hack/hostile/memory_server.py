@@ -11,8 +11,8 @@ import msgspec
 
 from hostile.loop_watch import LoopWatch
 from hostile.stored_object import StoredObject
-from pilotage.cluster.api_errors import Withheld, api_error
-from pilotage.cluster.resources import RESOURCES
+from pilotage.cluster.transport.api_errors import Withheld, api_error
+from pilotage.cluster.watch.resources import RESOURCES
 from pilotage.model.decoding import KINDS
 from pilotage.testing import Manifest
 

@@ -1,4 +1,4 @@
-"""Pods that may evict others, budgets that protect those, and places that are promised to someone."""
+"""Pods that may evict others, budgets that protect those, and places that are nominated for someone."""
 
 from oracle.draw import POD_LABELS, Draw
 from oracle.generate_affinity import with_pod_affinity
@@ -39,18 +39,18 @@ def preemption_beyond_room(draw: Draw) -> Parts:
 
 
 def nominated_pods(draw: Draw) -> Parts:
-    """Room that is promised to waiting pods, and pods to whom it is promised."""
+    """Room that is nominated for waiting pods, and pods to whom it is nominated."""
     cluster = nodes(draw, 2, 5, tight=draw.chance(0.5))
     names = names_of(cluster)
     crowd = [_placed(draw, f"r{number}", names, number) for number in range(draw.number(2, 8))]
     for pod in draw.some(crowd, 0, 2):
         _evict(pod)
-    promised = [_promised(draw, number, names) for number in range(draw.number(1, 3))]
+    nominated = [_nominated(draw, number, names) for number in range(draw.number(1, 3))]
     pods = [_urgent(draw, number) for number in range(5)]
     for pod in pods:
         if draw.chance(0.35):
             pod["status"] = {"nominatedNodeName": draw.pick([*names, "gone"])}
-    return [*cluster, *crowd, *promised], pods
+    return [*cluster, *crowd, *nominated], pods
 
 
 def _placed(draw: Draw, name: str, names: list[str], number: int) -> Manifest:
@@ -81,7 +81,7 @@ def _urgent(draw: Draw, number: int) -> Manifest:
     return pod
 
 
-def _promised(draw: Draw, number: int, names: list[str]) -> Manifest:
+def _nominated(draw: Draw, number: int, names: list[str]) -> Manifest:
     """A pod that waits with a node written down; its gate keeps the scheduler from deciding it."""
     wanted = {"cpu": draw.pick(("500m", "1", "2")), "memory": draw.pick(("200Mi", "2Gi"))}
     pod = pending(draw, 90 + number, requests=wanted, gates=["example.com/wait"])

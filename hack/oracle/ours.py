@@ -43,7 +43,7 @@ class Ours:
 
 
 class _Waiting:
-    """Pods that wait, and the nodes that were promised to them."""
+    """Pods that wait, and the nodes that were nominated for them."""
 
     def __init__(self) -> None:
         self._pods: dict[str, Pod] = {}
@@ -73,7 +73,7 @@ def _take_in(cache: ClusterCache, waiting: _Waiting, found: object) -> None:
 
 def _decision(cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waiting, pod: Pod) -> Decision:
     engine = profiles[pod.scheduler_name]
-    for gate in engine.runner.lineup.pre_enqueue:
+    for gate in engine.runner.plugin_set.pre_enqueue:
         rejection = gate.pre_enqueue(pod)
         if rejection is not None:
             return Decision(pod.key, reason=GATED, message=rejection.message, rejectors=frozenset({gate.name}))
@@ -88,7 +88,7 @@ def _decision(cache: ClusterCache, profiles: dict[str, Engine], waiting: _Waitin
         outcome.reason,
         outcome.message,
         **seen,  # type: ignore[arg-type]  # fields by name
-        nominated=outcome.nominate or "",  # the real one logs "" for both: a promise taken back, and one left alone
+        nominated=outcome.nominate or "",  # the real one logs "" for both: a nomination taken back, and one left alone
         victims=frozenset(outcome.victims),
         rejectors=outcome.rejected_by | outcome.pending,
     )

@@ -66,7 +66,7 @@ def contradictions(known: Mapping[str, str]) -> Iterator[str]:
     """Yield installed packages that say something else about themselves than the table does."""
     for each in distributions():
         name = canonical(each.metadata["Name"])
-        said = claimed(each.metadata)  # type: ignore[arg-type] # it is one, which is not promised
+        said = claimed(each.metadata)  # type: ignore[arg-type] # it is one, which is not nominated
         if name in known and said and not parts(said) <= parts(known[name]):
             yield f"{name} {each.version}: it says {said}, and {TABLE.name} says {known[name]}"
 

@@ -30,7 +30,7 @@ ZONE = "topology.kubernetes.io/zone"
 BREAKING_PLUGIN = f'''
 """A plugin with a fault."""
 
-from pilotage.framework.plugin import Filter
+from pilotage.framework.api.plugin import Filter
 
 
 class Breaks(Filter):

@@ -10,7 +10,7 @@ from random import Random
 
 from pilotage import app
 from pilotage.app.core import Core, Outside, core
-from pilotage.cluster.evictor import Evicted
+from pilotage.cluster.write.evictor import Evicted
 from pilotage.config.load import load
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.default_binder import DefaultBinder
@@ -33,11 +33,11 @@ class DisorderedCore:
         self._known: dict[str, Pod] = {}  # pods as the watch has told
         self._news: list[tuple[str, Manifest]] = []  # that the watch has not told
         self._due: list[Callable[[], None]] = []  # what may happen next
-        self._statuses: dict[str, str | None] = {}  # promises that are not written yet, by uid
+        self._statuses: dict[str, str | None] = {}  # nominations that are not written yet, by uid
         catalogue, _ = app.plugins()
         profiles = build_profiles(load(configuration, catalogue), catalogue)
         for profile in profiles.values():
-            for plugin in profile.lineup.bind:
+            for plugin in profile.plugin_set.bind:
                 assert isinstance(plugin, DefaultBinder)
                 plugin.connect(self.bind)
         outside = Outside(self._known.get, self, self, self)
@@ -121,7 +121,7 @@ class DisorderedCore:
         """Believe it."""
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Write the promise of a node, some time later; only the newest of what waits is written."""
+        """Write the nomination of a node, some time later; only the newest of what waits is written."""
         if pod.uid not in self._statuses:
             self._statuses[pod.uid] = None
             self._due.append(lambda: self._write(pod))
@@ -133,9 +133,9 @@ class DisorderedCore:
         self.condition(pod, "", "", node)
 
     def _write(self, pod: Pod) -> None:
-        promise = self._statuses.pop(pod.uid, None)
-        if promise is not None:
-            self._change(pod, "status", nominatedNodeName=promise)
+        nomination = self._statuses.pop(pod.uid, None)
+        if nomination is not None:
+            self._change(pod, "status", nominatedNodeName=nomination)
 
     def drop(self, uid: str) -> bool:
         """Write nothing more about a pod."""

@@ -7,11 +7,11 @@ from typing import Any
 from pydantic import Field
 
 from pilotage.app.core import Core, Outside, core
-from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.config.sharing import OwnNodes, Sharing
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.own_nodes import NodesOfProfile
-from pilotage.framework.plugin import Permit, Plugin, PostBind, PreBind, Reserve
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import Permit, Plugin, PostBind, PreBind, Reserve
+from pilotage.framework.runtime.own_nodes import NodesOfProfile
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
@@ -22,7 +22,7 @@ from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
-from pilotage.testing import decode_node, lineup_of, node_manifest
+from pilotage.testing import decode_node, node_manifest, plugin_set_of
 
 DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 
@@ -81,7 +81,7 @@ class FakeApi:
         self.pods: dict[str, Pod] = {}
         self.said: list[str] = []
         self.events: list[tuple[str, str, str, str, str]] = []  # pod, severity, reason, action, note
-        self.conditions: list[tuple[str, str, str, str | None]] = []  # pod, reason, message, promised node
+        self.conditions: list[tuple[str, str, str, str | None]] = []  # pod, reason, message, nominated node
         self.nominations: list[tuple[str, str]] = []
         self.binds: list[tuple[str, str]] = []
         self.evictions: list[str] = []
@@ -103,7 +103,7 @@ class FakeApi:
         self.said.append(f"condition {pod.name}")
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Keep a promise."""
+        """Keep a nomination."""
         self.nominations.append((pod.name, node))
         self.said.append(f"nominate {pod.name}")
 
@@ -165,10 +165,10 @@ class LiveCore:
         usual = PrioritySort(), NodeUnschedulable(), TaintToleration(), NodeResourcesFit()
         sharing, own_nodes = sharing or Sharing(), own_nodes or OwnNodes()
         own = [] if own_nodes.matcher() is None else [NodesOfProfile(nodes=own_nodes)]
-        lineup = lineup_of(*own, *usual, self.preemption, *plugins, self.binder)
+        plugin_set = plugin_set_of(*own, *usual, self.preemption, *plugins, self.binder)
         outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api)
         time = asyncio.get_running_loop().time
-        profiles = {scheduler: Profile(scheduler, lineup, 0, sharing, own_nodes)}
+        profiles = {scheduler: Profile(scheduler, plugin_set, 0, sharing, own_nodes)}
         self.core: Core = core(profiles, outside, clock=lambda: 1_000_000 + time(), seed=0, **options)
         self._uids = 0
 

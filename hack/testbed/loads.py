@@ -2,10 +2,10 @@
 
 from typing import Any, TypeVar
 
-from pilotage.framework.load.load_aware import LoadAware
 from pilotage.model.metadata import Metadata
 from pilotage.model.node_load import NodeLoad, ResourceLoad
 from pilotage.model.node_metrics import NodeMetrics
+from pilotage.plugins.load._shared.load_aware import LoadAware
 
 Scoring = TypeVar("Scoring", bound=LoadAware)
 Measured = tuple[float, ...] | None  # average and deviation in percent

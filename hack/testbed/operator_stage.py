@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from pilotage.framework.reading import rights_to_read
+from pilotage.framework.runtime.reading import rights_to_read
 from pilotage.plugins.catalogue import built_in
 from pilotage.testing import node_manifest
 from testbed.admin import Admin

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from pilotage.cluster.access import from_kubeconfig
+from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage_operator.cluster import Cluster
 from pilotage_operator.controllers.api import ControllerApi
 from pilotage_operator.controllers.registry import CONTROLLERS, Controller

@@ -9,13 +9,13 @@ from typing import Any
 
 from aiohttp import web
 
-from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.cluster.extender_transport import Transport
+from pilotage.cluster.services.extender import Extender, ExtenderSettings
+from pilotage.cluster.services.extender_transport import Transport
+from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
-from pilotage.scheduling.extended_cycle import ExtendedScheduler
 from pilotage.scheduling.outcome import Outcome
 from pilotage.testing import FakeCluster, FakeScheduler, make_pod
-from pilotage.testing.scheduler import Promises
+from pilotage.testing.scheduler import Nominations
 from testbed.tiny_plugins import cluster_of
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -114,7 +114,7 @@ def extended_scheduler(
     engine = FakeScheduler(*plugins, cluster=cluster, percentage=percentage).engine
     tie_break = Random(0)  # noqa: S311 - no secret
     engines = {DEFAULT_SCHEDULER: engine}
-    return ExtendedScheduler(cluster.cache, engines, Promises(cluster), tie_break, extenders, **options)
+    return ExtendedScheduler(cluster.cache, engines, Nominations(cluster), tie_break, extenders, **options)
 
 
 async def schedule(*plugins: Any, extenders: list[Extender], pod: Pod = POD, **options: Any) -> Outcome:

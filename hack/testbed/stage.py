@@ -68,9 +68,9 @@ class Stage:
         return node
 
     def nominated(self, name: str) -> str | None:
-        """Return the node that a pod is promised."""
-        promised: str | None = self.pod(name)["status"].get("nominatedNodeName")
-        return promised
+        """Return the node that a pod is nominated."""
+        nominated: str | None = self.pod(name)["status"].get("nominatedNodeName")
+        return nominated
 
     def leaving(self) -> set[str]:
         """Return the pods that are being deleted."""

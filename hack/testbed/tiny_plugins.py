@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import Field
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Filter, Plugin, PostFilter, PreFilter, Scope, Score
-from pilotage.framework.verdicts import Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Filter, Plugin, PostFilter, PreFilter, Scope, Score
+from pilotage.framework.api.verdicts import Rejection, Verdicts
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
 from pilotage.testing import FakeCluster, FakeScheduler, make_node

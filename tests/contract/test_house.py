@@ -1,4 +1,4 @@
-"""What the house promises about itself: its folders, its commands and its layers."""
+"""What the house nominations about itself: its folders, its commands and its layers."""
 
 import importlib
 import re

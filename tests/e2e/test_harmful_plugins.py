@@ -28,7 +28,7 @@ STOPPED = 20.0  # seconds without a bound pod; what is seen is printed, and the 
 EDITS = 20
 METHODS = ("pre_enqueue", "pre_filter", "filter", "pre_score", "score", "reserve", "permit", "pre_bind", "post_bind")
 EVERYWHERE = '''
-from pilotage.framework.plugin import (
+from pilotage.framework.api.plugin import (
     Filter, Permit, PostBind, PreBind, PreEnqueue, PreFilter, PreScore, Reserve, Score
 )
 

@@ -75,7 +75,7 @@ DAWDLER = '''
 import asyncio
 import random
 
-from pilotage.framework.plugin import PreBind
+from pilotage.framework.api.plugin import PreBind
 
 
 class Dawdler(PreBind):

@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster import access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.reflector import Reflector
-from pilotage.cluster.resources import PODS, ApiResource
-from pilotage.cluster.watch_events import EventReader, ObjectIdentity
+from pilotage.cluster.credentials import access
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.watch.known_objects import KnownObjects
+from pilotage.cluster.watch.listing import Lister
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.watch.resources import PODS, ApiResource
+from pilotage.cluster.watch.watch_events import EventReader, ObjectIdentity
 from pilotage.model.pod import Pod
 from pilotage.testing import node_manifest, pod_manifest
 from pilotage_operator.controllers.registry import PODS as OPERATOR_PODS

@@ -99,7 +99,7 @@ def test_the_least_important_pods_go_and_a_guarded_node_is_spared(on: Stage, fak
     limit_disruptions(on, "guarded", at_least=1, allowed=0)
     on.create("preemptor", cpu=2, priority_class=of(1000))
     until_preempted(on, *mixed[:2])
-    on.until(lambda: on.nominated("preemptor") == "evict-a", "the preemptor is promised the node")
+    on.until(lambda: on.nominated("preemptor") == "evict-a", "the preemptor is nominated the node")
     on.settle()
     assert on.leaving() == set(mixed[:2])
     for victim in mixed[:2]:
@@ -141,7 +141,7 @@ def test_nobody_else_goes_while_the_first_victims_take_their_time(on: Stage, fak
     other = there(on, "slow-b", 30, cpu=4)
     on.create("preemptor", cpu=3, priority_class=of(1000))
     until_preempted(on, victim)
-    on.until(lambda: on.nominated("preemptor") == "slow-a", "the preemptor is promised the node")
+    on.until(lambda: on.nominated("preemptor") == "slow-a", "the preemptor is nominated the node")
     on.delete(small, gracePeriodSeconds=0)  # wakes the preemptor in vain
     on.until(lambda: NOT_ELIGIBLE in on.notes("preemptor", "FailedScheduling")[-1], "it was tried once more")
     on.settle()
@@ -158,7 +158,7 @@ def test_the_room_of_a_preemptor_that_is_deleted_goes_to_another(on: Stage, fake
     victim = there(on, "gone-a", 10, cpu=4)
     on.create("preemptor", cpu=4, priority_class=of(1000))
     until_preempted(on, victim)
-    on.until(lambda: on.nominated("preemptor") == "gone-a", "the preemptor is promised the node")
+    on.until(lambda: on.nominated("preemptor") == "gone-a", "the preemptor is nominated the node")
     on.create("later", cpu=4, priority_class=of(10))
     on.until_refused("later")
     on.delete("preemptor")
@@ -168,19 +168,19 @@ def test_the_room_of_a_preemptor_that_is_deleted_goes_to_another(on: Stage, fake
     assert on.node_of("later") == "gone-a"
 
 
-def test_a_more_important_preemptor_takes_the_promise_of_another(on: Stage, fake_nodes: Nodes) -> None:
-    fake_nodes(node_manifest("promise-a", cpu=4))
-    lowest = there(on, "promise-a", 10, cpu=2)
-    low = there(on, "promise-a", 20, cpu=2)
+def test_a_more_important_preemptor_takes_the_nomination_of_another(on: Stage, fake_nodes: Nodes) -> None:
+    fake_nodes(node_manifest("nomination-a", cpu=4))
+    lowest = there(on, "nomination-a", 10, cpu=2)
+    low = there(on, "nomination-a", 20, cpu=2)
     on.create("middle", cpu=2, priority_class=of(100))
     until_preempted(on, lowest)
-    on.until(lambda: on.nominated("middle") == "promise-a", "the first is promised the node")
+    on.until(lambda: on.nominated("middle") == "nomination-a", "the first is nominated the node")
     on.settle()
     assert on.leaving() == {lowest}
     on.create("high", cpu=4, priority_class=of(1000))
     until_preempted(on, low)
-    on.until(lambda: on.nominated("high") == "promise-a", "the second is promised the node")
-    on.until(lambda: on.nominated("middle") is None, "the first has lost the promise")
+    on.until(lambda: on.nominated("high") == "nomination-a", "the second is nominated the node")
+    on.until(lambda: on.nominated("middle") is None, "the first has lost the nomination")
     on.let_go(lowest)
     on.let_go(low)
     on.until_bound("high")

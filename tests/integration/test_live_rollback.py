@@ -15,7 +15,7 @@ from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
 SCHEDULER = "careful"
 BREAKS = '''
-from pilotage.framework.plugin import Filter
+from pilotage.framework.api.plugin import Filter
 
 
 class Breaks(Filter):

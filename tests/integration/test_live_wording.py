@@ -1,6 +1,6 @@
 """What is told of a pod on a live cluster: the same scenes are played to the real kube-scheduler and to ours.
 
-Events, conditions and promised nodes must be equal, word for word, and so must be how often a pod is tried. The nodes
+Events, conditions and nominated nodes must be equal, word for word, and so must be how often a pod is tried. The nodes
 are the same for both, only one of the two schedulers runs at a time, and nothing else happens on the cluster.
 """
 
@@ -203,7 +203,7 @@ def preemption(on: Stage) -> None:
     on.create("preemptor", cpu="2", priority_class=HIGH, node_selector=ON_B)
     on.until_told("victim-1", "Preempted")
     on.until_told("victim-2", "Preempted")
-    on.until(lambda: on.nominated("preemptor"), "the preemptor is promised a node")
+    on.until(lambda: on.nominated("preemptor"), "the preemptor is nominated a node")
     on.look()
     on.let_go("victim-1")
     on.until_told("preemptor", "FailedScheduling", 2)
@@ -212,14 +212,14 @@ def preemption(on: Stage) -> None:
     on.until_bound("preemptor")
 
 
-@scene("a pod that comes to a node which is promised to a more important one")
-def promised(on: Stage) -> None:
+@scene("a pod that comes to a node which is nominated for a more important one")
+def nominated(on: Stage) -> None:
     on.create("victim", held=True, cpu="2", priority_class=LOW, node_selector=ON_B)
     on.until_bound("victim")
     on.until_running("victim")
     on.create("preemptor", cpu="2", priority_class=HIGH, node_selector=ON_B)
     on.until_told("victim", "Preempted")
-    on.until(lambda: on.nominated("preemptor"), "the preemptor is promised a node")
+    on.until(lambda: on.nominated("preemptor"), "the preemptor is nominated a node")
     on.create("late", cpu="1", priority_class=LOW, node_selector=ON_B)
     on.until_refused("late")
 
@@ -231,7 +231,7 @@ def overtaken(on: Stage) -> None:
     on.until_running("victim")
     on.create("middle", cpu="2", priority_class=MIDDLE, node_selector=ON_B)
     on.until_told("victim", "Preempted")
-    on.until(lambda: on.nominated("middle"), "the first is promised a node")
+    on.until(lambda: on.nominated("middle"), "the first is nominated a node")
     on.settle()
     on.create("high", cpu="2", priority_class=HIGH, node_selector=ON_B)
     on.until_refused("high")

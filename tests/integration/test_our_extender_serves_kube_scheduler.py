@@ -18,8 +18,8 @@ from testbed.fixtures import Nodes
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
 ONLY_EVEN = '''
-from pilotage.framework.plugin import STATIC, Filter
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.plugin import STATIC, Filter
+from pilotage.framework.api.verdicts import Rejection
 
 
 class OnlyEven(Filter):

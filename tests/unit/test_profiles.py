@@ -19,24 +19,24 @@ def names(plugins: tuple[object, ...]) -> list[str]:
 
 
 def test_the_default_profile_has_the_plugins_of_kube_scheduler_in_their_order() -> None:
-    lineup = profiles()["default-scheduler"].lineup
-    assert names(lineup.queue_sort) == ["PrioritySort"]
-    assert names(lineup.filter)[:5] == [
+    plugin_set = profiles()["default-scheduler"].plugin_set
+    assert names(plugin_set.queue_sort) == ["PrioritySort"]
+    assert names(plugin_set.filter)[:5] == [
         "NodeName",
         "NodeUnschedulable",
         "TaintToleration",
         "NodeAffinity",
         "NodePorts",
     ]
-    assert names(lineup.post_filter) == ["DynamicResources", "DefaultPreemption"]
-    assert names(lineup.bind) == ["DefaultBinder"]
-    weights = {name: lineup.weights[name] for name in ("TaintToleration", "NodeAffinity", "ImageLocality")}
+    assert names(plugin_set.post_filter) == ["DynamicResources", "DefaultPreemption"]
+    assert names(plugin_set.bind) == ["DefaultBinder"]
+    weights = {name: plugin_set.weights[name] for name in ("TaintToleration", "NodeAffinity", "ImageLocality")}
     assert weights == {"TaintToleration": 3, "NodeAffinity": 2, "ImageLocality": 1}
 
 
 def test_a_plugin_is_one_object_wherever_it_takes_part_and_another_in_each_profile() -> None:
     both = profiles("profiles: [{schedulerName: a}, {schedulerName: b}]")
-    one, other = both["a"].lineup, both["b"].lineup
+    one, other = both["a"].plugin_set, both["b"].plugin_set
     found = {id(plugin) for plugin in (*one.pre_filter, *one.filter, *one.score) if plugin.name == "NodeResourcesFit"}
     assert len(found) == 1
     assert not {id(plugin) for plugin in one.plugins().values()} & {id(plugin) for plugin in other.plugins().values()}
@@ -49,7 +49,9 @@ profiles:
   - name: InterPodAffinity
     args: {apiVersion: kubescheduler.config.k8s.io/v1, kind: InterPodAffinityArgs, hardPodAffinityWeight: 7}
 """
-    [plugin] = [each for each in profiles(text)["default-scheduler"].lineup.filter if each.name == "InterPodAffinity"]
+    [plugin] = [
+        each for each in profiles(text)["default-scheduler"].plugin_set.filter if each.name == "InterPodAffinity"
+    ]
     assert getattr(plugin, "hard_pod_affinity_weight", None) == 7
 
 
@@ -63,10 +65,10 @@ profiles:
     filter: {enabled: [{name: NodePorts}, {name: NodeName}]}
     score: {enabled: [{name: ImageLocality, weight: 9}, {name: NodeAffinity}]}
 """
-    lineup = profiles(text)["default-scheduler"].lineup
-    assert names(lineup.filter) == ["NodePorts", "NodeName"]
-    assert not lineup.pre_filter
-    assert lineup.weights == {"ImageLocality": 9, "NodeAffinity": 1}
+    plugin_set = profiles(text)["default-scheduler"].plugin_set
+    assert names(plugin_set.filter) == ["NodePorts", "NodeName"]
+    assert not plugin_set.pre_filter
+    assert plugin_set.weights == {"ImageLocality": 9, "NodeAffinity": 1}
 
 
 @pytest.mark.parametrize(

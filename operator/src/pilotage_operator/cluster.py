@@ -12,17 +12,16 @@ import aiohttp
 import kopf
 import msgspec
 
-from pilotage.cluster import access as ways
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
-from pilotage.cluster.listing import read_answer
-from pilotage.cluster.turn import Turn
-from pilotage.cluster.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.credentials import access as ways
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.listing import read_answer
+from pilotage.cluster.watch.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.write.turn import Turn
 from pilotage.config.handshake import HASH, PluginFile
 from pilotage.scheduler_profiles.resource import GROUP, PLURAL, VERSION
 from pilotage_operator.event_objects import EventBudget, event_manifest, file_event_manifest
-from pilotage_operator.hearing import Key
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -54,6 +53,7 @@ from pilotage_operator.profiles.world import (
     replicas_among,
 )
 from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
+from pilotage_operator.watch_lag import Key
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from pilotage.cluster.event_objects import shortened
-from pilotage.cluster.microtime import format_microtime
+from pilotage.cluster.write.event_objects import shortened
+from pilotage.cluster.write.microtime import format_microtime
 from pilotage.scheduler_profiles.resource import API_VERSION, GROUP, KIND
 from pilotage_operator.profiles.actions import TellEvent, TellFileEvent
 from pilotage_operator.settings import FIELD_MANAGER

@@ -9,7 +9,6 @@ from time import monotonic
 from typing import Protocol, TypeVar
 
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
-from pilotage_operator.hearing import Hearing
 from pilotage_operator.metrics import metrics_text
 from pilotage_operator.profiles.actions import (
     Action,
@@ -25,6 +24,7 @@ from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import UNITS, Answer, Right, StoredProfile, World
 from pilotage_operator.settings import Settings
 from pilotage_operator.values import ValuesFile
+from pilotage_operator.watch_lag import WatchLag
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ Decided = TypeVar("Decided")
 _GATHERING = 0.01  # seconds: several objects often change together
 _LOOK_ANYWAY_AFTER = 10.0
 _SOON, _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.5, 30.0
-_STANDS_STILL_AFTER, _DEAF_AFTER = 120.0, 90.0
+_STANDS_STILL_AFTER, _LAGS_AFTER = 120.0, 90.0
 
 
 class Api(Protocol):
@@ -53,7 +53,7 @@ class Reconciler:
     """Keeps the cluster as the profiles want it; only one of its rounds is ever under way."""
 
     def __init__(self, settings: Settings, api: Api, judge: UnitJudge, values: ValuesFile) -> None:
-        self.hearing = Hearing()
+        self.watch_lag = WatchLag()
         self._settings, self._api, self._judge, self._values = settings, api, judge, values
         self._changed = asyncio.Event()
         self._remembered: Mapping[str, str] = {}
@@ -70,8 +70,8 @@ class Reconciler:
         now = monotonic()
         if (silent := now - self._finished_at) > _STANDS_STILL_AFTER:
             return f"no round was finished for {silent:.0f} s"
-        if (deaf := self.hearing.seconds_deaf(now)) > _DEAF_AFTER:
-            return f"the watchers missed what happened {deaf:.0f} s ago"
+        if (lag := self.watch_lag.seconds(now)) > _LAGS_AFTER:
+            return f"the watchers missed what happened {lag:.0f} s ago"
         return ""
 
     def metrics(self) -> str:
@@ -133,7 +133,7 @@ class Reconciler:
     async def _world(self) -> World:
         kept = self._values.profiles()
         seen = await self._api.look(with_owner=kept is not None)
-        self.hearing.seen(seen.versions, monotonic())
+        self.watch_lag.seen(seen.versions, monotonic())
         self._profiles = seen.profiles
         if seen.config_map is not None and is_intact(seen.config_map):
             self._remembered = seen.config_map.data

@@ -9,12 +9,12 @@ from pilotage.config.expansion import Expansion
 from pilotage.config.load import Loaded
 from pilotage.config.sharing import OwnNodes, Sharing, own_nodes_in, sharing_in
 from pilotage.config.types import Profile as ProfileConfig
-from pilotage.framework.lineup import Lineup
-from pilotage.framework.own_nodes import NodesOfProfile
-from pilotage.framework.plugin import Plugin
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.runtime.own_nodes import NodesOfProfile
+from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 
-# The points that a lineup has; those for groups of pods have no plugins to run.
+# The points that a plugin_set has; those for groups of pods have no plugins to run.
 POINTS = {
     "pre_enqueue": ExtensionPoint.PRE_ENQUEUE,
     "queue_sort": ExtensionPoint.QUEUE_SORT,
@@ -36,7 +36,7 @@ class Profile:
     """A scheduler by name, its plugins, and how it shares the cluster."""
 
     scheduler_name: str
-    lineup: Lineup
+    plugin_set: PluginSet
     percentage_of_nodes_to_score: int
     sharing: Sharing = field(default_factory=Sharing)
     nodes: OwnNodes = field(default_factory=OwnNodes)
@@ -57,7 +57,7 @@ def build_profiles(
     return {
         profile.scheduler_name: Profile(
             profile.scheduler_name,
-            _named_lineup(profile, expansion, catalogue, running or {}),
+            _named_plugin_set(profile, expansion, catalogue, running or {}),
             _first_given(profile.percentage_of_nodes_to_score, config.percentage_of_nodes_to_score),
             sharing_in(profile.plugin_config),
             own_nodes_in(profile.plugin_config),
@@ -67,31 +67,31 @@ def build_profiles(
     }
 
 
-def _named_lineup(
+def _named_plugin_set(
     profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Mapping[str, Profile]
-) -> Lineup:
+) -> PluginSet:
     """Return the plugins of a profile, which is named where one of them cannot be made."""
     name = profile.scheduler_name
     try:
-        return _lineup(profile, expansion, catalogue.of(name), running.get(name))
+        return _plugin_set(profile, expansion, catalogue.of(name), running.get(name))
     except BrokenPlugin as error:
         error.profile = name
         raise
 
 
-def _lineup(
+def _plugin_set(
     profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Profile | None
-) -> Lineup:
+) -> PluginSet:
     arguments = {entry.name: entry.args for entry in profile.plugin_config}
     names = dict.fromkeys(name for point in POINTS.values() for name in expansion.points[point])
     made = {name: catalogue.construct(name, _given(arguments.get(name))) for name in names}
-    before = {} if running is None else running.lineup.plugins()
+    before = {} if running is None else running.plugin_set.plugins()
     plugins = {name: _same_or_new(before.get(name), plugin) for name, plugin in made.items()}
     points: dict[str, Any] = {
         field: tuple(plugins[name] for name in expansion.points[point]) for field, point in POINTS.items()
     }
     points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all who would look at other nodes
-    return Lineup(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
+    return PluginSet(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
 
 
 def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plugin]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pilotage.app.comparing import Comparing
-from pilotage.cluster.access import from_kubeconfig
-from pilotage.cluster.api_client import ApiClient
+from pilotage.cluster.credentials.access import from_kubeconfig
+from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.scheduling.comparison import Comparison
 from pilotage.testing import make_pod, node_manifest, pod_manifest
 from testbed.live_core import LiveCore

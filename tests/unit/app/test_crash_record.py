@@ -11,15 +11,15 @@ import pytest
 from pilotage.app import crash_record
 from pilotage.app.crash_record import CrashRecord
 from pilotage.app.plugin_watch import remember_crashes
-from pilotage.framework.call_watch import WATCH, Desk
+from pilotage.framework.runtime.call_watch import WATCH, Desk
 from pilotage.testing import make_pod
 
 DIES = """
 import os, signal, sys
 from pathlib import Path
 from pilotage.app.plugin_watch import remember_crashes
-from pilotage.framework.plugin import Score
-from pilotage.framework.plugin_guard import guard
+from pilotage.framework.api.plugin import Score
+from pilotage.framework.runtime.plugin_guard import guard
 from pilotage.testing import make_pod
 
 class Dies(Score):

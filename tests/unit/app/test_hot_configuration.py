@@ -14,15 +14,15 @@ import pytest
 from pilotage import app
 from pilotage.app import live as module
 from pilotage.app import reloading
-from pilotage.app.following import IDLE
+from pilotage.app.config_follower import IDLE
 from pilotage.app.hot_configuration import first_configuration
+from pilotage.app.informers import kinds_read
 from pilotage.app.live import LOST, Live
 from pilotage.app.options import FollowedConfigMap, Options, Serving
 from pilotage.app.profile_engines import engines
 from pilotage.app.reloading import NeedsRestart
 from pilotage.app.running import begun
-from pilotage.app.watching import kinds_read
-from pilotage.cluster.access import find
+from pilotage.cluster.credentials.access import find
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import HASH, STRATEGY, TROUBLE, TRYING, PluginFile, text_hash, unit_data, unit_hash
 from pilotage.telemetry.verbosity import Verbosity
@@ -34,8 +34,8 @@ PLACE = FollowedConfigMap("kube-system", "pilotage-config", "kube-system", "me")
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 
 PLUGINS = '''
-from pilotage.framework.plugin import STATIC, Filter, Permit, Score
-from pilotage.framework.verdicts import Rejection, Wait
+from pilotage.framework.api.plugin import STATIC, Filter, Permit, Score
+from pilotage.framework.api.verdicts import Rejection, Wait
 
 class OnlyNodesNamed(Filter):
     """Lets pods go to nodes whose name begins in one way."""
@@ -267,7 +267,7 @@ async def test_plugins_whose_arguments_stay_the_same_stay(api: SmallApi, tmp_pat
         after = world.live.core.engines
         assert after["other"] is before["other"]
         assert after["ours"] is not before["ours"]
-        old, new = (engine.runner.lineup.plugins() for engine in (before["ours"], after["ours"]))
+        old, new = (engine.runner.plugin_set.plugins() for engine in (before["ours"], after["ours"]))
         assert {name for name in new if new[name] is not old[name]} == {"OnlyNodesNamed"}
 
 
@@ -294,7 +294,7 @@ async def test_what_the_policy_of_before_decided_is_bound_before_the_next_is_ack
         world.create("slow")
         await until(lambda: len(world.live.core.bindings))
         wanted = write(api, text_of(profile("ours", "OnlyNodesNamed", begin="b")))
-        await until(lambda: world.live.core.engines["ours"].runner.lineup.plugins()["OnlyNodesNamed"].begin == "b")  # type: ignore[attr-defined]
+        await until(lambda: world.live.core.engines["ours"].runner.plugin_set.plugins()["OnlyNodesNamed"].begin == "b")  # type: ignore[attr-defined]
         await asyncio.sleep(0.2)
         assert told(api)[0] != wanted
         gate.set()
@@ -425,7 +425,7 @@ def test_idle_is_a_configuration_that_reads_nothing() -> None:
 
 
 SCORES = """
-from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.api.plugin import STATIC, Score
 
 
 class Ending(Score):
@@ -481,10 +481,10 @@ async def test_the_plugin_of_a_file_that_stays_keeps_what_it_remembers(api: Smal
     first = write_unit(api, text, {"ours": [scores("a")]})
     async with following(api, tmp_path) as world:
         await until(lambda: told(api) == (first, {}))
-        before = world.live.profiles["ours"].lineup.plugins()["Ending"]
+        before = world.live.profiles["ours"].plugin_set.plugins()["Ending"]
         more = write_unit(api, text_of(profile("ours", "Ending"), profile("more")), {"ours": [scores("a")]})
         await until(lambda: told(api) == (more, {}))
-        assert world.live.profiles["ours"].lineup.plugins()["Ending"] is before
+        assert world.live.profiles["ours"].plugin_set.plugins()["Ending"] is before
 
 
 @pytest.mark.parametrize(
@@ -537,8 +537,8 @@ async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_u
 
 NO_BEGINNING = '''
 from pathlib import Path
-from pilotage.framework.load.load_aware import LoadAware
-from pilotage.framework.plugin import Score
+from pilotage.plugins.load._shared.load_aware import LoadAware
+from pilotage.framework.api.plugin import Score
 
 class Unable(Score):
     """Cannot begin while a file is there."""

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pilotage.app.kept_objects import KeptObjects
-from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.resources import NODES, PODS
-from pilotage.cluster.watch_events import Deletion, EventReader, UndecodableObject
+from pilotage.cluster.watch.known_objects import KnownObjects
+from pilotage.cluster.watch.resources import NODES, PODS
+from pilotage.cluster.watch.watch_events import Deletion, EventReader, UndecodableObject
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 

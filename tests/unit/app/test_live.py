@@ -16,10 +16,10 @@ from pilotage.app import running as start
 from pilotage.app.clients import limits
 from pilotage.app.live import LOST, STOPPED, Live
 from pilotage.app.options import InvalidOptions, Options, Serving
-from pilotage.cluster.api_errors import NoAccess
+from pilotage.cluster.transport.api_errors import NoAccess
 from pilotage.config.durations import Duration
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import PreBind
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import PreBind
 from pilotage.model.pod import Pod
 from pilotage.telemetry.serving_certificate import CannotServe
 from pilotage.telemetry.verbosity import Verbosity
@@ -296,7 +296,7 @@ class TestTheDoor:
     async def test_an_api_server_that_is_not_there_is_waited_for(
         self, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("pilotage.app.watching.PAUSE", 0.05)
+        monkeypatch.setattr("pilotage.app.informers.PAUSE", 0.05)
         async with running(options(f"http://127.0.0.1:{free_port()}")) as scheduler:
             await until(lambda: "does not answer" in caplog.text)
             await asyncio.sleep(0.3)

@@ -18,15 +18,15 @@ from pilotage.app import live as module
 from pilotage.app.live import Live
 from pilotage.app.load_collecting import LoadCollecting, settings_of
 from pilotage.app.options import Options, Serving
-from pilotage.cluster.load_sources import Provider
-from pilotage.framework.load.load_aware import LoadAware
+from pilotage.cluster.services.load_sources import Provider
 from pilotage.model.outside_services import OutsideRules
+from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.plugins.load.peaks import Peaks
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
 from pilotage.profiles import Profile
 from pilotage.telemetry.verbosity import Verbosity
-from pilotage.testing import FakeCluster, lineup_of, make_node, node_manifest, pod_manifest
+from pilotage.testing import FakeCluster, make_node, node_manifest, plugin_set_of, pod_manifest
 from testbed.scripted_extender import ScriptedExtender, serving
 from testbed.small_api import SmallApi, small_api
 
@@ -58,7 +58,7 @@ class World:
 
     def put(self, **profiles: LoadAware) -> None:
         """Take the place of all profiles, as the scheduler does it."""
-        made = {name: Profile(name, lineup_of(plugin), 0) for name, plugin in profiles.items()}
+        made = {name: Profile(name, plugin_set_of(plugin), 0) for name, plugin in profiles.items()}
         for profile in made.values():
             self.collecting.connect(profile)
         self.profiles.clear()

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pilotage.app.measuring import Measuring
-from pilotage.cluster.evictor import NotEvicted
-from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
+from pilotage.cluster.write.evictor import NotEvicted
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
 from pilotage.telemetry.metrics import Metrics
 from pilotage.testing import make_pod
 from testbed.live_core import LiveCore, One

@@ -12,7 +12,7 @@ EATS = """
 import sys
 from pathlib import Path
 from pilotage.app.memory_limit import limit_memory
-from pilotage.framework.plugin import Score
+from pilotage.framework.api.plugin import Score
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod
 
 class Eats(Score):

@@ -10,18 +10,18 @@ import pytest
 from pilotage.app import plugin_watch
 from pilotage.app.options import FollowedConfigMap
 from pilotage.app.plugin_watch import PluginWatch
-from pilotage.app.probation import Probation
+from pilotage.app.policy_health import PolicyHealth
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.call_watch import WATCH, Overrun, Suspicion
-from pilotage.framework.objects import Objects
-from pilotage.framework.plugin import FollowsPods, Score
-from pilotage.framework.watchdog import WATCHDOG
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.plugin import FollowsPods, Score
+from pilotage.framework.runtime.call_watch import WATCH, Overrun, Suspicion
+from pilotage.framework.runtime.watchdog import WATCHDOG
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
 from pilotage.telemetry.metrics import Metrics
-from pilotage.testing import lineup_of, make_pod
+from pilotage.testing import make_pod, plugin_set_of
 
 
 class Mine(Score):
@@ -34,13 +34,13 @@ class World:
     def __init__(self) -> None:
         self.plugin = Mine()
         self.profiles = {
-            "batch": Profile("batch", lineup_of(self.plugin), 0),
-            "plain": Profile("plain", lineup_of(), 0),
+            "batch": Profile("batch", plugin_set_of(self.plugin), 0),
+            "plain": Profile("plain", plugin_set_of(), 0),
         }
         self.metrics = Metrics()
         self.told: list[tuple[str, str, str]] = []
-        self.probation = Probation(lambda *words: self.told.append(words), lambda: None)
-        self.watch = PluginWatch(self.profiles, self.metrics, self.probation)
+        self.policy_health = PolicyHealth(lambda *words: self.told.append(words), lambda: None)
+        self.watch = PluginWatch(self.profiles, self.metrics, self.policy_health)
 
 
 @pytest.fixture
@@ -62,10 +62,10 @@ def test_calls_that_took_too_long_are_counted_and_told_after_the_third(world: Wo
 def test_a_change_elsewhere_tells_it_again_and_a_new_plugin_does_not(world: World) -> None:
     for _ in range(3):
         WATCH.on_overrun(Overrun(world.plugin, "helps", None, 1.0, "it did not answer"))
-    world.probation.begin()
+    world.policy_health.begin()
     assert [words[0] for words in world.told] == ["batch", "batch"]
-    world.profiles["batch"] = Profile("batch", lineup_of(Mine()), 0)
-    world.probation.begin()
+    world.profiles["batch"] = Profile("batch", plugin_set_of(Mine()), 0)
+    world.policy_health.begin()
     assert len(world.told) == 2
 
 
@@ -118,7 +118,7 @@ def test_a_plugin_that_cannot_begin_is_refused_whole() -> None:
         def attach(self, objects: Objects) -> None:
             raise SystemExit("no")
 
-    cache, profile = ClusterCache(), Profile("batch", lineup_of(Follows(), Refuses()), 0)
+    cache, profile = ClusterCache(), Profile("batch", plugin_set_of(Follows(), Refuses()), 0)
     with pytest.raises(BrokenPlugin, match="Refuses cannot begin: SystemExit: no"):
         engines({"batch": profile}, cache)
     assert not cache._followers

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pilotage import app
-from pilotage.app.watching import KnownPods, Watching, kinds_read
-from pilotage.cluster.access import from_kubeconfig
-from pilotage.cluster.api_client import ApiClient
+from pilotage.app.informers import KnownPods, Watching, kinds_read
+from pilotage.cluster.credentials.access import from_kubeconfig
+from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.model.devices import ResourceClaim
 from pilotage.model.objects import Namespace, PodDisruptionBudget
 from pilotage.model.volumes import CSINode, PersistentVolumeClaim
@@ -110,7 +110,7 @@ async def test_what_the_server_does_not_serve_is_done_without(
 async def test_a_server_in_trouble_is_asked_again_and_said_so_once(
     status: int, api: SmallApi, client: ApiClient, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pilotage.app.watching.PAUSE", 0.01)
+    monkeypatch.setattr("pilotage.app.informers.PAUSE", 0.01)
     api.refusals["/apis/policy/v1"] = status
     watching = Watching(client, Sinks(), {PodDisruptionBudget})
     starting = asyncio.create_task(watching.start())

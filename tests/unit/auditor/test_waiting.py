@@ -31,7 +31,7 @@ def required(kind: str, selector: Raw | None = None, **term: Any) -> Raw:
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
-def promised(name: str, cpu: str, priority: int) -> Step:
+def nominated(name: str, cpu: str, priority: int) -> Step:
     return seen(pod(name, cpu=cpu, priority=priority, status={"nominatedNodeName": "n1"}))
 
 
@@ -103,12 +103,14 @@ LONG = passes(LIMIT + 10)
         ),
         pytest.param([seen(node()), seen(pod(**PORT)), LONG], "a", id="its host port is free"),
         pytest.param(
-            [seen(node()), promised("b", "2", 9), seen(pod()), LONG], "b", id="the room is promised to a higher one"
+            [seen(node()), nominated("b", "2", 9), seen(pod()), LONG], "b", id="the room is nominated for a higher one"
         ),
         pytest.param(
-            [seen(node()), promised("b", "2", -9), seen(pod()), LONG], "a b", id="the room is promised to a lower one"
+            [seen(node()), nominated("b", "2", -9), seen(pod()), LONG],
+            "a b",
+            id="the room is nominated for a lower one",
         ),
-        pytest.param([seen(node()), promised("a", "2", 0), LONG], "a", id="the room is promised to itself"),
+        pytest.param([seen(node()), nominated("a", "2", 0), LONG], "a", id="the room is nominated for itself"),
         pytest.param([seen(node()), seen(pod(**SOFT_SPREAD)), LONG], "a", id="a soft spread is no reason"),
         pytest.param([seen(node()), seen(pod()), unseen(200)], "", id="nobody could see anything meanwhile"),
         pytest.param(

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.pods import TermKind
+from pilotage.framework.api.pods import TermKind
 from pilotage.model.affinity import carried_terms, readable_terms_of
 from pilotage.model.limits import MOST_POD_TERMS
 from pilotage.model.pod import Pod

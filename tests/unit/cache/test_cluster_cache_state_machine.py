@@ -9,7 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from pilotage.cache import placed_pods
 from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
-from pilotage.framework.pods import PodQuery, TermKind
+from pilotage.framework.api.pods import PodQuery, TermKind
 from pilotage.model.affinity import carried_terms
 from pilotage.model.limits import MOST_POD_TERMS
 from pilotage.model.pod import Pod

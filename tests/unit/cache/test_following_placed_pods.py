@@ -5,7 +5,7 @@ import logging
 import pytest
 from pydantic import PrivateAttr
 
-from pilotage.framework.plugin import FollowsPods, Score
+from pilotage.framework.api.plugin import FollowsPods, Score
 from pilotage.model.pod import Pod
 from pilotage.testing import FakeCluster, make_node, make_pod
 

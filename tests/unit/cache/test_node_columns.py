@@ -5,7 +5,7 @@ import pytest
 
 from pilotage.cache import label_columns, node_columns
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.node_matching import match_required
+from pilotage.framework.api.node_matching import match_required
 from pilotage.model.selectors import (
     NodeSelector,
     NodeSelectorRequirement,

@@ -5,7 +5,7 @@ from types import FunctionType, ModuleType
 from weakref import WeakSet
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.pods import PodQuery, TermKind
+from pilotage.framework.api.pods import PodQuery, TermKind
 from pilotage.model.pod import Pod
 from pilotage.testing import make_node, make_pod
 

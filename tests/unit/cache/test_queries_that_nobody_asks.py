@@ -3,7 +3,7 @@
 import pytest
 
 from pilotage.cache import placed_pods
-from pilotage.framework.pods import PodQuery
+from pilotage.framework.api.pods import PodQuery
 from pilotage.testing import FakeCluster, make_node, make_pod
 
 

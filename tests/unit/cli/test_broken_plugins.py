@@ -12,7 +12,7 @@ from pilotage.testing import node_manifest, pod_manifest
 Pilotage = Callable[..., Result]
 Write = Callable[..., str]
 
-HEAD = "from pilotage.framework.plugin import *\nfrom pilotage.framework.verdicts import *\n\n"
+HEAD = "from pilotage.framework.api.plugin import *\nfrom pilotage.framework.api.verdicts import *\n\n"
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import yaml
 from click.testing import Result
 
 from pilotage.cli.group import COMMANDS
-from pilotage.framework.plugin import POINTS
+from pilotage.framework.api.plugin import POINTS
 from pilotage.plugins.catalogue import PluginCatalogue
 
 Pilotage = Callable[..., Result]

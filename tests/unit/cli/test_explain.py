@@ -109,7 +109,7 @@ async def test_one_that_would_not_fit_any_more_still_has_its_node(world: World) 
     assert result.stdout.startswith(f"web  is on n1; decided again now, it waits: {WAITS}\n")
 
 
-async def test_what_is_promised_to_others_counts(world: World) -> None:
+async def test_what_is_nominated_to_others_counts(world: World) -> None:
     world.pod("first", cpu="2", status={"nominatedNodeName": "n1"})
     world.pod("other", cpu="2", node="n2")
     world.pod("web", cpu="1")
@@ -561,7 +561,7 @@ class TestPluginFiles:
     FILE = PluginFile(
         "mine/ending.py",
         """
-from pilotage.framework.plugin import Score
+from pilotage.framework.api.plugin import Score
 
 
 class Ending(Score):

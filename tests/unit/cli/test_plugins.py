@@ -11,7 +11,7 @@ from click.testing import Result
 
 from pilotage.cli.plugin_facts import actions, type_name
 from pilotage.config.types import Section
-from pilotage.framework.events import ANYTHING, NODE_ADDED, Action, Resource, Retry
+from pilotage.framework.api.events import ANYTHING, NODE_ADDED, Action, Resource, Retry
 from pilotage.plugins.catalogue import built_in
 
 Pilotage = Callable[..., Result]
@@ -30,8 +30,8 @@ FIELDS = [
     "permissions",
 ]
 EVERYTHING = '''
-from pilotage.framework.events import *
-from pilotage.framework.plugin import *
+from pilotage.framework.api.events import *
+from pilotage.framework.api.plugin import *
 from pilotage.model.objects import Service
 from pydantic import Field
 

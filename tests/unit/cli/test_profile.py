@@ -269,7 +269,7 @@ async def test_it_waits_for_what_is_under_way(world: World) -> None:
     assert len(looks) == 5
 
 
-async def test_without_waiting_nothing_is_promised(world: World) -> None:
+async def test_without_waiting_nothing_is_nominated(world: World) -> None:
     world.api.conditions = lambda _: {"Accepted": "False"}
     result = await world.run("disable", "batch", "Priority", "--no-wait")
     assert (result.exit_code, "replicas" in result.stdout) == (0, False)

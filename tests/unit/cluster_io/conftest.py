@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from cluster.pki import Authority, Identity
-from pilotage.cluster import credentials
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.credentials import Issued
-from pilotage.cluster.tls import Trust
+from pilotage.cluster.credentials import credentials
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.credentials.credentials import Issued
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.tls import Trust
 
 
 class Peer:

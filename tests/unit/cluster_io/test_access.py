@@ -11,11 +11,11 @@ import pytest
 import yaml
 from cryptography.hazmat.primitives import serialization
 
-from pilotage.cluster import access as access_module
-from pilotage.cluster.access import Access, find, from_kubeconfig, in_cluster
-from pilotage.cluster.api_errors import NoAccess
-from pilotage.cluster.credentials import Identity, Issued
-from pilotage.cluster.tls import Trust, tls_context
+from pilotage.cluster.credentials import access as access_module
+from pilotage.cluster.credentials.access import Access, find, from_kubeconfig, in_cluster
+from pilotage.cluster.credentials.credentials import Identity, Issued
+from pilotage.cluster.transport.api_errors import NoAccess
+from pilotage.cluster.transport.tls import Trust, tls_context
 
 POD = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 

@@ -9,10 +9,10 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from pilotage.cluster import connection_pool
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable, Withheld
-from pilotage.cluster.credentials import Identity, Issued
+from pilotage.cluster.credentials.credentials import Identity, Issued
+from pilotage.cluster.transport import connection_pool
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable, Withheld
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 OK = HEAD + b"Content-Length: 2\r\n\r\n{}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pilotage.cluster.api_errors import api_error
+from pilotage.cluster.transport.api_errors import api_error
 
 
 @pytest.mark.parametrize(

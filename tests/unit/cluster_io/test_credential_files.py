@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pilotage.cluster.credential_files import LARGEST, Withheld, read_credential
+from pilotage.cluster.credentials.credential_files import LARGEST, Withheld, read_credential
 
 
 @pytest.fixture

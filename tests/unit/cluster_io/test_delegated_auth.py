@@ -13,11 +13,11 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from cluster.pki import Authority, Identity
-from pilotage.cluster.api_errors import ApiError, Unreachable
-from pilotage.cluster.certificate_trust import FrontProxy
-from pilotage.cluster.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, AuthSettings, DelegatedAuth
-from pilotage.cluster.remembered_answers import RememberedAnswers
-from pilotage.cluster.trust_source import TrustSettings
+from pilotage.cluster.credentials.certificate_trust import FrontProxy
+from pilotage.cluster.credentials.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, AuthSettings, DelegatedAuth
+from pilotage.cluster.credentials.remembered_answers import RememberedAnswers
+from pilotage.cluster.credentials.trust_source import TrustSettings
+from pilotage.cluster.transport.api_errors import ApiError, Unreachable
 
 
 @dataclass

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.api_errors import NoAccess
-from pilotage.cluster.exec_credentials import VERSIONS, ExecPlugin, Variable, run
+from pilotage.cluster.credentials.exec_credentials import VERSIONS, ExecPlugin, Variable, run
+from pilotage.cluster.transport.api_errors import NoAccess
 
 V1, V1BETA1 = VERSIONS
 
@@ -104,7 +104,7 @@ def test_a_command_that_is_not_there_names_how_to_get_it() -> None:
 
 
 def test_a_command_that_does_not_end(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pilotage.cluster.exec_credentials.LONGEST_RUN", 0.1)
+    monkeypatch.setattr("pilotage.cluster.credentials.exec_credentials.LONGEST_RUN", 0.1)
     with pytest.raises(NoAccess, match="did not end within"):
         run(ExecPlugin(command("exec sleep 30"), V1), {})
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pilotage.cluster.extender import Extender, ExtenderSettings, in_order
-from pilotage.cluster.service_tls import TLS, BadTLS
-from pilotage.framework.preemption.victims import Victims
+from pilotage.cluster.services.extender import Extender, ExtenderSettings, in_order
+from pilotage.cluster.transport.service_tls import TLS, BadTLS
+from pilotage.framework.runtime.preemption.victims import Victims
 from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode, without_type
 from pilotage.testing import make_pod
 from testbed.scripted_extender import ScriptedExtender, asking, node_json, pod_json, serving

@@ -12,19 +12,19 @@ from aiohttp import web
 
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster import extender_server
-from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.cluster.extender_server import Exposed, ExtenderServer
-from pilotage.framework.plugin import CLUSTER, STATIC, Plugin
-from pilotage.framework.preemption.victims import Victims
+from pilotage.cluster.services import extender_server
+from pilotage.cluster.services.extender import Extender, ExtenderSettings
+from pilotage.cluster.services.extender_server import Exposed, ExtenderServer
+from pilotage.extenders.extender_service import ExtenderService, static_profiles
+from pilotage.framework.api.plugin import CLUSTER, STATIC, Plugin
+from pilotage.framework.runtime.preemption.victims import Victims
 from pilotage.listening.front_door import Patience
 from pilotage.model.extender_messages import Binding, ExtenderFailed
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
-from pilotage.scheduling.extender_service import ExtenderService, static_profiles
-from pilotage.testing import decode_node, decode_pod, lineup_of, node_manifest, pod_manifest
+from pilotage.testing import decode_node, decode_pod, node_manifest, plugin_set_of, pod_manifest
 from testbed.scripted_extender import VERBS
 from testbed.tiny_plugins import NEVER, NO, Alpha, Before, Likes, Loves, scoped
 
@@ -51,7 +51,7 @@ class Asked:
         self.url = ""
 
     async def start(self, *plugins: Plugin, live: bool = False, bind: Any = None, **options: Any) -> Extender:
-        profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup_of(*plugins), 0)}
+        profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, plugin_set_of(*plugins), 0)}
         service = ExtenderService(engines(profiles, self.cache), self.cache, cache_is_live=live)
         server = ExtenderServer(service, bind, **options)
         self._stack.push_async_callback(server.stop)
@@ -274,7 +274,7 @@ async def test_only_who_means_this_machine_is_answered(asked: Asked, host: str, 
 
 
 async def test_nobody_listens_for_others_without_knowing_them(asked: Asked) -> None:
-    profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup_of(), 0)}
+    profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, plugin_set_of(), 0)}
     server = ExtenderServer(ExtenderService(engines(profiles, asked.cache), asked.cache, cache_is_live=False))
     with pytest.raises(Exposed, match="--client-ca-file"):
         await server.start("0.0.0.0", 0)  # noqa: S104 - it must not
@@ -308,9 +308,9 @@ async def test_nothing_is_answered_before_the_cluster_is_known(asked: Asked) -> 
 
 
 def test_only_plugins_that_look_at_the_node_alone_take_part_without_a_cluster() -> None:
-    lineup = lineup_of(static(Alpha)(), scoped(CLUSTER, Likes)(), NodeAffinity(), NodeResourcesFit())
-    kept, left_out = static_profiles({"p": Profile("p", lineup, 0)})
-    assert list(kept["p"].lineup.plugins()) == ["NodeAffinity", "Alpha"]
+    plugin_set = plugin_set_of(static(Alpha)(), scoped(CLUSTER, Likes)(), NodeAffinity(), NodeResourcesFit())
+    kept, left_out = static_profiles({"p": Profile("p", plugin_set, 0)})
+    assert list(kept["p"].plugin_set.plugins()) == ["NodeAffinity", "Alpha"]
     assert left_out == ["NodeResourcesFit", "Likes"]
 
 

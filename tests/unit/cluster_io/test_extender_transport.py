@@ -11,14 +11,14 @@ import pytest
 from aiohttp import web
 
 from cluster.pki import Authority, Identity
-from pilotage.cluster.extender_transport import (
+from pilotage.cluster.services.extender_transport import (
     CALLS_AT_ONCE,
     FAILURES_IN_A_ROW,
     PAUSE,
     Transport,
     Unanswered,
 )
-from pilotage.cluster.service_tls import TLS, BadTLS
+from pilotage.cluster.transport.service_tls import TLS, BadTLS
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.testing import make_pod
 from testbed.scripted_extender import Handler, ScriptedExtender, asking, serving

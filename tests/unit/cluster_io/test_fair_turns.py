@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pilotage.cluster.fair_turns import FairTurns
+from pilotage.cluster.watch.fair_turns import FairTurns
 
 
 class Play:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from pilotage.cluster.flow_control import TokenBucket
+from pilotage.cluster.transport.flow_control import TokenBucket
 
 pytestmark = pytest.mark.looptime
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster.http_answer import LARGEST_HEAD, AnswerParser, Irregular
+from pilotage.cluster.transport.http_answer import LARGEST_HEAD, AnswerParser, Irregular
 
 HEAD = b"HTTP/1.1 200 OK\r\n"
 ONE = b"Content-Length: 1\r\n\r\nx"

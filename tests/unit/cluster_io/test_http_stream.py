@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.credentials import Identity, Issued
-from pilotage.cluster.http_stream import MOST_WAITING
+from pilotage.cluster.credentials.credentials import Identity, Issued
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.http_stream import MOST_WAITING
 
 HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 QUERY = {"watch": "1"}

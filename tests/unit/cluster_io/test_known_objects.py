@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.known_objects import MOST_PASSED, KnownObjects, key_of, version_number
-from pilotage.cluster.watch_events import ObjectIdentity, UndecodableObject
+from pilotage.cluster.watch.known_objects import MOST_PASSED, KnownObjects, key_of, version_number
+from pilotage.cluster.watch.watch_events import ObjectIdentity, UndecodableObject
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import Namespace
 

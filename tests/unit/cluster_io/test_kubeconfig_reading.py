@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pilotage.cluster import kubeconfig
-from pilotage.cluster.api_errors import NoAccess
+from pilotage.cluster.credentials import kubeconfig
+from pilotage.cluster.transport.api_errors import NoAccess
 
 
 def config(

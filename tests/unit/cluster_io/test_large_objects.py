@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.large_objects import TOO_LONG, LargeReader
-from pilotage.cluster.resources import PODS
-from pilotage.cluster.watch_events import (
+from pilotage.cluster.watch.large_objects import TOO_LONG, LargeReader
+from pilotage.cluster.watch.resources import PODS
+from pilotage.cluster.watch.watch_events import (
     Bookmark,
     Deletion,
     EventReader,
@@ -15,7 +15,7 @@ from pilotage.cluster.watch_events import (
     Skipped,
     UndecodableObject,
 )
-from pilotage.cluster.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.watch.watch_lines import BrokenStream, TooLong
 from pilotage.model.pod import Pod
 
 reader = LargeReader(EventReader(PODS))

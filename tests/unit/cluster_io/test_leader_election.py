@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.leader_election import Candidate, log
-from pilotage.cluster.lease_settings import LeaseSettings
+from pilotage.cluster.election.leader_election import Candidate, log
+from pilotage.cluster.election.lease_settings import LeaseSettings
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 
 pytestmark = pytest.mark.looptime(noop_cycles=0)
 

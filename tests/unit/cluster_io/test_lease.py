@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, Unreachable
-from pilotage.cluster.lease import LeaderElection, Loss
-from pilotage.cluster.lease_settings import LeaseSettings, new_identity
-from pilotage.cluster.microtime import format_microtime
+from pilotage.cluster.election.lease import LeaderElection, Loss
+from pilotage.cluster.election.lease_settings import LeaseSettings, new_identity
+from pilotage.cluster.transport.api_errors import ApiError, Unreachable
+from pilotage.cluster.write.microtime import format_microtime
 
 
 class Client:

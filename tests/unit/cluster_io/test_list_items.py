@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster import list_items
-from pilotage.cluster.list_items import ListItems
-from pilotage.cluster.watch_lines import BEGINNING, BrokenStream, TooLong
+from pilotage.cluster.watch import list_items
+from pilotage.cluster.watch.list_items import ListItems
+from pilotage.cluster.watch.watch_lines import BEGINNING, BrokenStream, TooLong
 
 texts = st.text(st.sampled_from('ab\\"{}[]<,:é'), max_size=8)
 values = st.recursive(

@@ -9,11 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.resources import PODS
-from pilotage.cluster.watch_events import EventReader
-from pilotage.cluster.watch_lines import BrokenStream
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown
+from pilotage.cluster.watch.listing import Lister
+from pilotage.cluster.watch.resources import PODS
+from pilotage.cluster.watch.watch_events import EventReader
+from pilotage.cluster.watch.watch_lines import BrokenStream
 
 SELECTION = {"fieldSelector": "status.phase!=Succeeded,status.phase!=Failed"}
 EXPIRED = ApiError(410, reason="Expired", message="too old", retry_after=None, body=b"")

@@ -12,14 +12,14 @@ import pytest
 from aiohttp import web
 
 from cluster.pki import Authority, Identity
-from pilotage.cluster import load_sources as module
-from pilotage.cluster.access import find
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.load_metrics import LoadCollector
-from pilotage.cluster.load_sources import LoadUnavailable, Provider, SourceSettings, source_of
-from pilotage.framework.load.arguments import MetricProvider
+from pilotage.cluster.credentials.access import find
+from pilotage.cluster.services import load_sources as module
+from pilotage.cluster.services.load_metrics import LoadCollector
+from pilotage.cluster.services.load_sources import LoadUnavailable, Provider, SourceSettings, source_of
+from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.model.node import Node
 from pilotage.model.node_load import NodeLoad, ResourceLoad
+from pilotage.plugins.load._shared.arguments import MetricProvider
 from pilotage.testing import decode_node, node_manifest
 from testbed.loads import NOW
 from testbed.scripted_extender import Handler, ScriptedExtender, serving
@@ -415,7 +415,7 @@ class TestOverTime:
     async def test_the_log_has_one_line_for_each_change(
         self, world: World, api: ApiClient, caplog: pytest.LogCaptureFixture
     ) -> None:
-        caplog.set_level(logging.INFO, "pilotage.cluster.load_metrics")
+        caplog.set_level(logging.INFO, "pilotage.cluster.services.load_metrics")
         collector = world.collector(Provider.METRICS_API, api)
         good = {"items": [used("n1", timestamp=""), used("n2", timestamp="")]}
         for answer in (503, 503, good, good, 404, 404, {"items": good["items"][:1]}, good):

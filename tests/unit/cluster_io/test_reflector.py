@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.large_objects import LargeReader
-from pilotage.cluster.reflector import Reflector
-from pilotage.cluster.resources import RESOURCES, ApiResource
-from pilotage.cluster.watch_events import EventReader, ObjectIdentity
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.large_objects import LargeReader
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.watch.resources import RESOURCES, ApiResource
+from pilotage.cluster.watch.watch_events import EventReader, ObjectIdentity
 from pilotage.model.objects import Namespace
 
 pytestmark = pytest.mark.looptime

@@ -11,10 +11,10 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.reflector import Reflector
-from pilotage.cluster.resources import RESOURCES, ApiResource
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.watch.resources import RESOURCES, ApiResource
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.model.objects import Namespace
 
 NAMESPACES: ApiResource[Namespace] = next(each for each in RESOURCES if each.plural == "namespaces")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster import rejection_inquiry
-from pilotage.cluster.api_errors import ApiError, Unreachable
-from pilotage.cluster.rejection_inquiry import RejectionInquiry, rejection_in
+from pilotage.cluster.transport.api_errors import ApiError, Unreachable
+from pilotage.cluster.watch import rejection_inquiry
+from pilotage.cluster.watch.rejection_inquiry import RejectionInquiry, rejection_in
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod

@@ -1,6 +1,6 @@
 """How long one waits after trouble."""
 
-from pilotage.cluster.retry_delay import RetryDelay
+from pilotage.cluster.transport.retry_delay import RetryDelay
 
 
 class Clock:

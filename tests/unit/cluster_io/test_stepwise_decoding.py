@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from pilotage.cluster import stepwise_decoding
-from pilotage.cluster.stepwise_decoding import decoded_in_steps
+from pilotage.cluster.watch import stepwise_decoding
+from pilotage.cluster.watch.stepwise_decoding import decoded_in_steps
 from pilotage.model.pod import PodObject
 from pilotage.testing import pod_manifest
 

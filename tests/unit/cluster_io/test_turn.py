@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pilotage.cluster.turn import MOST_STEPS, Turn
+from pilotage.cluster.write.turn import MOST_STEPS, Turn
 
 
 @pytest.fixture

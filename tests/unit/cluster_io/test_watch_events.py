@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.resources import NODES, PODS
-from pilotage.cluster.watch_events import (
+from pilotage.cluster.watch.resources import NODES, PODS
+from pilotage.cluster.watch.watch_events import (
     Bookmark,
     Deletion,
     EventReader,
@@ -14,7 +14,7 @@ from pilotage.cluster.watch_events import (
     ServerError,
     UndecodableObject,
 )
-from pilotage.cluster.watch_lines import BrokenStream
+from pilotage.cluster.watch.watch_lines import BrokenStream
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 

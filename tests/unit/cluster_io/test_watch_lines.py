@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster.watch_lines import BEGINNING, TooLong, WatchLines
+from pilotage.cluster.watch.watch_lines import BEGINNING, TooLong, WatchLines
 
 
 @given(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
+from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.model.decoding import KINDS
 from pilotage.model.node_metrics import NodeMetrics
 

@@ -6,7 +6,7 @@ from pilotage.config.catalogue import Catalogue
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int32
-from pilotage.framework.plugin import Filter
+from pilotage.framework.api.plugin import Filter
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.expansion import expand, merged
 from pilotage.config.types import Plugins, Profile
-from pilotage.conversion.lineups import complaints_about, unknown_plugins
+from pilotage.conversion.effective_plugins import complaints_about, unknown_plugins
 from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.render import profile_of

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.binding_runner import BindingRunner
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import Bind, Plugin
-from pilotage.framework.timings import Timings
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import Bind, Plugin
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
+from pilotage.framework.runtime.binding_runner import BindingRunner
+from pilotage.framework.runtime.timings import Timings
 from pilotage.model.pod import Pod
-from pilotage.testing import FakeCluster, lineup_of, make_node, make_pod
+from pilotage.testing import FakeCluster, make_node, make_pod, plugin_set_of
 from testbed.live_core import One, Two
 
 
@@ -31,7 +31,7 @@ class AlsoBinds(Binds):
 
 
 def runner(*plugins: Plugin) -> BindingRunner:
-    return BindingRunner(lineup_of(*plugins), Timings())
+    return BindingRunner(plugin_set_of(*plugins), Timings())
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ class TestPostBind:
 
 async def test_everything_is_timed(cycle: Cycle) -> None:
     timings, one, binds = Timings(), One(), Binds()
-    asked = BindingRunner(lineup_of(one, binds), timings)
+    asked = BindingRunner(plugin_set_of(one, binds), timings)
     await asked.pre_bind(cycle, "n1", [one])
     await asked.bind(cycle, "n1")
     asked.post_bind(cycle, "n1")

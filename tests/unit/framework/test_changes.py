@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.changes import node_events, pod_events
-from pilotage.framework.events import Event, Resource
+from pilotage.framework.api.events import Event, Resource
+from pilotage.framework.runtime.changes import node_events, pod_events
 from pilotage.model.node import Node
 from pilotage.testing import make_node, make_pod
 from pilotage.testing.manifests import node_manifest

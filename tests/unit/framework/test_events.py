@@ -1,6 +1,6 @@
 import pytest
 
-from pilotage.framework.events import (
+from pilotage.framework.api.events import (
     ANYTHING,
     EXTENDER_RETRIES,
     FORCE_ACTIVATE,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pilotage.framework.fit_error import fit_error
+from pilotage.framework.runtime.fit_error import fit_error
 
 
 @pytest.mark.parametrize(

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.node_matching import (
+from pilotage.framework.api.node_matching import (
     match_labels,
     match_node_selector,
     match_required,
     required_of,
     score_preferences,
 )
-from pilotage.framework.nodes import Bools, Nodes
+from pilotage.framework.api.nodes import Bools, Nodes
 from pilotage.model.selectors import (
     NOTHING,
     LabelMatcher,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from pilotage.config.types import Int64, Section
-from pilotage.framework.plugin import Score
+from pilotage.framework.api.plugin import Score
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 
 

@@ -9,13 +9,10 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework import plugin_guard
-from pilotage.framework.binding_runner import BindingRunner
-from pilotage.framework.call_watch import NO_LIMIT, WATCH, Overrun, Suspicion, TookTooLong
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import POD_GONE, Action, Resource, Retry
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import POD_GONE, Action, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import (
     Bind,
     EvictionRule,
     Filter,
@@ -30,12 +27,15 @@ from pilotage.framework.plugin import (
     Reserve,
     Score,
 )
-from pilotage.framework.plugin_guard import guard
-from pilotage.framework.preemption import eviction_rules
-from pilotage.framework.runner import Runner
-from pilotage.framework.timings import Timings
-from pilotage.framework.verdicts import PluginFailed, Rejection, Verdicts
-from pilotage.framework.watchdog import WATCHDOG
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime import plugin_guard
+from pilotage.framework.runtime.binding_runner import BindingRunner
+from pilotage.framework.runtime.call_watch import NO_LIMIT, WATCH, Overrun, Suspicion, TookTooLong
+from pilotage.framework.runtime.plugin_guard import guard
+from pilotage.framework.runtime.preemption import eviction_rules
+from pilotage.framework.runtime.runner import Runner
+from pilotage.framework.runtime.timings import Timings
+from pilotage.framework.runtime.watchdog import WATCHDOG
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_name import NodeName
 from pilotage.queue.active import active_queue, order_of
@@ -43,7 +43,7 @@ from pilotage.queue.gated import Gates
 from pilotage.queue.hints import AFTER_BACKOFF, Hints
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.outcome import Placed, Unplaced
-from pilotage.testing import FakeCluster, FakeScheduler, lineup_of, make_node, make_pod
+from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, plugin_set_of
 
 BUDGET = 0.1
 AT_ONCE = 10.0  # seconds: long before anything ends by itself, and enough on a busy machine
@@ -436,11 +436,11 @@ class TestEveryPoint:
     def test_who_is_only_told_stops_nobody(self, overruns: list[Overrun], deed: Callable[..., Any], told: str) -> None:
         cycle = FakeCluster([make_node("n1")]).cycle(make_pod("a"))
         after, holds = plugin_that("post_bind", PostBind, deed), plugin_that("unreserve", Reserve, deed)
-        binding, runner = BindingRunner(lineup_of(after), Timings()), Runner(lineup_of(holds))
+        binding, runner = BindingRunner(plugin_set_of(after), Timings()), Runner(plugin_set_of(holds))
         guard([after])
         for complaint in (*binding.post_bind(cycle, "n1"), *runner.unreserve(cycle, "n1")):
             assert told.replace("0.1s", "0.") in complaint
-        eviction_rules.sent_away([_guarded_rule("sent_away", deed)], make_pod("a"), [])
+        eviction_rules.evictions_began([_guarded_rule("evictions_began", deed)], make_pod("a"), [])
         eviction_rules.called_off([_guarded_rule("called_off", deed)], [])
 
     @pytest.mark.parametrize("point", ["pre_bind", "bind"])
@@ -456,7 +456,7 @@ class TestEveryPoint:
         plugin = type("Foreign", (kind,), {point: method, "__module__": __name__})()
         guard([plugin])
         cycle = FakeCluster([make_node("n1")]).cycle(make_pod("a"))
-        runner = BindingRunner(lineup_of(plugin), Timings())
+        runner = BindingRunner(plugin_set_of(plugin), Timings())
         work = runner.pre_bind(cycle, "n1", [plugin]) if point == "pre_bind" else runner.bind(cycle, "n1")
         with pytest.raises(PluginFailed, match=told.replace(".", r"\.")) as failure:
             await work
@@ -519,7 +519,7 @@ class TestAwaited:
 
     async def test_no_coroutine_at_all_is_a_failure(self) -> None:
         plugin = plugin_that("pre_bind", PreBind, lambda *_: None)
-        runner = BindingRunner(lineup_of(plugin), Timings())
+        runner = BindingRunner(plugin_set_of(plugin), Timings())
         guard([plugin])
         with pytest.raises(PluginFailed, match='running PreBind plugin "Foreign"'):
             await runner.pre_bind(FakeCluster([make_node("n1")]).cycle(make_pod("a")), "n1", [plugin])

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import (
     Filter,
     Permit,
     Plugin,
@@ -18,9 +18,7 @@ from pilotage.framework.plugin import (
     Reserve,
     Score,
 )
-from pilotage.framework.runner import CycleFailed, Runner, check_range
-from pilotage.framework.timings import Timings
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.verdicts import (
     SKIP,
     SKIP_SHAPE,
     Nominated,
@@ -31,8 +29,10 @@ from pilotage.framework.verdicts import (
     Verdicts,
     Wait,
 )
+from pilotage.framework.runtime.runner import CycleFailed, Runner, check_range
+from pilotage.framework.runtime.timings import Timings
 from pilotage.model.pod import Pod
-from pilotage.testing import FakeCluster, lineup_of, make_node, make_pod
+from pilotage.testing import FakeCluster, make_node, make_pod, plugin_set_of
 
 U = Rejection("no")
 UU = Rejection("never", preemption_helps=False)
@@ -112,7 +112,7 @@ HERE = CLUSTER.nodes[0]
 
 
 def running(*plugins: Plugin) -> tuple[Runner, Cycle]:
-    return Runner(lineup_of(*plugins)), CLUSTER.cycle(make_pod("p"))
+    return Runner(plugin_set_of(*plugins)), CLUSTER.cycle(make_pod("p"))
 
 
 def failing(ask: Callable[[], object]) -> str:
@@ -274,14 +274,14 @@ def test_skip_for_the_shape_saves_the_question_and_for_the_pod_does_not() -> Non
 
         return say
 
-    runner = Runner(lineup_of(Alpha(answer=note(SKIP_SHAPE)), Beta(answer=note(SKIP))))
+    runner = Runner(plugin_set_of(Alpha(answer=note(SKIP_SHAPE)), Beta(answer=note(SKIP))))
     pods = [make_pod(name, cpu="1") for name in ("one", "two")]  # a shape lives as long as its pods
     for pod in pods:
         assert runner.pre_filter(CLUSTER.cycle(pod)).skipped == {"Alpha", "Beta"}
     assert asked == ["one", "one", "two"]
     runner.pre_filter(CLUSTER.cycle(make_pod("three", cpu="2")))
     assert asked[3:] == ["three", "three"], "another shape is another question"
-    Runner(lineup_of(Alpha(answer=note(SKIP_SHAPE)))).pre_filter(CLUSTER.cycle(make_pod("four", cpu="1")))
+    Runner(plugin_set_of(Alpha(answer=note(SKIP_SHAPE)))).pre_filter(CLUSTER.cycle(make_pod("four", cpu="1")))
     assert asked[5:] == ["four"], "another profile, too"
 
 
@@ -539,7 +539,7 @@ def test_a_wait_without_a_time_is_a_failure() -> None:
 
 def test_every_call_is_timed() -> None:
     timings, plugin = Timings(), Alpha()
-    runner, cycle = Runner(lineup_of(plugin), timings), CLUSTER.cycle(make_pod("p"))
+    runner, cycle = Runner(plugin_set_of(plugin), timings), CLUSTER.cycle(make_pod("p"))
     runner.pre_filter(cycle)
     runner.filter_nodes(plugin, cycle, cycle.nodes)
     runner.filter_node(plugin, cycle, HERE)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.plugin import Score
-from pilotage.framework.scoring import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.plugin import Score
+from pilotage.framework.api.scoring import (
     BrokenLine,
     by_maximum,
     by_maximum_reversed,

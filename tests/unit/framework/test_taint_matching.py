@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.taint_matching import tolerates_all, untolerated_preferences
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.taint_matching import tolerates_all, untolerated_preferences
 from pilotage.model.tolerations import Toleration, count_untolerated_preferences, first_untolerated
 from pilotage.testing import FakeCluster, Manifest, make_node
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework import vacant_places as subject
-from pilotage.framework.stays import Stay
-from pilotage.framework.vacant_places import VacantPlaces, lineage
+from pilotage.framework.api import vacant_places as subject
+from pilotage.framework.api.stays import Stay
+from pilotage.framework.api.vacant_places import VacantPlaces, lineage
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 

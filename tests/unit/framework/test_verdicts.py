@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.verdicts import SKIP, SKIP_SHAPE, Rejection, Verdicts
+from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Rejection, Verdicts
 
 NO, NEVER, SOON = Rejection("no"), Rejection("never", preemption_helps=False), Rejection("soon", pending=True)
 

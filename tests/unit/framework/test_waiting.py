@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pytest
 
-from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
-from pilotage.framework.waiting import WaitingPod, WaitingPods
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
+from pilotage.framework.api.waiting import WaitingPod, WaitingPods
 from pilotage.testing import make_pod
 
 pytestmark = pytest.mark.looptime

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from pilotage.framework import watchdog
-from pilotage.framework.call_watch import NO_LIMIT, WATCH
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Score
-from pilotage.framework.plugin_guard import guard
-from pilotage.framework.verdicts import PluginFailed
-from pilotage.framework.watchdog import SIGNAL, WATCHDOG, within_budget
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Score
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.runtime import watchdog
+from pilotage.framework.runtime.call_watch import NO_LIMIT, WATCH
+from pilotage.framework.runtime.plugin_guard import guard
+from pilotage.framework.runtime.watchdog import SIGNAL, WATCHDOG, within_budget
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 

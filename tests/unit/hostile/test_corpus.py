@@ -10,9 +10,9 @@ from hostile.pod_shapes import ALL_FEATURES, fitting, hostile_pod
 from hostile.scene import prepare
 from hostile.shapes import LARGEST, Shape, all_shapes
 from hostile.stored_object import StoredObject, wire
-from pilotage.cluster.config_map import config_map_resource
-from pilotage.cluster.resources import RESOURCES
-from pilotage.cluster.watch_events import EventReader
+from pilotage.cluster.watch.config_map import config_map_resource
+from pilotage.cluster.watch.resources import RESOURCES
+from pilotage.cluster.watch.watch_events import EventReader
 from pilotage.testing import pod_manifest
 
 READERS = {resource.path: EventReader(resource) for resource in RESOURCES}

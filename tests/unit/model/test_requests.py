@@ -148,7 +148,7 @@ ASKS = container(cpu="700m", memory="8")
         pytest.param(pod(ASKS, status={"containerStatuses": [actual(cpu="500m", memory="5")]}),
                      {"cpu": 700, "memory": 8}, (700, 8), id="growing: what is asked is larger"),
         pytest.param(pod(ASKS, status={"containerStatuses": [allocated(cpu="900m", memory="5")]}),
-                     {"cpu": 900, "memory": 8}, (900, 8), id="shrinking: what was promised is larger"),
+                     {"cpu": 900, "memory": 8}, (900, 8), id="shrinking: what was nominated is larger"),
         pytest.param(pod(ASKS, status={"containerStatuses": [allocated(cpu="1") | actual(cpu="1200m", memory="9")]}),
                      {"cpu": 1200, "memory": 9}, (1200, MEMORY),
                      id="what is still in use is larger; a list without memory has the default in scores"),
@@ -156,9 +156,9 @@ ASKS = container(cpu="700m", memory="8")
                      {"cpu": 700, "memory": 8}, (700, 8), id="a deferred resize counts"),
         pytest.param(pod(ASKS, status=INFEASIBLE | {"containerStatuses": [actual(cpu="500m", memory="5")]}),
                      {"cpu": 500, "memory": 5}, (500, MEMORY),
-                     id="an infeasible one does not; nothing promised has the defaults in scores"),
+                     id="an infeasible one does not; nothing nominated has the defaults in scores"),
         pytest.param(pod(ASKS, status=INFEASIBLE | {"containerStatuses": [allocated(cpu="500m", memory="5")]}),
-                     {"cpu": 500, "memory": 5}, (500, 5), id="what was promised is also what is used, if nobody says"),
+                     {"cpu": 500, "memory": 5}, (500, 5), id="what was nominated is also what is used, if nobody says"),
         pytest.param(pod(ASKS, status=INFEASIBLE), {}, (CPU, MEMORY), id="infeasible and nothing known: nothing"),
         pytest.param(pod(ASKS, status={"containerStatuses": [{"name": "main", "resources": {}}]}),
                      {"cpu": 700, "memory": 8}, (700, 8), id="resources without requests say nothing"),
@@ -208,15 +208,15 @@ def test_a_status_that_says_nothing_new_changes_nothing(amounts: list[tuple[Want
         *(container(f"c{i}", **asked) for i, (asked, _, _) in enumerate(amounts)),
         status={
             "containerStatuses": [
-                allocated(f"c{i}", **promised) | actual(f"c{i}", **used)
-                for i, (_, promised, used) in enumerate(amounts)
+                allocated(f"c{i}", **nominated) | actual(f"c{i}", **used)
+                for i, (_, nominated, used) in enumerate(amounts)
             ]
         },
     )
     if is_as_asked(given.spec, given.status):
         assert usage(given.spec, given.status) == (given.shape.requests, given.shape.nonzero_requests)
     else:
-        assert any(promised not in ({}, asked) or used not in ({}, asked) for asked, promised, used in amounts)
+        assert any(nominated not in ({}, asked) or used not in ({}, asked) for asked, nominated, used in amounts)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pilotage.cluster.access import from_kubeconfig
-from pilotage.cluster.microtime import format_microtime
+from pilotage.cluster.credentials.access import from_kubeconfig
+from pilotage.cluster.write.microtime import format_microtime
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.event_objects import EventBudget
 from pilotage_operator.profiles.actions import DeleteProfile, PatchStatus, StampDeployment, TellEvent

@@ -9,11 +9,11 @@ from typing import Any
 import kopf
 from aiohttp import web
 
-from pilotage.cluster.access import from_kubeconfig
+from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage_operator.cluster import Cluster
 from pilotage_operator.handlers import handlers, kopf_settings
-from pilotage_operator.hearing import Hearing
 from pilotage_operator.settings import settings_for
+from pilotage_operator.watch_lag import WatchLag
 
 SETTINGS = settings_for("sys", "pilot")
 WATCHED = {
@@ -28,7 +28,7 @@ class Listening:
     """Stands for the reconciler."""
 
     def __init__(self) -> None:
-        self.hearing = Hearing()
+        self.watch_lag = WatchLag()
         self.changes = 0
         self.said = ""
 
@@ -135,8 +135,8 @@ async def test_every_change_wakes_the_reconciler_and_kopf_writes_nothing() -> No
             metadata = {"name": "x", "uid": str(number), "resourceVersion": "5"}
             server.watches[path].put_nowait({"type": "ADDED", "object": {"kind": kind, "metadata": metadata}})
             await until(lambda wanted=number: listening.changes == wanted)
-        listening.hearing.seen({("ConfigMap", "x"): "5"}, 0.0)
-        assert listening.hearing.seconds_deaf(1.0) == 0
+        listening.watch_lag.seen({("ConfigMap", "x"): "5"}, 0.0)
+        assert listening.watch_lag.seconds(1.0) == 0
     selectors = {path: (query.get("fieldSelector"), query.get("labelSelector")) for _, path, query in server.asked}
     assert selectors["/api/v1/namespaces/sys/configmaps"] == (None, "pilotage.dev/plugins in (pilot,pilot.config)")
     assert selectors["/apis/apps/v1/namespaces/sys/deployments"] == ("metadata.name=pilot-scheduler", None)

@@ -29,7 +29,7 @@ OFF: dict[str, Any] = {"plugins": [{"name": "Tidy", "enabled": False}]}
 
 def text(number: int, name: str = "Tidy") -> str:
     return f"""
-from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.api.plugin import STATIC, Score
 
 
 class {name}(Score):

@@ -723,7 +723,7 @@ def test_the_queue_keeps_its_order_while_others_need_it(world: ProfileWorld) -> 
 
 
 def _with_other_sort() -> Any:
-    from pilotage.framework.plugin import QueueSort
+    from pilotage.framework.api.plugin import QueueSort
 
     class OtherSort(QueueSort):
         """Sorts otherwise."""

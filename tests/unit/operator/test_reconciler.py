@@ -152,7 +152,7 @@ async def test_it_is_well_while_rounds_end_and_watchers_hear(api: Api, monkeypat
     now = 110.0
     assert "watchers missed" in reconciler.trouble()
     for key, version in _heard(api):
-        reconciler.hearing.heard(key, version)
+        reconciler.watch_lag.heard(key, version)
     assert reconciler.trouble() == ""
     now = 130.0
     assert "no round" in reconciler.trouble()

@@ -12,7 +12,7 @@ from pilotage_operator.sandbox.client import Sandbox, SandboxFailed
 from pilotage_operator.sandbox.records import Answer, Question, SourceFile, restored
 
 GOOD = """
-from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.api.plugin import STATIC, Score
 
 class Tidy(Score):
     most: int = 10

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.objects import Kind
-from pilotage.framework.plugin import Filter, Plugin, Score
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.plugin import Filter, Plugin, Score
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
 from pilotage.model.seccomp_profile import SeccompProfile, SeccompProfileSpec, SyscallRule

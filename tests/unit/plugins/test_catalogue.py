@@ -9,11 +9,11 @@ from textwrap import dedent
 import pytest
 
 from pilotage.config.defaults import DEFAULT_PLUGINS
-from pilotage.framework.plugin import Plugin, Score
+from pilotage.framework.api.plugin import Plugin, Score
 from pilotage.plugins import catalogue as subject
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue, built_in
 
-HEAD = "from pilotage.framework.plugin import *\nfrom pilotage.framework.events import *\n"
+HEAD = "from pilotage.framework.api.plugin import *\nfrom pilotage.framework.api.events import *\n"
 GOOD = """
 class Good(Score):
     def score(self, cycle, pod, node):

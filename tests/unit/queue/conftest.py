@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import PrivateAttr
 
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.plugin import PreEnqueue
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.queue.active import by_priority
 from pilotage.queue.queued_pod import QueuedPod

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.plugin import QueuedPod as Sortable
-from pilotage.framework.plugin import QueueSort
+from pilotage.framework.api.plugin import QueuedPod as Sortable
+from pilotage.framework.api.plugin import QueueSort
 from pilotage.queue.active import active_queue, by_priority, order_of
 from pilotage.queue.pod_heap import PodHeap
 from pilotage.queue.queued_pod import QueuedPod

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.pod import Pod
 from pilotage.testing import make_node, make_pod
 

@@ -64,7 +64,7 @@ class TestUpdates:
         assert world.place(pod) == "active"
 
     @pytest.mark.parametrize("place", ["active", "backoff", "unschedulable", "gated"])
-    def test_the_promise_of_a_node_is_kept_until_the_status_says_otherwise(
+    def test_the_nomination_of_a_node_is_kept_until_the_status_says_otherwise(
         self, world: Any, pod: Pod, place: str
     ) -> None:
         world.bring(pod, place)
@@ -76,7 +76,7 @@ class TestUpdates:
         world.queue.update(newer, newest)
         assert world.queue.nominator.pods_for_node("n2") == [newest]
 
-    def test_trap_27_while_it_is_in_flight_the_promise_is_to_nobody_in_particular(self, world: Any) -> None:
+    def test_trap_27_while_it_is_in_flight_the_nomination_is_to_nobody_in_particular(self, world: Any) -> None:
         pod = make_pod("a", priority=7, cpu="1")
         world.queue.add(pod)
         world.queue.nominator.add(pod, "n1")
@@ -103,7 +103,7 @@ class TestDeletion:
         world.queue.delete(pod)
         assert len(world.queue) == 1
 
-    def test_of_a_pod_in_flight_the_promise_ends(self, world: Any, pod: Pod) -> None:
+    def test_of_a_pod_in_flight_the_nomination_ends(self, world: Any, pod: Pod) -> None:
         world.take(pod)
         world.queue.nominator.add(pod, "n1")
         world.queue.delete(pod)

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.plugin import PreEnqueue
-from pilotage.framework.verdicts import SKIP
+from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.verdicts import SKIP
 from pilotage.model.pod import Pod
 from pilotage.queue.gated import Gates
 from pilotage.queue.queued_pod import QueuedPod

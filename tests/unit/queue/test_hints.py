@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import (
+from pilotage.framework.api.events import (
     FORCE_ACTIVATE,
     NOT_UNDERSTOOD,
     UNSCHEDULABLE_TIMEOUT,

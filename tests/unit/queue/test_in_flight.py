@@ -1,4 +1,4 @@
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.queue.in_flight import InFlight
 
 ADD, DELETE = Event(Resource.NODE, Action.ADD), Event(Resource.NODE, Action.DELETE)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from pilotage.framework.events import POD_GONE, Action, Resource, Retry
+from pilotage.framework.api.events import POD_GONE, Action, Resource, Retry
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.queue.unschedulable import Pool
 from pilotage.testing import make_pod

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource, Retry
+from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.model.gangs import BY_LABELS, MIN_LABEL, NAME_LABEL, GangName
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod

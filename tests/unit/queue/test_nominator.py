@@ -26,7 +26,7 @@ def nominator() -> Nominator:
         pytest.param("n1", None, "n1", id="without a word: the one in the status"),
         pytest.param("", None, None, id="none in the status either"),
         pytest.param("n1", "n2", "n2", id="the one named goes before the status"),
-        pytest.param("n1", "", None, id="none is named: the promise ends"),
+        pytest.param("n1", "", None, id="none is named: the nomination ends"),
         pytest.param("", "n2", "n2", id="the status has not heard of it yet"),
     ],
 )
@@ -39,24 +39,24 @@ def test_adding(nominator: Nominator, status: str, given: str | None, expected: 
 
 
 @pytest.mark.parametrize(
-    ("old", "promised", "new", "expected"),
+    ("old", "node", "new", "expected"),
     [
-        pytest.param("", "n1", "", "n1", id="neither status has heard of the promise: it stays"),
+        pytest.param("", "n1", "", "n1", id="neither status has heard of the nomination: it stays"),
         pytest.param("", "n1", "n2", "n2", id="a new status wins"),
         pytest.param("n1", "n1", "", None, id="a status that was cleared wins"),
         pytest.param("n1", "n3", "n2", "n2", id="a status that changed wins"),
-        pytest.param("", "", "n2", "n2", id="somebody else promised a node"),
-        pytest.param("", "", "", None, id="no promise at all"),
+        pytest.param("", "", "n2", "n2", id="somebody else node a node"),
+        pytest.param("", "", "", None, id="no nomination at all"),
     ],
 )
-def test_updates(nominator: Nominator, old: str, promised: str, new: str, expected: str | None) -> None:
+def test_updates(nominator: Nominator, old: str, node: str, new: str, expected: str | None) -> None:
     before, after = nominated(node=old), nominated(node=new)
-    nominator.add(before, promised)
+    nominator.add(before, node)
     nominator.update(before, after)
     assert nominator.node_of(after) == expected
 
 
-def test_pods_come_in_the_order_of_their_promises(nominator: Nominator) -> None:
+def test_pods_come_in_the_order_of_their_nominations(nominator: Nominator) -> None:
     for name in "abc":
         nominator.add(nominated(name), "n1")
     nominator.add(nominated("a"), "n1")
@@ -91,7 +91,7 @@ def test_trap_27_pods_elsewhere_have_no_priority_and_no_needs(queued: Pod | None
         pytest.param(nominated("a").on("n9"), [], id="a pod that was bound"),
     ],
 )
-def test_nothing_is_promised_to_pods_that_need_it_no_more(known: Pod | None, expected: list[str]) -> None:
+def test_nothing_is_nominated_to_pods_that_need_it_no_more(known: Pod | None, expected: list[str]) -> None:
     nominator = Nominator(lambda key: None, lambda key: known)
     nominator.add(nominated("a"), "n1")
     assert everybody(nominator, "n1") == expected

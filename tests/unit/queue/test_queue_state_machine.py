@@ -8,9 +8,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.plugin import PreEnqueue
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.queue.active import by_priority
 from pilotage.queue.queued_pod import QueuedPod
@@ -122,8 +122,8 @@ class QueueMachine(RuleBasedStateMachine):
         self.flying: dict[str, Expected] = {}
         self.binding: dict[str, Expected] = {}
         self.existing: dict[str, Pod] = {}  # what the API server has and nobody has bound
-        self.promised: dict[str, str] = {}
-        self.last_promises: dict[str, list[Pod]] = {}
+        self.nominated: dict[str, str] = {}
+        self.last_nominations: dict[str, list[Pod]] = {}
         self.last_version = 0
         for name in names:
             self.create(name, 1, "")
@@ -158,10 +158,10 @@ class QueueMachine(RuleBasedStateMachine):
         for flying in self.flying.values():
             flying.seen.append((event, number))
 
-    def promise(self, pod: Pod, node: str) -> None:
-        self.promised.pop(pod.uid, None)
+    def nomination(self, pod: Pod, node: str) -> None:
+        self.nominated.pop(pod.uid, None)
         if node:
-            self.promised[pod.uid] = node
+            self.nominated[pod.uid] = node
 
     def parked(self) -> list[Expected]:
         return [pod for pod in self.waiting.values() if pod.place in ("unschedulable", "gated")]
@@ -173,12 +173,12 @@ class QueueMachine(RuleBasedStateMachine):
         """A pod appears; one of the same name is gone, and we were not told."""
         pod = self.make(name, priority, node)
         if (old := self.existing.get(pod.key)) is not None:
-            self.promised.pop(old.uid, None)
+            self.nominated.pop(old.uid, None)
             self.queue.update(old, pod)
         else:
             self.queue.add(pod)
         self.existing[pod.key] = pod
-        self.promise(pod, node)
+        self.nomination(pod, node)
         self.enter(Expected(pod, self.now), "active")
 
     @rule(name=NAMES, priority=st.integers(0, 3), node=NODES)
@@ -195,7 +195,7 @@ class QueueMachine(RuleBasedStateMachine):
             return
         self.waiting[key].pod = new
         if old.nominated_node or node:
-            self.promise(new, node)
+            self.nomination(new, node)
 
     @rule(name=NAMES)
     def delete(self, name: str) -> None:
@@ -203,7 +203,7 @@ class QueueMachine(RuleBasedStateMachine):
         if pod is not None:
             self.queue.delete(pod)
             self.waiting.pop(pod.key, None)
-            self.promised.pop(pod.uid, None)
+            self.nominated.pop(pod.uid, None)
 
     @rule(event=HAPPENINGS, number=st.integers(-1, 3))
     def event(self, event: str, number: int) -> None:
@@ -295,7 +295,7 @@ class QueueMachine(RuleBasedStateMachine):
         else:
             self.queue.delete(now)
             del self.existing[now.key]
-            self.promised.pop(now.uid, None)
+            self.nominated.pop(now.uid, None)
 
     def take_back(
         self,
@@ -338,7 +338,7 @@ class QueueMachine(RuleBasedStateMachine):
     def nominate(self, data: st.DataObject, node: str) -> None:
         pod = self.existing[data.draw(st.sampled_from(sorted(self.existing)))]
         self.queue.nominator.add(pod, node)
-        self.promise(pod, node)
+        self.nomination(pod, node)
 
     @rule()
     def reconfigure(self) -> None:
@@ -415,25 +415,27 @@ class QueueMachine(RuleBasedStateMachine):
             assert (queued.unschedulable_count, queued.consecutive_errors) == (pod.rejections, pod.errors)
 
     @invariant()
-    def promises_are_kept(self) -> None:
+    def nominations_are_kept(self) -> None:
         nominator = self.queue.nominator
-        assert set(nominator.nodes) == set(self.promised.values())
+        assert set(nominator.nodes) == set(self.nominated.values())
         found = {pod.uid: node for node in nominator.nodes for pod in nominator.pods_for_node(node)}
-        assert found == self.promised
+        assert found == self.nominated
         for node in nominator.nodes:
             for pod in nominator.pods_for_node(node):
                 queued = self.queue.find(pod.key)
                 assert pod is queued.pod if queued is not None and queued.pod.uid == pod.uid else pod.priority == 0
 
     @invariant()
-    def whoever_asks_hears_of_every_node_that_is_promised_to_others_now(self) -> None:
+    def whoever_asks_hears_of_every_node_that_is_nominated_to_others_now(self) -> None:
         nominator = self.queue.nominator
         now = {node: nominator.pods_for_node(node) for node in nominator.nodes}
-        differing = {node for node in self.last_promises.keys() | now if self.last_promises.get(node) != now.get(node)}
+        differing = {
+            node for node in self.last_nominations.keys() | now if self.last_nominations.get(node) != now.get(node)
+        }
         changed = nominator.changed_since(self.last_version)
         assert changed is not None
         assert differing <= changed
-        self.last_promises, self.last_version = now, nominator.version
+        self.last_nominations, self.last_version = now, nominator.version
 
     @invariant()
     def nobody_is_forgotten_by_the_clock(self) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.queue.active import by_priority
 from pilotage.testing import make_pod
 

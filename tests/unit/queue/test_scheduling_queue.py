@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.pod import Pod
 from pilotage.queue.pending import Pending
 from pilotage.testing import make_pod
@@ -202,7 +202,7 @@ def test_trap_48_one_order_serves_all_profiles(make_world: Callable[..., Any]) -
     assert [world.pop().pod.name for _ in range(3)] == ["a", "b", "c"]
 
 
-def test_nothing_is_promised_to_pods_that_are_gone(make_world: Callable[..., Any], pod: Pod) -> None:
+def test_nothing_is_nominated_to_pods_that_are_gone(make_world: Callable[..., Any], pod: Pod) -> None:
     world = make_world(known={"default/b": make_pod("b")}.get)
     world.queue.nominator.add(pod, "n1")
     world.queue.nominator.add(make_pod("b"), "n1")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SWEEP_EVERY
 from pilotage.testing import make_pod

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.plugin import Permission, Score
+from pilotage.framework.api.plugin import Permission, Score
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.plugin_catalogue import judge_with

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.load import Loaded, load
-from pilotage.framework.plugin import Bind, Filter, QueueSort, Score
+from pilotage.framework.api.plugin import Bind, Filter, QueueSort, Score
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
 from pilotage.scheduler_profiles.render import configuration, extenders_of, joined_extenders, profile_of
 from pilotage.scheduler_profiles.resource import Spec

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import PostFilter, PreFilter
-from pilotage.framework.verdicts import NoRoom, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import PostFilter, PreFilter
+from pilotage.framework.api.verdicts import NoRoom, Verdicts
 from pilotage.model.limits import MOST_POD_TERMS
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
@@ -86,7 +86,7 @@ def test_nothing_is_kept_for_it(fields: dict[str, Any]) -> None:
     before = len(columns)
     assert isinstance(found.schedule(make_pod("greedy", **fields)), Unplaced)
     assert len(columns) == before
-    assert found.engine.rows.size == 1
+    assert found.engine.equivalence_cache.size == 1
 
 
 def test_it_keeps_its_distance_once_it_has_a_node() -> None:

@@ -1,13 +1,13 @@
-"""What is said about a pod that finds no place, and what is promised to it."""
+"""What is said about a pod that finds no place, and what is nominated for it."""
 
 from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Filter, Plugin, PreFilter, Scope
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Filter, Plugin, PreFilter, Scope
+from pilotage.framework.api.verdicts import (
     SKIP,
     SKIP_SHAPE,
     Nominated,
@@ -209,7 +209,7 @@ def test_what_came_of_making_room_is_told_after_the_reasons() -> None:
 @pytest.mark.parametrize(
     ("plugins", "nominate", "after"),
     [
-        pytest.param([], "", "", id="without plugins a promise is taken back"),
+        pytest.param([], "", "", id="without plugins a nomination is taken back"),
         pytest.param([Room(answer=NoRoom("none"))], "", " none", id="no room takes it back"),
         pytest.param([Room(answer=NoRoom("not eligible", True))], None, " not eligible", id="not eligible keeps it"),
         pytest.param([Room(answer=NoRoom("", True))], None, "", id="nothing to say"),
@@ -247,7 +247,7 @@ def test_what_came_of_making_room_is_told_after_the_reasons() -> None:
         ),
     ],
 )
-def test_the_promise(plugins: list[Plugin], nominate: str | None, after: str) -> None:
+def test_the_nomination(plugins: list[Plugin], nominate: str | None, after: str) -> None:
     outcome = unplaced(scheduler_of(Alpha(about=EVERYWHERE), *plugins).schedule(make_pod()))
     assert outcome.message == f"0/3 nodes are available: 3 no.{after}"
     assert (outcome.reason, outcome.nominate, outcome.rejected_by) == (UNSCHEDULABLE, nominate, frozenset({"Alpha"}))

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import STATIC, Filter, Permit, PreBind
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection, Wait
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import STATIC, Filter, Permit, PreBind
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection, Wait
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
@@ -74,17 +74,17 @@ class TestTheWayToANode:
         assert live.api.binds == [("a", "n1")]
 
     @pytest.mark.parametrize(
-        ("one", "promised"),
+        ("one", "nominated"),
         [
             pytest.param({"pre_flight": SKIP, "permit": WAIT}, True, id="it waits for permission"),
             pytest.param({"permit": None}, True, id="something is to be prepared"),
             pytest.param({"pre_flight": SKIP}, False, id="neither"),
         ],
     )
-    async def test_who_sees_where_it_is_about_to_go(self, one: Answers, promised: bool) -> None:
+    async def test_who_sees_where_it_is_about_to_go(self, one: Answers, nominated: bool) -> None:
         live = world(one, {"pre_flight": SKIP})
         await started(live)
-        assert live.api.nominations == [("a", "n1")] * promised
+        assert live.api.nominations == [("a", "n1")] * nominated
 
     async def test_after_permission_it_cannot_be_parked(self) -> None:
         live = world({"pre_bind": future()})
@@ -92,7 +92,7 @@ class TestTheWayToANode:
         assert live.core.bindings._preparing == {"a": ""}
         assert not live.core.queue.is_in_flight("a")
 
-    async def test_a_promise_ends_with_a_place(self) -> None:
+    async def test_a_nomination_ends_with_a_place(self) -> None:
         live = world()
         live.create(make_pod("a", uid="a", status={"nominatedNodeName": "n1"}))
         assert list(live.core.queue.nominator.nodes) == ["n1"]
@@ -337,8 +337,8 @@ async def test_the_bind_fails(answer: Exception, message: str) -> None:
     live = world()
     live.api.answers["a"] = answer
     pod = await started(live)
-    [(name, reason, text, promise)] = live.api.conditions
-    assert (name, reason, promise) == ("a", ERROR, "")
+    [(name, reason, text, nomination)] = live.api.conditions
+    assert (name, reason, nomination) == ("a", ERROR, "")
     assert text.startswith(message)
     assert live.place(pod) == "backoff"
     assert live.held() == {}

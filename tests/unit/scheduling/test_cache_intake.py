@@ -1,7 +1,7 @@
 """Who only looks at a cluster is told the same about objects that cannot be understood."""
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.model.app_network import AppGroup
 from pilotage.scheduling.cache_intake import ObjectsIntoCache
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.scheduling.details import amount, details
+from pilotage.scheduling.rejection_details import amount, details
 from pilotage.testing import make_node, make_pod
 
 TAINTED = make_node("n1", taints=[{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}])

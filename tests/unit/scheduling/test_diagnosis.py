@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pilotage.framework.runner import BeforeNodes
-from pilotage.framework.verdicts import Rejection, Verdicts
+from pilotage.framework.api.verdicts import Rejection, Verdicts
+from pilotage.framework.runtime.runner import PreFilterResult
 from pilotage.scheduling.diagnosis import Diagnosis
 
 CPU = Rejection("Insufficient cpu", plugin="NodeResourcesFit")
@@ -14,11 +14,11 @@ SOON = Rejection("waiting", pending=True, plugin="Gang")
 UNUSED = Rejection("of another pod", plugin="Other")
 
 
-def about(*rejections: Rejection | None, before: BeforeNodes | None = None) -> Diagnosis:
+def about(*rejections: Rejection | None, before: PreFilterResult | None = None) -> Diagnosis:
     """Return what is known if each node got one of these verdicts."""
     distinct = list(dict.fromkeys([UNUSED, *(each for each in rejections if each is not None)]))
     codes = [0 if each is None else distinct.index(each) + 1 for each in rejections]
-    return Diagnosis(Verdicts(np.array(codes, np.uint16), distinct), before or BeforeNodes())
+    return Diagnosis(Verdicts(np.array(codes, np.uint16), distinct), before or PreFilterResult())
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,12 @@ def test_message(diagnosis: Diagnosis, after: str, message: str) -> None:
 
 
 def test_a_rejection_before_any_node_is_told_alone() -> None:
-    before = BeforeNodes(rejection=Rejection("a", "b", plugin="First"))
+    before = PreFilterResult(rejection=Rejection("a", "b", plugin="First"))
     assert about(CPU, CPU, before=before).message("after") == "0/2 nodes are available: a, b. after"
 
 
 def test_plugins_are_those_that_rejected_a_node_or_named_nodes() -> None:
-    diagnosis = about(CPU, BOTH, SOON, None, before=BeforeNodes(restricting=["NodeAffinity"]))
+    diagnosis = about(CPU, BOTH, SOON, None, before=PreFilterResult(restricting=["NodeAffinity"]))
     assert diagnosis.rejected_by() == {"NodeResourcesFit", "Gang", "NodeAffinity"}
     assert diagnosis.pending() == {"Gang"}
 

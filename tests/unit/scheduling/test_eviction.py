@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.evictor import Evicted, NotEvicted
-from pilotage.framework.events import POD_GONE
-from pilotage.framework.verdicts import PluginFailed, Wait
+from pilotage.cluster.write.evictor import Evicted, NotEvicted
+from pilotage.framework.api.events import POD_GONE
+from pilotage.framework.api.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.testing import make_pod
@@ -297,7 +297,7 @@ class TestVictimsThatAreNotBoundYet:
         assert world.place(high) == "active"
 
 
-class TestPromisesOfOthers:
+class TestNominationsOfOthers:
     async def test_lower_ones_lose_theirs(self) -> None:
         world = World()
         for name, priority, node in (("lower", 8, "n1"), ("equal", 9, "n1"), ("elsewhere", 1, "n2")):

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import PreScore, Scope
-from pilotage.framework.scoring import by_maximum
-from pilotage.framework.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import PreScore, Scope
+from pilotage.framework.api.scoring import by_maximum
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.explanation import NodeVerdict, PluginScore, scores_at
@@ -78,7 +78,7 @@ def test_nodes_outside_of_those_that_are_named() -> None:
     assert [node.rejection for node in found.nodes] == [outside, None, outside]
 
 
-def test_a_promised_node_is_the_only_one() -> None:
+def test_a_nominated_node_is_the_only_one() -> None:
     found = scheduler_of(*PLUGINS).explain(make_pod(status={"nominatedNodeName": "n3"}))
     assert found.nodes == [NodeVerdict("n3")]
 
@@ -107,7 +107,7 @@ def test_the_scores_of_the_chosen_node_are_those_of_the_explanation(depends_on: 
     scheduler, pod = scheduler_of(*plugins, weights={"Counts": 2}), make_pod()
     explained = {node.node: node.scores for node in scheduler.explain(pod).nodes}
     attempt = scheduler.attempt(pod)
-    attempt.look_before_nodes()
+    attempt.run_pre_filter()
     feasible = attempt.feasible()
     attempt.best(feasible)
     slot = next(node.slot for node in feasible if node.name == where)

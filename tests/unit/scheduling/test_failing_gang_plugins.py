@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pilotage.app.core import Core, Outside, core
-from pilotage.framework.gangs import FormsGangs
-from pilotage.framework.plugin import Filter
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.plugin import Filter
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.ordering.priority_sort import PrioritySort
@@ -16,7 +16,7 @@ from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
 from pilotage.scheduling.outcome import Placed
-from pilotage.testing import decode_node, lineup_of, make_pod, node_manifest
+from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
 from testbed.live_core import FakeApi
 
 
@@ -29,8 +29,8 @@ class World(FakeApi):
         self.binder = DefaultBinder()
         self.binder.connect(self.bind)
         usual = PrioritySort(), NodeResourcesFit(), self.binder
-        lineups = {"good": lineup_of(*usual), "bad": lineup_of(*usual, plugin)}
-        profiles = {name: Profile(name, lineup, 0) for name, lineup in lineups.items()}
+        plugin_sets = {"good": plugin_set_of(*usual), "bad": plugin_set_of(*usual, plugin)}
+        profiles = {name: Profile(name, plugin_set, 0) for name, plugin_set in plugin_sets.items()}
         self.core: Core = core(profiles, Outside(self.pods.get, self, self, self), clock=time.time, seed=0)
         self.core.nodes.added(decode_node(node_manifest("n1", cpu=64, pods=1000)))
 

@@ -58,19 +58,19 @@ class World(LiveCore):
             Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate="n1"),
             "unschedulable",
             ("a", "Unschedulable", TEXT, "n1"),
-            id="a node is promised",
+            id="a node is nominated",
         ),
         pytest.param(
             Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=None),
             "unschedulable",
             ("a", "Unschedulable", TEXT, None),
-            id="an earlier promise stands",
+            id="an earlier nomination stands",
         ),
     ],
 )
 async def test_what_its_owner_is_told(outcome: Unplaced, place: str, condition: tuple[str, str, str, Any]) -> None:
     world = World()
-    world.failures.take_back(world.queued, outcome)
+    world.failures.requeue(world.queued, outcome)
     assert world.place(world.pod) == place
     assert world.api.conditions == [condition]
     assert world.api.events == [("a", "Warning", "FailedScheduling", "Scheduling", outcome.message)]
@@ -78,45 +78,45 @@ async def test_what_its_owner_is_told(outcome: Unplaced, place: str, condition: 
 
 
 @pytest.mark.parametrize(
-    ("before", "nominate", "promised", "seen_by_the_queue"),
+    ("before", "nominate", "nominated", "seen_by_the_queue"),
     [
-        pytest.param("", "n1", ["n1"], "n1", id="a promise is made"),
+        pytest.param("", "n1", ["n1"], "n1", id="a nomination is made"),
         pytest.param("n1", "", [], "", id="it is taken back"),
         pytest.param("n1", None, ["n1"], "n1", id="it stands"),
         pytest.param("n1", "n2", ["n2"], "n2", id="it is another one"),
     ],
 )
-async def test_promises(before: str, nominate: str | None, promised: list[str], seen_by_the_queue: str) -> None:
+async def test_nominations(before: str, nominate: str | None, nominated: list[str], seen_by_the_queue: str) -> None:
     world = World(status={"nominatedNodeName": before} if before else {})
-    world.failures.take_back(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=nominate))
-    assert list(world.core.queue.nominator.nodes) == promised
+    world.failures.requeue(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=nominate))
+    assert list(world.core.queue.nominator.nodes) == nominated
     queued = world.core.queue.find("default/a")
     assert queued is not None
     assert queued.pod.nominated_node == seen_by_the_queue
 
 
-async def test_a_promise_stands_of_which_the_api_server_has_not_told_yet() -> None:
+async def test_a_nomination_stands_of_which_the_api_server_has_not_told_yet() -> None:
     world = World()
     for nominate in ("n1", None):
-        world.failures.take_back(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=nominate))
+        world.failures.requeue(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), nominate=nominate))
         world.core.queue.activate([world.pod])
         assert world.core.queue.pop() is world.queued
     assert world.core.queue.nominator.node_of(world.pod) == "n1"
     assert world.queued.pod.nominated_node == "n1"
 
 
-async def test_others_are_woken_if_a_promise_ends_of_which_the_api_server_has_not_told() -> None:
+async def test_others_are_woken_if_a_nomination_ends_of_which_the_api_server_has_not_told() -> None:
     """They may wait only because they left it room."""
     world, other = World(cpu="1"), make_pod("b", uid="b", cpu="1")
-    world.failures.take_back(world.queued, replace(NO_FIT, nominate="n1"))
+    world.failures.requeue(world.queued, replace(NO_FIT, nominate="n1"))
     world.create(other)
     queued = world.core.queue.pop()
     assert queued is not None
-    world.failures.take_back(queued, NO_FIT)
+    world.failures.requeue(queued, NO_FIT)
     assert world.place(other) == "unschedulable"
     world.core.queue.activate([world.pod])
     assert world.core.queue.pop() is world.queued
-    world.failures.take_back(world.queued, NO_FIT)
+    world.failures.requeue(world.queued, NO_FIT)
     assert world.place(other) in ("active", "backoff")
     assert world.place(world.pod) == "unschedulable"
 
@@ -143,7 +143,7 @@ async def test_a_pod_that_waits_no_longer(latest: Pod | None, logged: str, caplo
     del world.api.pods["default/a"]
     if latest is not None:
         world.api.pods["default/a"] = latest
-    world.failures.take_back(world.queued, NO_FIT)
+    world.failures.requeue(world.queued, NO_FIT)
     assert world.place(world.pod) == "nowhere"
     assert world.held() == {}
     assert world.told() == ([], [])
@@ -154,7 +154,7 @@ async def test_it_comes_back_as_it_is_now() -> None:
     world = World()
     newest = make_pod("a", uid="a", labels={"x": "y"})
     world.change(world.pod, newest)
-    world.failures.take_back(world.queued, NO_FIT)
+    world.failures.requeue(world.queued, NO_FIT)
     queued = world.core.queue.find("default/a")
     assert queued is not None
     assert queued.pod.labels == {"x": "y"}
@@ -172,7 +172,7 @@ async def test_it_comes_back_as_it_is_now() -> None:
 async def test_the_log(outcome: Unplaced, level: int, text: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(1)
     world = World()
-    world.failures.take_back(world.queued, outcome)
+    world.failures.requeue(world.queued, outcome)
     [record] = [record for record in caplog.records if record.name.endswith("failure")]
     assert (record.levelno, record.getMessage()) == (level, text)
     assert record.__dict__["values"] == {"pod": "default/a", "err": outcome.message}
@@ -180,16 +180,16 @@ async def test_the_log(outcome: Unplaced, level: int, text: str, caplog: pytest.
 
 async def test_a_plugin_may_have_named_the_time_of_the_next_try() -> None:
     world = World()
-    world.failures.take_back(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), again_at=12345.5))
+    world.failures.requeue(world.queued, Unplaced(TEXT, rejected_by=frozenset({"X"}), again_at=12345.5))
     assert world.queued.again_at == 12345.5
 
 
 async def test_a_pod_over_which_a_plugin_took_too_long_rests_longer_each_time() -> None:
     world, rests = World(), []
     for _ in range(7):
-        world.failures.take_back(world.queued, Unplaced("too long", SCHEDULER_ERROR, rest=30.0, cost=1.0))
+        world.failures.requeue(world.queued, Unplaced("too long", SCHEDULER_ERROR, rest=30.0, cost=1.0))
         rests.append(world.queued.rest)
         world.core.queue.take(world.queued)
     assert rests == [30, 60, 120, 240, 480, 600, 600]
-    world.failures.take_back(world.queued, Unplaced("not asked", SCHEDULER_ERROR, rest=3.0))
+    world.failures.requeue(world.queued, Unplaced("not asked", SCHEDULER_ERROR, rest=3.0))
     assert world.queued.rest == 3

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import NODE, STATIC, Filter, Scope, Score
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import NODE, STATIC, Filter, Scope, Score
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Placed
 from pilotage.testing import make_pod
@@ -112,7 +112,7 @@ def test_an_epoch_that_fails_costs_only_what_would_be_remembered() -> None:
 def test_a_fault_of_the_engine_costs_one_attempt(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     scheduler = scheduler_of(Alpha())
     with monkeypatch.context() as patch:
-        patch.setattr(scheduler.engine.rows, "filtered", lambda *_: 1 / 0)
+        patch.setattr(scheduler.engine.equivalence_cache, "filtered", lambda *_: 1 / 0)
         outcome = unplaced(scheduler.schedule(make_pod("p")))
     assert (outcome.message, outcome.reason) == ("ZeroDivisionError: division by zero", SCHEDULER_ERROR)
     assert "the attempt to schedule pod default/p failed" in caplog.text

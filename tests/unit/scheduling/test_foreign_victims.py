@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pilotage.config.sharing import Sharing
-from pilotage.framework.plugin import Plugin
+from pilotage.framework.api.plugin import Plugin
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.preemption.cross_node_preemption import CrossNodePreemption
@@ -166,7 +166,7 @@ async def test_what_was_lost_is_forgotten() -> None:
     await world.settle()
     while await rival.put_back():
         pass
-    lost = world.core.evictions.lost_room
+    lost = world.core.evictions.lost_nominations
     assert lost is not None
     assert len(lost) > 0
     important = world.api.pods["default/important"]

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pilotage.app import simulation
-from pilotage.cluster.status_patch import StatusChange, waiting_condition
+from pilotage.cluster.write.status_patch import StatusChange, waiting_condition
 from pilotage.config.load import load
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Filter
-from pilotage.framework.verdicts import Filtered
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Filter
+from pilotage.framework.api.verdicts import Filtered
 from pilotage.model.pod import Pod
 from pilotage.model.pod_status import PodStatus
 from pilotage.plugins.catalogue import built_in
@@ -364,13 +364,13 @@ async def test_a_gang_evicts_whom_it_must_and_lands_when_they_are_gone() -> None
     assert sorted(core.api.evictions) == ["low-n1", "low-n2"]
     assert bound(core) == {}
     assert why(core, "gang-0") == "PodGroup default/gang waits for pods to leave that are evicted for it"
-    promised = {node for pod, _, _, node in core.api.conditions if pod.startswith("gang") and node}
-    assert promised == set(nodes)
+    nominated = {node for pod, _, _, node in core.api.conditions if pod.startswith("gang") and node}
+    assert nominated == set(nodes)
 
     intruder = make_pod("intruder", cpu=1)
     core.create(intruder)
     await core.settle()
-    assert bound(core) == {}  # the place that is free already is promised to the gang
+    assert bound(core) == {}  # the place that is free already is nominated for the gang
 
     for victim in victims:
         leaving = make_pod(victim.name, uid=victim.uid, cpu=1, node=victim.node_name, metadata=DELETED)

@@ -13,7 +13,8 @@ from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
-from pilotage.scheduling import gang_turns, loop
+from pilotage.scheduling import loop
+from pilotage.scheduling.gangs import gang_turns
 from pilotage.testing import make_pod
 from testbed.live_core import LiveCore
 
@@ -105,7 +106,7 @@ class Gangs(RuleBasedStateMachine):
         self._follow_evictions()
 
     def _used(self, node: str) -> int:
-        """Return what is asked for of a node by pods that have it, as the API server and our own promises say."""
+        """Return what is asked for of a node by pods that have it, as the API server and our own nominations say."""
         info = self.live.core.cache.find_node(node)
         hidden = self.live.core.cache._hidden.values()
         there = [pod for pod in (*(info.pods.values() if info else ()), *hidden) if pod.node_name == node]

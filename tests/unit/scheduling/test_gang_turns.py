@@ -8,7 +8,8 @@ import pytest
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
-from pilotage.scheduling import cost, gang_turns, loop
+from pilotage.scheduling import cost, loop
+from pilotage.scheduling.gangs import gang_turns
 from pilotage.testing import make_pod
 from testbed.live_core import DELETED, LiveCore
 

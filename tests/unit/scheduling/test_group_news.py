@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Filter
-from pilotage.framework.verdicts import Filtered
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Filter
+from pilotage.framework.api.verdicts import Filtered
 from pilotage.model.gangs import GROUP_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling

@@ -14,15 +14,15 @@ import pytest
 
 from pilotage.app.core import Core, Outside, core
 from pilotage.app.plugin_watch import watch_calls
-from pilotage.framework.call_watch import NO_LIMIT, WATCH
-from pilotage.framework.plugin import Filter, Permit, PreBind, PreEnqueue, Reserve, Score
-from pilotage.framework.watchdog import WATCHDOG
+from pilotage.framework.api.plugin import Filter, Permit, PreBind, PreEnqueue, Reserve, Score
+from pilotage.framework.runtime.call_watch import NO_LIMIT, WATCH
+from pilotage.framework.runtime.watchdog import WATCHDOG
 from pilotage.model.pod import Pod
 from pilotage.plugins.ordering.priority_sort import PrioritySort
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
-from pilotage.testing import decode_node, lineup_of, make_pod, node_manifest
+from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
 from testbed.live_core import FakeApi
 
 BUDGET = 0.25  # seconds
@@ -49,7 +49,8 @@ class World(FakeApi):
         self.binder.connect(self.bind)
         usual = PrioritySort(), NodeResourcesFit(), self.binder
         profiles = {
-            name: Profile(name, lineup_of(*usual, *more), 0) for name, more in {"good": (), "bad": (plugin,)}.items()
+            name: Profile(name, plugin_set_of(*usual, *more), 0)
+            for name, more in {"good": (), "bad": (plugin,)}.items()
         }
         outside = Outside(self.pods.get, self, self, self)
         self.core: Core = core(profiles, outside, clock=time.time, seed=0)

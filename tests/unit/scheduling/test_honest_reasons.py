@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.quota.quota_demand import QuotaDemand
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
+from pilotage.plugins.quota.capacity_scheduling.quota_demand import QuotaDemand
 from pilotage.testing import make_pod
 from pilotage.testing.gangs import make_group, make_member, make_members
 from pilotage.testing.quotas import make_quota

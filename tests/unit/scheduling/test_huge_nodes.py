@@ -2,13 +2,13 @@
 
 import pytest
 
-from pilotage.framework.gang_room import FreeRoom, Wish
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Score
-from pilotage.framework.preemption.lower_priority import LowerPriorityUsage
-from pilotage.framework.resources.resource_gap import resource_gap
-from pilotage.framework.resources.resource_scoring import Demands, Strategy
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Score
+from pilotage.framework.api.resource_scoring import Demands, Strategy
+from pilotage.framework.runtime.preemption.lower_priority import LowerPriorityUsage
 from pilotage.model.quantity import HUGE, LARGEST
+from pilotage.plugins.gangs.coscheduling.gang_room import FreeRoom, Wish
+from pilotage.plugins.gangs.coscheduling.resource_gap import resource_gap
 from pilotage.plugins.nodes.image_locality import ImageLocality
 from pilotage.plugins.resources.node_resources_allocatable import NodeResourcesAllocatable
 from pilotage.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.resources import PODS
-from pilotage.cluster.watch_events import ObjectIdentity, UndecodableObject
-from pilotage.framework.events import POD_GONE, Event, Retry
-from pilotage.framework.plugin import Filter
-from pilotage.framework.verdicts import Rejection, Wait
-from pilotage.framework.waiting import WaitingPods
+from pilotage.cluster.watch.known_objects import KnownObjects
+from pilotage.cluster.watch.resources import PODS
+from pilotage.cluster.watch.watch_events import ObjectIdentity, UndecodableObject
+from pilotage.framework.api.events import POD_GONE, Event, Retry
+from pilotage.framework.api.plugin import Filter
+from pilotage.framework.api.verdicts import Rejection, Wait
+from pilotage.framework.api.waiting import WaitingPods
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -88,7 +88,7 @@ def pod(**fields: Any) -> Pod:
 
 WAITS, BOUND = pod(), pod(node="n1")
 DYING = pod(metadata=DELETED)
-PROMISED = pod(status={"nominatedNodeName": "n1"})
+NOMINATED = pod(status={"nominatedNodeName": "n1"})
 
 
 class TestPodsThatAppear:
@@ -103,7 +103,7 @@ class TestPodsThatAppear:
             pytest.param(WAITS, ["add a"], {}, id="without a node: it is to be scheduled"),
             pytest.param(pod(scheduler=FOREIGN), [], {}, id="of another scheduler: it is not"),
             pytest.param(
-                pod(scheduler=FOREIGN, status={"nominatedNodeName": "n1"}), [], {}, id="nor does its promise count"
+                pod(scheduler=FOREIGN, status={"nominatedNodeName": "n1"}), [], {}, id="nor does its nomination count"
             ),
         ],
     )
@@ -170,15 +170,15 @@ class TestPodsThatChange:
             pytest.param(WAITS, pod(labels={"x": "y"}), ["update a"], id="ours: the queue follows"),
             pytest.param(pod(scheduler=FOREIGN), pod(scheduler=FOREIGN, labels={"x": "y"}), [], id="a foreign one: no"),
             pytest.param(WAITS, DYING, ["leaves a", "update a"], id="it is deleted"),
-            pytest.param(WAITS, PROMISED, ["update a"], id="it gets a promise"),
-            pytest.param(PROMISED, WAITS, ["update a", "move some AssignedPodDelete"], id="it loses its promise"),
+            pytest.param(WAITS, NOMINATED, ["update a"], id="it gets a nomination"),
+            pytest.param(NOMINATED, WAITS, ["update a", "move some AssignedPodDelete"], id="it loses its nomination"),
             pytest.param(
-                PROMISED,
+                NOMINATED,
                 pod(status={"nominatedNodeName": "n2"}),
                 ["update a", "move some AssignedPodDelete"],
-                id="it is promised another node",
+                id="it is nominated another node",
             ),
-            pytest.param(PROMISED, pod(status={"nominatedNodeName": "n1"}), ["update a"], id="the promise stands"),
+            pytest.param(NOMINATED, pod(status={"nominatedNodeName": "n1"}), ["update a"], id="the nomination stands"),
         ],
     )
     async def test_while_it_waits(self, world: World, old: Pod, new: Pod, said: list[str]) -> None:
@@ -189,7 +189,7 @@ class TestPodsThatChange:
         ("old", "new", "said", "placed"),
         [
             pytest.param(WAITS, pod(labels={"x": "y"}), [], {"a": "n1"}, id="a change means nothing now"),
-            pytest.param(PROMISED, WAITS, [], {"a": "n1"}, id="a promise neither"),
+            pytest.param(NOMINATED, WAITS, [], {"a": "n1"}, id="a nomination neither"),
             pytest.param(
                 WAITS, DYING, ["leaves a", "move AssignedPodDelete"], {}, id="its place is free if it is deleted"
             ),
@@ -226,15 +226,15 @@ class TestPodsThatGo:
             ),
             pytest.param(WAITS, ["leaves a", "delete a", "resolved a None"], id="from the queue"),
             pytest.param(
-                PROMISED,
+                NOMINATED,
                 ["leaves a", "delete a", "move some AssignedPodDelete", "resolved a None"],
-                id="from the queue, with a promise",
+                id="from the queue, with a nomination",
             ),
             pytest.param(pod(scheduler=FOREIGN), ["leaves a", "resolved a None"], id="a foreign one from its queue"),
             pytest.param(
                 pod(scheduler=FOREIGN, status={"nominatedNodeName": "n1"}),
                 ["leaves a", "resolved a None"],
-                id="a foreign one whose promise never counted",
+                id="a foreign one whose nomination never counted",
             ),
         ],
     )
@@ -245,14 +245,16 @@ class TestPodsThatGo:
         assert world.said == said
         assert world.placed == {}
 
-    async def test_deleted_before_the_api_server_has_told_of_its_promise(self, world: World) -> None:
+    async def test_deleted_before_the_api_server_has_told_of_its_nomination(self, world: World) -> None:
         world.pods.added(WAITS)
         world.queue.nominator.add(WAITS, "n1")
         world.said.clear()
         world.pods.deleted(WAITS)
         assert world.said == ["leaves a", "delete a", "move some AssignedPodDelete", "resolved a None"]
 
-    @pytest.mark.parametrize("last", [pytest.param(WAITS, id="never promised"), pytest.param(PROMISED, id="promised")])
+    @pytest.mark.parametrize(
+        "last", [pytest.param(WAITS, id="never nominated"), pytest.param(NOMINATED, id="nominated")]
+    )
     async def test_while_it_is_bound(self, world: World, last: Pod) -> None:
         world.cache.assume(BOUND)
         world.pods.deleted(last)
@@ -394,21 +396,21 @@ class Never(Filter):
 
 @pytest.mark.looptime
 @pytest.mark.parametrize(
-    "by_deletion", [pytest.param(True, id="deleted"), pytest.param(False, id="no longer promised")]
+    "by_deletion", [pytest.param(True, id="deleted"), pytest.param(False, id="no longer nominated")]
 )
-async def test_the_end_of_a_promise_wakes_only_pods_that_it_kept_out(by_deletion: bool) -> None:
+async def test_the_end_of_a_nomination_wakes_only_pods_that_it_kept_out(by_deletion: bool) -> None:
     live = LiveCore(Never())
     live.add_node()
-    promised = make_pod("promised", priority=5, status={"nominatedNodeName": "n1"})
+    nominated = make_pod("nominated", priority=5, status={"nominatedNodeName": "n1"})
     others = {priority: make_pod(f"p{priority}", priority=priority) for priority in (4, 5, 6)}
-    live.create(promised, *others.values())
+    live.create(nominated, *others.values())
     await live.settle()
     assert {live.place(pod) for pod in others.values()} == {"unschedulable"}
     await asyncio.sleep(30)  # their back-off is over
     if by_deletion:
-        live.delete(promised)
+        live.delete(nominated)
     else:
-        live.change(promised, make_pod("promised", uid=promised.uid, priority=5))
+        live.change(nominated, make_pod("nominated", uid=nominated.uid, priority=5))
     assert {priority: live.place(pod) for priority, pod in others.items()} == {
         4: "active",
         5: "active",

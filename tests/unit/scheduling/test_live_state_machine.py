@@ -10,11 +10,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pilotage import app
 from pilotage.app.core import Core, Outside, core
-from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.config.load import load
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import Permit
-from pilotage.framework.verdicts import PluginFailed, Wait
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import Permit
+from pilotage.framework.api.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import build_profiles
@@ -86,7 +86,7 @@ class LiveScheduler(RuleBasedStateMachine):
         catalogue.add(Hold, "this test")
         profiles = build_profiles(load(CONFIGURATION, catalogue), catalogue)
         for profile in profiles.values():
-            for plugin in profile.lineup.bind:
+            for plugin in profile.plugin_set.bind:
                 assert isinstance(plugin, DefaultBinder)
                 plugin.connect(self.api.post_binding)
         outside = Outside(self.api.pods.get, self.api, self.api, self.api)

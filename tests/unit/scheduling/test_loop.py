@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.extender import Extender, ExtenderSettings
-from pilotage.framework.verdicts import SKIP, Rejection, Wait
+from pilotage.cluster.services.extender import Extender, ExtenderSettings
+from pilotage.framework.api.verdicts import SKIP, Rejection, Wait
 from pilotage.model.extender_messages import ExtenderFailed, FilterResult
 from pilotage.model.pod import Pod
 from pilotage.scheduling import loop as module

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.scheduling.near_best import MOST_NEAR, near_best
+from pilotage.scheduling.sharing.near_best import MOST_NEAR, near_best
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def scheduler() -> Iterator[Scheduler]:
         cache.put_pod(make_pod(f"old-{number}", cpu="2", node=f"n{number}", labels={"app": "web"}))
     profile = next(iter(profiles.values()))
     queue = SchedulingQueue(
-        profile.lineup.queue_sort[0],
-        lambda _: profile.lineup.pre_enqueue,
+        profile.plugin_set.queue_sort[0],
+        lambda _: profile.plugin_set.pre_enqueue,
         {profile.scheduler_name: retries(profile)},
         time.monotonic,
     )

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 from pilotage.app import simulation
 from pilotage.config.load import load
 from pilotage.config.sharing import OwnNodes
-from pilotage.framework.plugin import Plugin
+from pilotage.framework.api.plugin import Plugin
 from pilotage.model.pod import Pod
+from pilotage.offline.simulation import Simulation
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.preemption.cross_node_preemption import CrossNodePreemption
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.plugins.topology.pod_topology_spread import PodTopologySpread
 from pilotage.profiles import build_profiles
-from pilotage.scheduling.simulation import Simulation
 from pilotage.testing import make_node, make_pod
 from pilotage.testing.gangs import make_group, make_members
 from pilotage.testing.quotas import make_quota
@@ -109,7 +109,7 @@ async def test_a_node_becomes_its_own_by_a_label() -> None:
             },
             id="by the name of a node, as a DaemonSet asks",
         ),
-        pytest.param({"status": {"nominatedNodeName": "other"}}, id="by a promise of before"),
+        pytest.param({"status": {"nominatedNodeName": "other"}}, id="by a nomination of before"),
     ],
 )
 async def test_a_pod_that_names_another_node_does_not_get_there(fields: dict[str, Any]) -> None:

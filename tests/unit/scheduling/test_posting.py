@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.bind_outcomes import BindOutcome, Bound, Refusal, Refused, Unknown
-from pilotage.cluster.binder import Binder
-from pilotage.framework.verdicts import PluginFailed
+from pilotage.cluster.write.bind_outcomes import BindOutcome, Bound, Refusal, Refused, Unknown
+from pilotage.cluster.write.binder import Binder
+from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.posting import Posting
 from pilotage.testing import make_node, make_pod

@@ -1,14 +1,14 @@
-"""A node that was promised: to this pod, which takes it first, or to others, who keep it."""
+"""A node that was nominated: to this pod, which takes it first, or to others, who keep it."""
 
 from collections import Counter
 from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import CLUSTER, NODE, Filter, PreFilter, Scope
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import CLUSTER, NODE, Filter, PreFilter, Scope
+from pilotage.framework.api.verdicts import (
     OnlyNodes,
     Rejection,
 )
@@ -28,14 +28,14 @@ from testbed.tiny_plugins import (
 )
 
 
-def promised(node: str, name: str = "p", **fields: Any) -> Pod:
+def nominated(node: str, name: str = "p", **fields: Any) -> Pod:
     return make_pod(name, status={"nominatedNodeName": node}, **fields)
 
 
-def test_the_promised_node_is_taken_without_looking_at_others_or_scores() -> None:
+def test_the_nominated_node_is_taken_without_looking_at_others_or_scores() -> None:
     never = dict.fromkeys(("n1", "n2", "n3"), AssertionError("not scored"))
     scheduler = scheduler_of(Alpha(about={"n1": AssertionError("not asked")}), Likes(scores=never))
-    outcome = scheduler.schedule(promised("n2"))
+    outcome = scheduler.schedule(nominated("n2"))
     assert isinstance(outcome, Placed)
     assert (outcome.node, outcome.feasible) == ("n2", 1)
 
@@ -47,42 +47,42 @@ def test_the_promised_node_is_taken_without_looking_at_others_or_scores() -> Non
         pytest.param(Alpha(), id="is not there"),
     ],
 )
-def test_all_others_are_looked_at_if_the_promised_node(plugin: Alpha) -> None:
+def test_all_others_are_looked_at_if_the_nominated_node(plugin: Alpha) -> None:
     node = "n3" if plugin.about else "ghost"
     scheduler = scheduler_of(plugin, Likes(scores={"n1": 1, "n2": 2, "n3": 0}))
-    assert node_of(scheduler.schedule(promised(node))) == "n2"
+    assert node_of(scheduler.schedule(nominated(node))) == "n2"
 
 
-def test_a_failure_on_the_promised_node_is_one_more_reason_to_look_at_others() -> None:
+def test_a_failure_on_the_nominated_node_is_one_more_reason_to_look_at_others() -> None:
     # Only there: no other look at the node follows, because a plugin has ruled it out by name.
     plugin = Alpha(about={"n3": KeyError("gone")})
     scheduler = scheduler_of(Before(answer=OnlyNodes(frozenset({"n1"}))), plugin)
-    assert node_of(scheduler.schedule(promised("n3"))) == "n1"
+    assert node_of(scheduler.schedule(nominated("n3"))) == "n1"
 
 
-def test_the_promised_node_is_tried_even_if_a_plugin_has_ruled_it_out_by_name() -> None:
+def test_the_nominated_node_is_tried_even_if_a_plugin_has_ruled_it_out_by_name() -> None:
     scheduler = scheduler_of(Before(answer=OnlyNodes(frozenset({"n1"}))))
-    assert node_of(scheduler.schedule(promised("n3"))) == "n3"
+    assert node_of(scheduler.schedule(nominated("n3"))) == "n3"
 
 
-def test_a_promised_node_outside_of_the_named_ones_keeps_its_own_reason() -> None:
+def test_a_nominated_node_outside_of_the_named_ones_keeps_its_own_reason() -> None:
     scheduler = scheduler_of(Before(answer=OnlyNodes(frozenset({"n1"}))), Alpha(about={"n1": NO, "n3": NEVER}))
-    outcome = unplaced(scheduler.schedule(promised("n3")))
+    outcome = unplaced(scheduler.schedule(nominated("n3")))
     assert outcome.message == (
         "0/3 nodes are available: 1 never, 1 no, 1 node(s) didn't satisfy plugin(s) [Alpha Before]."
     )
     assert outcome.rejected_by == {"Alpha", "Before"}
 
 
-def test_who_turned_the_promised_node_down_is_named_for_the_ruled_out_ones_too() -> None:
+def test_who_turned_the_nominated_node_down_is_named_for_the_ruled_out_ones_too() -> None:
     # A pod of a daemon set whose victims are still leaving.
     scheduler = scheduler_of(Before(answer=OnlyNodes(frozenset({"n1"}))), Alpha(about={"n1": NO}))
     message = "0/3 nodes are available: 1 no, 2 node(s) didn't satisfy plugin(s) [Alpha Before]."
-    assert unplaced(scheduler.schedule(promised("n1"))).message == message
+    assert unplaced(scheduler.schedule(nominated("n1"))).message == message
 
 
 class Slots(PreFilter, Filter):
-    """A node holds one pod; a note counts those that are only promised."""
+    """A node holds one pod; a note counts those that are only nominated."""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> Any:
         cycle.notes[self.name] = Counter(list[str]())
@@ -97,13 +97,13 @@ class Slots(PreFilter, Filter):
 @pytest.mark.parametrize(
     ("priority", "node"),
     [
-        pytest.param(5, "n2", id="a pod of the same priority does not take what is promised"),
+        pytest.param(5, "n2", id="a pod of the same priority does not take what is nominated"),
         pytest.param(4, "n2", id="nor does one of a lower priority"),
         pytest.param(6, "n1", id="one of a higher priority does"),
     ],
 )
 @pytest.mark.parametrize("depends_on", [NODE, CLUSTER], ids=lambda scope: scope.name)
-def test_promises_to_others(priority: int, node: str, depends_on: Scope) -> None:
+def test_nominations_to_others(priority: int, node: str, depends_on: Scope) -> None:
     plugin = scoped(depends_on, Slots)()
     scheduler = scheduler_of(plugin, Likes(scores={"n1": 9, "n2": 5, "n3": 1}))
     scheduler.cluster.nominations["n1"] = [make_pod("waiting", priority=5)]
@@ -111,12 +111,12 @@ def test_promises_to_others(priority: int, node: str, depends_on: Scope) -> None
 
 
 def test_a_pod_does_not_stand_in_its_own_way() -> None:
-    scheduler, pod = scheduler_of(Slots(), nodes=1), promised("n1")
+    scheduler, pod = scheduler_of(Slots(), nodes=1), nominated("n1")
     scheduler.cluster.nominations["n1"] = [pod]
     assert node_of(scheduler.schedule(pod)) == "n1"
 
 
-def test_promises_on_nodes_that_are_gone_or_ruled_out_change_nothing() -> None:
+def test_nominations_on_nodes_that_are_gone_or_ruled_out_change_nothing() -> None:
     scheduler = scheduler_of(Before(answer=OnlyNodes(frozenset({"n1"}))), Slots(), Alpha(about={"n1": NO}))
     for node in ("ghost", "n2"):
         scheduler.cluster.nominations[node] = [make_pod("waiting", priority=5)]
@@ -134,15 +134,15 @@ class Lonely(PreFilter, Filter):
         return None
 
 
-def test_both_with_and_without_the_promised_pods_a_pod_must_fit() -> None:
+def test_both_with_and_without_the_nominated_pods_a_pod_must_fit() -> None:
     scheduler = scheduler_of(Lonely(), nodes=1)
     scheduler.cluster.nominations["n1"] = [make_pod("waiting")]
     assert unplaced(scheduler.schedule(make_pod())).message == "0/1 nodes are available: 1 alone."
 
 
-def test_a_node_that_is_promised_to_others_is_tried_in_order_too() -> None:
+def test_a_node_that_is_nominated_to_others_is_tried_in_order_too() -> None:
     class Wary(Filter):
-        """Fails on a node without pods, which it would only see without the promised ones."""
+        """Fails on a node without pods, which it would only see without the nominated ones."""
 
         depends_on = NODE
 

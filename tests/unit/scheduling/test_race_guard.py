@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.remit import Remit
+from pilotage.framework.api.remit import Remit
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import PodSpec
 from pilotage.model.selectors import LabelSelector, compile_label_selector
 from pilotage.plugins.nodes.node_ports import NodePorts
-from pilotage.scheduling.held_nodes import hold_end
-from pilotage.scheduling.rejection_words import JOB_ADVICE
+from pilotage.scheduling.sharing.held_nodes import hold_end
+from pilotage.scheduling.sharing.rejection_messages import JOB_ADVICE
 from pilotage.testing import make_pod
 from testbed.live_core import LiveCore
 
@@ -145,8 +145,8 @@ class TestWhoStaysAway:
         world.create(owned("b", priority=5))
         await world.settle()
         assert world.api.evictions == []
-        [(_, reason, message, promise)] = world.api.conditions[-1:]
-        assert (reason, promise) == ("Queued", None)  # an autoscaler need not buy a node
+        [(_, reason, message, nomination)] = world.api.conditions[-1:]
+        assert (reason, nomination) == ("Queued", None)  # an autoscaler need not buy a node
         assert message == (
             "0/2 nodes are available: 1 Insufficient cpu, "
             "1 node(s) rejected pods lately and are left alone for a while."

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pilotage.app.core import Core, Outside, core
-from pilotage.framework.nodes import NodeInfo
+from pilotage.framework.api.nodes import NodeInfo
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.plugins.ordering.priority_sort import PrioritySort
@@ -18,8 +18,8 @@ from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
-from pilotage.scheduling.race_guard import LONGEST_HOLD, Lingering
-from pilotage.testing import decode_node, lineup_of, make_pod, node_manifest
+from pilotage.scheduling.sharing.race_guard import LONGEST_HOLD, Lingering
+from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
 from testbed.live_core import FakeApi
 
 NODES = st.sampled_from(["n1", "n2", "n3"])
@@ -50,7 +50,9 @@ class RacingScheduler(RuleBasedStateMachine):
     async def _start(self) -> Core:
         binder = DefaultBinder()
         binder.connect(self.api.bind)
-        profiles = {DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, lineup_of(PrioritySort(), *self.plugins, binder), 0)}
+        profiles = {
+            DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, plugin_set_of(PrioritySort(), *self.plugins, binder), 0)
+        }
         outside = Outside(self.api.pods.get, self.api, self.api, self.api)
         # Nobody is woken just for having waited for long: that would hide a pod that is forgotten.
         return core(profiles, outside, clock=lambda: self.now, seed=0, longest_unschedulable=1e9)

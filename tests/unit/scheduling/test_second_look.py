@@ -91,7 +91,7 @@ async def test_ports_at_different_addresses_are_no_objection() -> None:
 async def test_what_the_profile_ignores_is_no_objection() -> None:
     gpu = {"example.com/gpu": "1"}
     live, ready = await held_up(make_pod("a", uid="a", requests=gpu), allocatable=gpu)
-    for plugin in live.core.engines["default-scheduler"].runner.lineup.filter:
+    for plugin in live.core.engines["default-scheduler"].runner.plugin_set.filter:
         if isinstance(plugin, NodeResourcesFit):
             plugin.__dict__["ignored_resources"] = ("example.com/gpu",)
             plugin.__dict__.pop("_wanted_question", None)

@@ -1,4 +1,4 @@
-"""What was tried on a node is remembered for pods of one class, until the node or its promises change."""
+"""What was tried on a node is remembered for pods of one class, until the node or its nominations change."""
 
 from random import Random
 from typing import Any
@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from pilotage import app
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Bools
-from pilotage.framework.verdicts import Codes
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Bools
+from pilotage.framework.api.verdicts import Codes
+from pilotage.offline.simulation import Result
 from pilotage.scheduling.attempt import Attempt
-from pilotage.scheduling.crowd import NOT_CROWDED, Crowd
-from pilotage.scheduling.row import Row
-from pilotage.scheduling.simulation import Result
+from pilotage.scheduling.equivalence.equivalence_entry import EquivalenceEntry
+from pilotage.scheduling.equivalence.nominated_nodes import NOT_NOMINATED, NominatedNodeCache
 from pilotage.testing import make_node, make_pod
 
 
@@ -37,33 +37,33 @@ def test_what_is_remembered_changes_no_decision(seed: int, monkeypatch: pytest.M
     remembered = played(seed)
     assert any(result.victims for result in remembered)
     monkeypatch.setattr(Cycle, "remember", lambda *_: None)
-    monkeypatch.setattr(Crowd, "is_for", lambda *_: False)
+    monkeypatch.setattr(NominatedNodeCache, "is_for", lambda *_: False)
     assert played(seed) == remembered
 
 
 def test_something_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     recalled: list[str] = []
-    recall, write_over, ask = Cycle.recall, Crowd.write_over, Attempt._crowded_code
+    recall, write_over, ask = Cycle.recall, NominatedNodeCache.write_over, Attempt._nominated_code
 
     def spy_recall(self: Cycle, what: str, slot: int) -> Any:
         found = recall(self, what, slot)
         recalled.extend([] if found is None else [what])
         return found
 
-    def spy_write_over(self: Crowd, codes: Codes) -> Bools:
-        crowded = write_over(self, codes)
-        counts["told"] += int(crowded.sum())
-        return crowded
+    def spy_write_over(self: NominatedNodeCache, codes: Codes) -> Bools:
+        nominated = write_over(self, codes)
+        counts["told"] += int(nominated.sum())
+        return nominated
 
-    def spy_ask(self: Attempt, row: Row, slot: int) -> int:
-        code = ask(self, row, slot)
-        counts["asked"] += code != NOT_CROWDED
+    def spy_ask(self: Attempt, entry: EquivalenceEntry, slot: int) -> int:
+        code = ask(self, entry, slot)
+        counts["asked"] += code != NOT_NOMINATED
         return code
 
     counts = {"told": 0, "asked": 0}
     monkeypatch.setattr(Cycle, "recall", spy_recall)
-    monkeypatch.setattr(Crowd, "write_over", spy_write_over)
-    monkeypatch.setattr(Attempt, "_crowded_code", spy_ask)
+    monkeypatch.setattr(NominatedNodeCache, "write_over", spy_write_over)
+    monkeypatch.setattr(Attempt, "_nominated_code", spy_ask)
     for seed in range(5):
         played(seed)
     assert "evictions" in recalled

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cluster.pki import Authority, Identity
-from pilotage.cluster.api_errors import Unreachable
-from pilotage.cluster.delegated_auth import TOKEN_REVIEWS, AuthSettings, DelegatedAuth
-from pilotage.cluster.trust_source import TrustSettings
+from pilotage.cluster.credentials.delegated_auth import TOKEN_REVIEWS, AuthSettings, DelegatedAuth
+from pilotage.cluster.credentials.trust_source import TrustSettings
+from pilotage.cluster.transport.api_errors import Unreachable
 from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
 
 

@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import Filter, PreFilter, Score
-from pilotage.framework.verdicts import SKIP, Filtered, OnlyNodes, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import Filter, PreFilter, Score
+from pilotage.framework.api.verdicts import SKIP, Filtered, OnlyNodes, Rejection, Verdicts
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod

@@ -9,9 +9,9 @@ from uuid import uuid4
 
 import msgspec
 
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.event_objects import shortened
-from pilotage.cluster.microtime import format_microtime
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.write.event_objects import shortened
+from pilotage.cluster.write.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story

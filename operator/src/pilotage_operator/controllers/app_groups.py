@@ -6,10 +6,10 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from pilotage.framework.network.app_groups import app_group_of
-from pilotage.framework.network.topology_order import Complaint, topology_order
 from pilotage.model.app_network import AppGroup, AppGroupStatus, AppWorkload
 from pilotage.model.pod import Pod
+from pilotage.plugins.network._shared.app_groups import app_group_of
+from pilotage.plugins.network._shared.topology_order import Complaint, topology_order
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
 from pilotage_operator.controllers.outcome import Story
 from pilotage_operator.profiles.world import written

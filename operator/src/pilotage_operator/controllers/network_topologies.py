@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from pilotage.framework.network.costs import REGION, ZONE, Place, place_of
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
+from pilotage.plugins.network._shared.costs import REGION, ZONE, Place, place_of
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, moment, turns
 from pilotage_operator.controllers.outcome import Outcome, Story
 from pilotage_operator.controllers.shortest_paths import Costs, shortest_paths

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
-from pilotage.framework.network.app_groups import APP_GROUP
-from pilotage.framework.network.costs import place_of
 from pilotage.model.node import NodeObject
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod, PodObject
 from pilotage.model.quota_accounting import table_of
+from pilotage.plugins.network._shared.app_groups import APP_GROUP
+from pilotage.plugins.network._shared.costs import place_of
 from pilotage_operator.controllers import app_groups, elastic_quotas, network_topologies, pod_groups, sticky_jobs
 from pilotage_operator.controllers.app_groups import StoredAppGroup
 from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota

@@ -8,13 +8,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from pilotage.cluster.known_objects import key_of, version_number
-from pilotage.cluster.listing import WatchApi
-from pilotage.cluster.reflector import Reflector
-from pilotage.cluster.resources import NODES as API_NODES
-from pilotage.cluster.resources import PODS as API_PODS
-from pilotage.cluster.resources import ApiResource
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch.known_objects import key_of, version_number
+from pilotage.cluster.watch.listing import WatchApi
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.watch.resources import NODES as API_NODES
+from pilotage.cluster.watch.resources import PODS as API_PODS
+from pilotage.cluster.watch.resources import ApiResource
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.model.metadata import Metadata
 from pilotage_operator.controllers.registry import NODES, PODS, Controller, Resource
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pilotage.framework.plugin import Permission
+from pilotage.framework.api.plugin import Permission
 from pilotage.model.outside_services import OutsideRules
 from pilotage.scheduler_profiles.judge import Complaint, Verdict, read_spec
 

@@ -12,11 +12,11 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import API_VERSION, KIND
+from pilotage.offline.manifest_entries import WrittenProfile
+from pilotage.offline.simulation import Clock, Simulation
 from pilotage.plugins.catalogue import PluginCatalogue, built_in
 from pilotage.profiles import Profile, build_profiles
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.manifest_entries import WrittenProfile
-from pilotage.scheduling.simulation import Clock, Simulation
 
 EMULATES = "v1.37.1"  # the release whose scheduler this one behaves like
 DEFAULT_CONFIGURATION = f"apiVersion: {API_VERSION}\nkind: {KIND}\n"
@@ -85,8 +85,8 @@ def simulation(
     ready = engines(profiles, cache)
     first = next(iter(profiles.values()))
     queue = SchedulingQueue(
-        first.lineup.queue_sort[0],
-        lambda pod: profiles[pod.scheduler_name].lineup.pre_enqueue,
+        first.plugin_set.queue_sort[0],
+        lambda pod: profiles[pod.scheduler_name].plugin_set.pre_enqueue,
         {name: retries(profile) for name, profile in profiles.items()},
         clock,
         initial_backoff=initial_backoff,

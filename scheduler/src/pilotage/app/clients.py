@@ -6,8 +6,8 @@ from importlib.metadata import version
 
 from pilotage.app import Configured
 from pilotage.app.options import Options
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient, Observe
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import ApiClient, Observe
 
 AGENT = f"pilotage/{version('pilotage')}"
 BIND_SECONDS = 10.0  # for one request: an answer that comes after the lease is lost is of no use

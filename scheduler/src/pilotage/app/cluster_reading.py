@@ -6,12 +6,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError
-from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.resources import PODS, ApiResource, T
-from pilotage.cluster.watch_events import EventReader, UndecodableObject
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError
+from pilotage.cluster.watch.known_objects import KnownObjects
+from pilotage.cluster.watch.listing import Lister
+from pilotage.cluster.watch.resources import PODS, ApiResource, T
+from pilotage.cluster.watch.watch_events import EventReader, UndecodableObject
 from pilotage.model.pod import Pod
 
 FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch

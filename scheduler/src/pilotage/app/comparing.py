@@ -5,11 +5,11 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping
 
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.listing import Lister
-from pilotage.cluster.resources import NODES, PODS
-from pilotage.cluster.watch_events import EventReader
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.listing import Lister
+from pilotage.cluster.watch.resources import NODES, PODS
+from pilotage.cluster.watch.watch_events import EventReader
 from pilotage.scheduling.comparison import Comparison, Difference
 
 log = logging.getLogger(__name__)

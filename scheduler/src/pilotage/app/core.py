@@ -8,10 +8,12 @@ from random import Random
 
 from pilotage.app.profile_engines import engines, retries
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.extender import Extender
-from pilotage.framework.plugin import EvictionRule
-from pilotage.framework.preemption.evicting import Evicting
-from pilotage.framework.waiting import WaitingPods
+from pilotage.cluster.services.extender import Extender
+from pilotage.extenders.extended_cycle import ExtendedScheduler
+from pilotage.extenders.extenders import Extenders, bind_by_extender
+from pilotage.framework.api.plugin import EvictionRule
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.preemption.evicting import Evicting
 from pilotage.model.pod import Pod
 from pilotage.profiles import Profile
 from pilotage.queue.hints import Observer
@@ -21,15 +23,13 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.demand import WAITING_POD_GONE, Demand
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.eviction import Evictions
-from pilotage.scheduling.extended_cycle import ExtendedScheduler
-from pilotage.scheduling.extenders import Extenders, bind_by_extender
 from pilotage.scheduling.failure import Failures
-from pilotage.scheduling.gang_cycle import GangScheduler
+from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.loop import Loop
-from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outside import SILENT, Evicts, GroupStatuses, Lookup, Recorder, Statuses
-from pilotage.scheduling.race_guard import RaceGuard
+from pilotage.scheduling.sharing.lost_nominations import LostNominations
+from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ def core(
     cache, waiting = ClusterCache(), WaitingPods()
     ready = engines(profiles, cache, waiting=waiting)
     queue = SchedulingQueue(
-        next(iter(profiles.values())).lineup.queue_sort[0],
-        lambda pod: profiles[pod.scheduler_name].lineup.pre_enqueue,
+        next(iter(profiles.values())).plugin_set.queue_sort[0],
+        lambda pod: profiles[pod.scheduler_name].plugin_set.pre_enqueue,
         {name: retries(profile, *([Extenders()] if extenders else [])) for name, profile in profiles.items()},
         clock,
         initial_backoff=initial_backoff,
@@ -106,14 +106,14 @@ def core(
     bindings.count_bound = guard.bound
     scheduler = Scheduler(cache, ready, queue.nominator, tie_break)
     scheduler.spread = guard.spread
-    evictions.lost_room = scheduler.lost_room = LostRoom(cache, ready, clock)
+    evictions.lost_nominations = scheduler.lost_nominations = LostNominations(cache, ready, clock)
     waits = _is_waiting(cache, outside)
     gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
     loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act)
     if extenders:
         loop.extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
         loop.extended.spread = guard.spread
-        loop.extended.lost_room = scheduler.lost_room
+        loop.extended.lost_nominations = scheduler.lost_nominations
         loop.extended.turn = loop.between_decisions
         bindings.bind_by_extender = partial(bind_by_extender, loop.extended.extenders)
     bindings.on_ended = loop.wake
@@ -162,7 +162,7 @@ def _rules(ready: Mapping[str, Engine]) -> Callable[[], Sequence[EvictionRule]]:
 
 def _holders(profiles: Mapping[str, Profile]) -> Callable[[str], Sequence[Evicting]]:
     def holders(scheduler: str) -> list[Evicting]:
-        plugins = profiles[scheduler].lineup.post_filter if scheduler in profiles else ()
+        plugins = profiles[scheduler].plugin_set.post_filter if scheduler in profiles else ()
         return [plugin for plugin in plugins if isinstance(plugin, Evicting)]
 
     return holders

@@ -17,7 +17,7 @@ from time import perf_counter
 
 import msgspec
 
-from pilotage.framework.call_watch import Desk, Named, Suspicion
+from pilotage.framework.runtime.call_watch import Desk, Named, Suspicion
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)

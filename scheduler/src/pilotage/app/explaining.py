@@ -14,22 +14,22 @@ import yaml
 from pilotage.app import Configured, configured, plugins, simulation, unit_configured
 from pilotage.app.cluster_reading import ClusterReading
 from pilotage.app.doubts import doubts
+from pilotage.app.informers import kinds_read
 from pilotage.app.past_stays import past_stays
-from pilotage.app.watching import kinds_read
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.config_map import ConfigMap
-from pilotage.cluster.known_objects import KnownObjects
-from pilotage.cluster.resources import NODES, PODS, RESOURCES, ApiResource
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.config_map import ConfigMap
+from pilotage.cluster.watch.known_objects import KnownObjects
+from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
 from pilotage.config.handshake import InvalidUnit, Unit, unit_in
 from pilotage.config.sharing import with_victims
 from pilotage.config.suggestions import did_you_mean
-from pilotage.framework.stays import RemembersStays, Stay
+from pilotage.framework.api.stays import RemembersStays, Stay
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
+from pilotage.offline.simulation import Result, Simulation
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
-from pilotage.scheduling.simulation import Result, Simulation
 
 AGENT = f"pilotage/{version('pilotage')} explain"
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
@@ -107,7 +107,7 @@ async def _past(
     """Return the plugins that remember what a reader has not seen, and what can still be found out of it."""
     if pod is None or pod.scheduler_name not in profiles:
         return []
-    plugins = profiles[pod.scheduler_name].lineup.plugins().values()
+    plugins = profiles[pod.scheduler_name].plugin_set.plugins().values()
     remembering = [plugin for plugin in plugins if isinstance(plugin, RemembersStays)]
     stays = await past_stays(reading, pod, time.time()) if remembering else []
     return [(plugin, stays) for plugin in remembering]

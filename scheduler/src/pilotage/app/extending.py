@@ -8,20 +8,20 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from pilotage.app.informers import Watching, kinds_read
 from pilotage.app.profile_engines import engines
-from pilotage.app.watching import Watching, kinds_read
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.access import find
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.bind_outcomes import Bound, Refused
-from pilotage.cluster.binder import Binder
-from pilotage.cluster.extender_server import Bind, ExtenderServer, refuse_exposed
+from pilotage.cluster.credentials.access import find
+from pilotage.cluster.services.extender_server import Bind, ExtenderServer, refuse_exposed
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.write.bind_outcomes import Bound, Refused
+from pilotage.cluster.write.binder import Binder
+from pilotage.extenders.extender_service import ExtenderService, static_profiles
 from pilotage.model.extender_messages import Binding
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod, PodObject
 from pilotage.profiles import Profile
 from pilotage.scheduling.cache_intake import NodesIntoCache, ObjectsIntoCache, PodsIntoCache
-from pilotage.scheduling.extender_service import ExtenderService, static_profiles
 
 AGENT = f"pilotage/{version('pilotage')} extender"
 BIND_SECONDS = 3.0  # for one request: whoever asks us waits for five seconds by default

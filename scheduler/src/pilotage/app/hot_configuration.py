@@ -7,16 +7,16 @@ from typing import Any
 import msgspec
 
 from pilotage.app import Configured, unit_configured
-from pilotage.app.following import IDLE, UNUSABLE, Following
+from pilotage.app.config_follower import IDLE, UNUSABLE, Following
 from pilotage.app.options import FollowedConfigMap
-from pilotage.app.probation import Probation
+from pilotage.app.policy_health import PolicyHealth
 from pilotage.app.reloading import Reloading
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
-from pilotage.cluster.config_map import ConfigMap, config_map_resource
-from pilotage.cluster.own_pod import OwnPod
-from pilotage.cluster.reflector import Reflector
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.config_map import ConfigMap, config_map_resource
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.write.own_pod import OwnPod
 from pilotage.config.handshake import Unit, unit_hash, unit_in
 from pilotage.plugins.catalogue import BrokenPlugin
 
@@ -35,9 +35,9 @@ class HotConfiguration:
         self.following = (
             Following(reloading, self.annotate, self._pod.written) if self._pod else Following(reloading, self.annotate)
         )
-        self.probation = Probation(self.following.tell_failing, self.following.tell_well)
-        self.following.on_applied = self.probation.begin
-        self.following.remind = self.probation.remind
+        self.policy_health = PolicyHealth(self.following.tell_failing, self.following.tell_well)
+        self.following.on_applied = self.policy_health.begin
+        self.following.remind = self.policy_health.remind
         self._watch = Reflector(watches, config_map_resource(place.namespace, place.name), self.following)
         if first is not None:
             self.following.begin_with(first)
@@ -51,7 +51,7 @@ class HotConfiguration:
         """Take note of a profile that could not begin, and tell of it for as long as it cannot."""
         left_out, name = self.reloading.left_out, broken.profile
         left_out.add(name)
-        self.probation.condemn(name, broken.plugin, str(broken), lambda: name in left_out)
+        self.policy_health.condemn(name, broken.plugin, str(broken), lambda: name in left_out)
 
     def missing(self) -> str | None:
         """Return why the scheduler cannot be ready: nothing is configured yet."""

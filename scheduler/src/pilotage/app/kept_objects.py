@@ -6,9 +6,9 @@ from typing import Any, Generic
 
 import msgspec
 
-from pilotage.cluster.known_objects import Sink
-from pilotage.cluster.resources import ApiResource, T
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch.known_objects import Sink
+from pilotage.cluster.watch.resources import ApiResource, T
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.model.extender_messages import without_type
 
 

@@ -14,6 +14,7 @@ from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
 from pilotage.app.hot_configuration import HotConfiguration
+from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
@@ -25,25 +26,25 @@ from pilotage.app.profile_engines import naming
 from pilotage.app.race_watching import RaceWatching
 from pilotage.app.reloading import Reloading
 from pilotage.app.start_line import Started
-from pilotage.app.watching import KnownPods, Watching, kinds_read
-from pilotage.cluster.access import find
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.binder import Binder
-from pilotage.cluster.event_objects import EventsV1
-from pilotage.cluster.event_recorder import EventRecorder
-from pilotage.cluster.evictor import Evictor
-from pilotage.cluster.extender import Extender
-from pilotage.cluster.group_status_writer import GroupStatusWriter
-from pilotage.cluster.leadership_events import announce_leadership, lease_subject
-from pilotage.cluster.lease import LeaderElection
-from pilotage.cluster.lease_settings import LeaseSettings, new_identity
-from pilotage.cluster.resources import NODES, PODS
-from pilotage.cluster.status_writer import StatusWriter
-from pilotage.cluster.volume_progress import ClusterView
-from pilotage.cluster.volume_writer import VolumeWriter
+from pilotage.cluster.credentials.access import find
+from pilotage.cluster.election.leadership_events import announce_leadership, lease_subject
+from pilotage.cluster.election.lease import LeaderElection
+from pilotage.cluster.election.lease_settings import LeaseSettings, new_identity
+from pilotage.cluster.services.extender import Extender
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.watch.resources import NODES, PODS
+from pilotage.cluster.write.binder import Binder
+from pilotage.cluster.write.event_objects import EventsV1
+from pilotage.cluster.write.event_recorder import EventRecorder
+from pilotage.cluster.write.evictor import Evictor
+from pilotage.cluster.write.group_status_writer import GroupStatusWriter
+from pilotage.cluster.write.status_writer import StatusWriter
+from pilotage.cluster.write.volume_progress import ClusterView
+from pilotage.cluster.write.volume_writer import VolumeWriter
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
-from pilotage.framework.call_watch import Suspicion
+from pilotage.extenders.extenders import settings_of
+from pilotage.framework.runtime.call_watch import Suspicion
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -53,7 +54,6 @@ from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.profiles import Profile
 from pilotage.scheduling.comparison import Comparison
-from pilotage.scheduling.extenders import settings_of
 from pilotage.scheduling.intake import ObjectIntake
 from pilotage.scheduling.posting import Posting
 from pilotage.telemetry.health import Health, ping
@@ -120,7 +120,9 @@ class Live:
         annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
         self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self._clock)
         self.races.measure(self.metrics)
-        self.plugin_watch = PluginWatch(self.profiles, self.metrics, None if self.hot is None else self.hot.probation)
+        self.plugin_watch = PluginWatch(
+            self.profiles, self.metrics, None if self.hot is None else self.hot.policy_health
+        )
         self._verbosity = verbosity
         self._server: Server | None = None
         self._tasks: list[asyncio.Task[Any]] = []
@@ -130,7 +132,7 @@ class Live:
         measuring.watch(self.watching, self.recorder, self.election)
         self.metrics.read_load(self.load.ages, self.load.healthy)
         if self.hot is not None:
-            measuring.follow(self.hot.following, self.hot.probation)
+            measuring.follow(self.hot.following, self.hot.policy_health)
 
     def _hot(self, ready: Configured, followed: str | None) -> HotConfiguration | None:
         """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
@@ -226,7 +228,7 @@ class Live:
     def _connect(self, profile: Profile) -> None:
         """Give plugins their way to the API server, and to figures of how busy nodes are."""
         with naming(profile.scheduler_name):  # others may have made plugins of these
-            for plugin in profile.lineup.plugins().values():
+            for plugin in profile.plugin_set.plugins().values():
                 if isinstance(plugin, DefaultBinder):
                     plugin.connect(partial(self.posting.post, self._binder))
                 elif isinstance(plugin, VolumeBinding):

@@ -5,13 +5,13 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pilotage.cluster.listing import GetApi
-from pilotage.cluster.load_metrics import LoadCollector
-from pilotage.cluster.load_sources import LoadUnavailable, Provider, SourceSettings, Unusable, source_of
-from pilotage.framework.load.arguments import PROMETHEUS
-from pilotage.framework.load.load_aware import LoadAware
-from pilotage.framework.nodes import NodeInfo
+from pilotage.cluster.services.load_metrics import LoadCollector
+from pilotage.cluster.services.load_sources import LoadUnavailable, Provider, SourceSettings, Unusable, source_of
+from pilotage.cluster.watch.listing import GetApi
+from pilotage.framework.api.nodes import NodeInfo
 from pilotage.model.outside_services import CREDENTIALS, OutsideRules, refusals
+from pilotage.plugins.load._shared.arguments import PROMETHEUS
+from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.profiles import Profile
 
 log = logging.getLogger(__name__)
@@ -154,4 +154,4 @@ def settings_of(plugin: LoadAware, rules: OutsideRules | None = None) -> SourceS
 
 
 def _load_aware(profile: Profile) -> list[LoadAware]:
-    return [plugin for plugin in profile.lineup.plugins().values() if isinstance(plugin, LoadAware)]
+    return [plugin for plugin in profile.plugin_set.plugins().values() if isinstance(plugin, LoadAware)]

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 from time import perf_counter
 
+from pilotage.app.config_follower import Following
 from pilotage.app.core import Core
-from pilotage.app.following import Following
-from pilotage.app.probation import Probation
-from pilotage.app.watching import Watching
-from pilotage.cluster.event_recorder import EventRecorder
-from pilotage.cluster.lease import LeaderElection
-from pilotage.framework.preemption.evicting import Evicting
-from pilotage.framework.timings import ERROR, SUCCESS
+from pilotage.app.informers import Watching
+from pilotage.app.policy_health import PolicyHealth
+from pilotage.cluster.election.lease import LeaderElection
+from pilotage.cluster.write.event_recorder import EventRecorder
+from pilotage.framework.runtime.preemption.evicting import Evicting
+from pilotage.framework.runtime.timings import ERROR, SUCCESS
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.telemetry.metrics import Metrics
@@ -52,7 +52,7 @@ class Measuring:
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)
 
-    def follow(self, following: Following, probation: Probation) -> None:
+    def follow(self, following: Following, policy_health: PolicyHealth) -> None:
         """Name the source of what is configured, and pass on how attempts end."""
         self._metrics.read_configuration(
             running=lambda: following.running,
@@ -62,15 +62,15 @@ class Measuring:
 
         def count_and_pass_on(queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
             self._decided(queued, outcome, started, ended)
-            probation.decided(queued, outcome)
+            policy_health.decided(queued, outcome)
 
         def count_bound_and_pass_on(queued: QueuedPod, placed: Placed, started: float) -> None:
             self._bound(queued, placed, started)
-            probation.bound(queued)
+            policy_health.bound(queued)
 
         def count_failed_and_pass_on(queued: QueuedPod, outcome: Unplaced, started: float) -> None:
             self._failed(queued, outcome, started)
-            probation.decided(queued, outcome)
+            policy_health.decided(queued, outcome)
 
         self._core.loop.on_decided = count_and_pass_on
         self._core.bindings.on_bound = count_bound_and_pass_on
@@ -84,19 +84,19 @@ class Measuring:
         self._metrics.attempt(_result(outcome), name, ended - started)
         if outcome.failed_plugin:
             self._metrics.plugin_failed(outcome.failed_plugin)
-        tried = self._tried_to_make_room(name)
+        tried = self._preemption_attempts(name)
         if tried > self._preemptions[name]:
             self._preemptions[name] = tried
             self._metrics.preemption_attempt()
         if outcome.victims:
             self._metrics.preempted(len(outcome.victims))
 
-    def _tried_to_make_room(self, name: str) -> int:
+    def _preemption_attempts(self, name: str) -> int:
         engine = self._core.engines.get(name)  # the profile may be gone by now
         if engine is None:
             return 0
         of = engine.runner.timings.of
-        evicting = [plugin.name for plugin in engine.runner.lineup.post_filter if isinstance(plugin, Evicting)]
+        evicting = [plugin.name for plugin in engine.runner.plugin_set.post_filter if isinstance(plugin, Evicting)]
         return sum(of(plugin, "PostFilter", status).calls for plugin in evicting for status in (SUCCESS, ERROR))
 
     def _bound(self, queued: QueuedPod, placed: Placed, started: float) -> None:

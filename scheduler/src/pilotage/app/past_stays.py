@@ -11,9 +11,9 @@ from dataclasses import replace
 from msgspec import Struct
 
 from pilotage.app.cluster_reading import ClusterReading
-from pilotage.cluster.resources import PODS, ApiResource
-from pilotage.framework.stays import Stay
-from pilotage.framework.vacant_places import STABLE_NAMES, lineage
+from pilotage.cluster.watch.resources import PODS, ApiResource
+from pilotage.framework.api.stays import Stay
+from pilotage.framework.api.vacant_places import STABLE_NAMES, lineage
 from pilotage.model.metadata import Metadata
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from pilotage.app.config_follower import LONGEST_MESSAGE
 from pilotage.app.crash_record import CrashRecord
-from pilotage.app.following import LONGEST_MESSAGE
 from pilotage.app.options import FollowedConfigMap
-from pilotage.app.probation import Probation
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.own_pod import annotate_once
+from pilotage.app.policy_health import PolicyHealth
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.write.own_pod import annotate_once
 from pilotage.config.handshake import STALLED, TROUBLE
-from pilotage.framework.call_watch import NO_LIMIT, WATCH, Named, Overrun, Suspicion
-from pilotage.framework.watchdog import WATCHDOG
+from pilotage.framework.runtime.call_watch import NO_LIMIT, WATCH, Named, Overrun, Suspicion
+from pilotage.framework.runtime.watchdog import WATCHDOG
 from pilotage.profiles import Profile
 from pilotage.telemetry.metrics import Metrics
 
@@ -85,10 +85,10 @@ def watch_calls(budget: float) -> None:
 class PluginWatch:
     """Tells of plugins that take too long, cannot be interrupted, or fail where no attempt shows it."""
 
-    def __init__(self, profiles: Mapping[str, Profile], metrics: Metrics, probation: Probation | None) -> None:
+    def __init__(self, profiles: Mapping[str, Profile], metrics: Metrics, policy_health: PolicyHealth | None) -> None:
         self._profiles = profiles
         self._metrics = metrics
-        self._probation = probation
+        self._policy_health = policy_health
 
         WATCH.on_overrun, WATCH.on_failing = self._overran, self._failing
 
@@ -112,14 +112,16 @@ class PluginWatch:
 
     def tell_crash(self, found: Suspicion) -> None:
         """Tell of a call that the process before has not survived."""
-        if self._probation is not None:
-            by_name = (name for name, each in self._profiles.items() if found.plugin in each.lineup.plugins())
-            self._probation.condemn(found.scheduler or next(by_name, ""), found.plugin, found.message, lambda: False)
+        if self._policy_health is not None:
+            by_name = (name for name, each in self._profiles.items() if found.plugin in each.plugin_set.plugins())
+            self._policy_health.condemn(
+                found.scheduler or next(by_name, ""), found.plugin, found.message, lambda: False
+            )
 
     def profile_of(self, plugin: object) -> str:
         """Return the profile that a plugin is in, "" if it is in none any more."""
         profiles = list(self._profiles.items())  # the watchdog's thread may ask while they are replaced
-        found = (name for name, profile in profiles for each in profile.lineup.plugins().values() if each is plugin)
+        found = (name for name, profile in profiles for each in profile.plugin_set.plugins().values() if each is plugin)
         return next(found, "")
 
     def _overran(self, overrun: Overrun) -> None:
@@ -127,11 +129,11 @@ class PluginWatch:
         about = "" if overrun.pod is None else f" (pod {overrun.pod.key})"
         log.error("plugin %s was ended after %.1fs: %s%s", plugin.name, overrun.seconds, overrun.message, about)
         self._metrics.overran(plugin.name, POINTS.get(overrun.point, overrun.point), name)
-        if name and self._probation is not None:
+        if name and self._policy_health is not None:
             message = f"plugin {plugin.name}: {overrun.message}{about}"
-            self._probation.overran(name, plugin.name, message, lambda: self.profile_of(plugin) == name)
+            self._policy_health.overran(name, plugin.name, message, lambda: self.profile_of(plugin) == name)
 
     def _failing(self, plugin: Named, _point: str, message: str) -> None:
         name = self.profile_of(plugin)
-        if name and self._probation is not None:
-            self._probation.condemn(name, plugin.name, message, lambda: self.profile_of(plugin) == name)
+        if name and self._policy_health is not None:
+            self._policy_health.condemn(name, plugin.name, message, lambda: self.profile_of(plugin) == name)

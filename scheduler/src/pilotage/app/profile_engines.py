@@ -8,20 +8,20 @@ from functools import partial
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.sharing import EVERYBODY
-from pilotage.framework.events import Retry
-from pilotage.framework.gangs import FormsGangs
-from pilotage.framework.lineup import Lineup
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.plugin import FollowsPods, Plugin
-from pilotage.framework.plugin_guard import guard
-from pilotage.framework.remit import EVERYTHING, Remit
-from pilotage.framework.runner import Runner, failure
-from pilotage.framework.waiting import WaitingPods
+from pilotage.framework.api.events import Retry
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.plugin import FollowsPods, Plugin
+from pilotage.framework.api.remit import EVERYTHING, Remit
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.plugin_guard import guard
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.framework.runtime.runner import Runner, failure
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
-from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.held_nodes import HeldNodes
+from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
+from pilotage.scheduling.sharing.held_nodes import HeldNodes
 
 
 def engines(
@@ -44,7 +44,7 @@ def engines(
             for name, profile in profiles.items()
         }
     except BrokenPlugin:
-        _unfollow(cache, (profile.lineup for profile in profiles.values()), before)
+        _unfollow(cache, (profile.plugin_set for profile in profiles.values()), before)
         raise
 
 
@@ -82,13 +82,13 @@ def _own_nodes(cache: ClusterCache, remit: Remit) -> Nodes:
 
 def let_go(cache: ClusterCache, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
     """Tell nothing more to plugins that only profiles had that have ended."""
-    _unfollow(cache, (engine.runner.lineup for engine in ended), running)
+    _unfollow(cache, (engine.runner.plugin_set for engine in ended), running)
 
 
-def _unfollow(cache: ClusterCache, lineups: Iterable[Lineup], running: Mapping[str, Engine]) -> None:
-    kept = {id(plugin) for engine in running.values() for plugin in engine.runner.lineup.plugins().values()}
-    for lineup in lineups:
-        for plugin in lineup.plugins().values():
+def _unfollow(cache: ClusterCache, plugin_sets: Iterable[PluginSet], running: Mapping[str, Engine]) -> None:
+    kept = {id(plugin) for engine in running.values() for plugin in engine.runner.plugin_set.plugins().values()}
+    for plugin_set in plugin_sets:
+        for plugin in plugin_set.plugins().values():
             if isinstance(plugin, FollowsPods) and id(plugin) not in kept:
                 cache.unfollow(plugin)
 
@@ -104,36 +104,36 @@ def _engine(
     profile: Profile, remit: Remit, cache: ClusterCache, waiting: WaitingPods, running: Engine | None
 ) -> Engine:
     """Make a profile ready; BrokenPlugin names it if it cannot be, so that nobody else is blamed."""
-    lineup, percentage = profile.lineup, profile.percentage_of_nodes_to_score
-    if running is not None and _runs_so(running, lineup, percentage, remit):
+    plugin_set, percentage = profile.plugin_set, profile.percentage_of_nodes_to_score
+    if running is not None and _runs_so(running, plugin_set, percentage, remit):
         running.guard, running.spread = profile.sharing.guard, profile.sharing.spread
         return running
     with naming(profile.scheduler_name):
-        known = set() if running is None else {id(plugin) for plugin in running.runner.lineup.plugins().values()}
-        guard(lineup.plugins().values())  # before anything of them is called
-        for plugin in lineup.plugins().values():
+        known = set() if running is None else {id(plugin) for plugin in running.runner.plugin_set.plugins().values()}
+        guard(plugin_set.plugins().values())  # before anything of them is called
+        for plugin in plugin_set.plugins().values():
             if id(plugin) not in known:
                 attach(plugin, cache, waiting, remit)
             elif isinstance(plugin, FormsGangs):
                 plugin.see(partial(_own_nodes, cache, remit), waiting)  # it may have other nodes now
-        runner = Runner(lineup, None if running is None else running.runner.timings)  # counters go on
-        rows, sharing = ClassRows(runner, cache.columns), profile.sharing
+        runner = Runner(plugin_set, None if running is None else running.runner.timings)  # counters go on
+        rows, sharing = EquivalenceCache(runner, cache.columns), profile.sharing
         return Engine(runner, rows, percentage, remit, sharing.guard, sharing.spread)
 
 
-def _runs_so(running: Engine, lineup: Lineup, percentage: int, remit: Remit) -> bool:
+def _runs_so(running: Engine, plugin_set: PluginSet, percentage: int, remit: Remit) -> bool:
     same = running.percentage == percentage and running.remit.is_same(remit)
-    return same and _is_same(running.runner.lineup, lineup)
+    return same and _is_same(running.runner.plugin_set, plugin_set)
 
 
-def _is_same(one: Lineup, other: Lineup) -> bool:
+def _is_same(one: PluginSet, other: PluginSet) -> bool:
     """Tell whether the very same plugins take part in the same places, with the same weights."""
-    points = (field.name for field in fields(Lineup) if field.name != "weights")
+    points = (field.name for field in fields(PluginSet) if field.name != "weights")
     same = all([*map(id, getattr(one, point))] == [*map(id, getattr(other, point))] for point in points)
     return same and one.weights == other.weights
 
 
 def retries(profile: Profile, *more: Plugin) -> list[tuple[Plugin, Retry]]:
     """Return what each plugin of a profile that can reject a pod waits for after it did."""
-    plugins = (*profile.lineup.rejecting().values(), HeldNodes(), *more)
+    plugins = (*profile.plugin_set.rejecting().values(), HeldNodes(), *more)
     return [(plugin, retry) for plugin in plugins for retry in plugin.retry_on]

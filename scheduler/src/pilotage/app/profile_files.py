@@ -6,13 +6,13 @@ from pathlib import Path
 
 from pilotage.config.documents import Unreadable, read_file
 from pilotage.config.types import KIND as CONFIGURATION
+from pilotage.offline.manifest_entries import Found, WrittenProfile, objects_in, take
+from pilotage.offline.manifest_files import parse
 from pilotage.plugins.catalogue import PluginCatalogue
 from pilotage.scheduler_profiles.checking import Checked, checked
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage.scheduler_profiles.render import configuration, joined_extenders
 from pilotage.scheduler_profiles.resource import KIND
-from pilotage.scheduling.manifest_entries import Found, WrittenProfile, objects_in, take
-from pilotage.scheduling.manifest_files import parse
 
 
 class UnusableProfiles(Exception):

@@ -11,9 +11,9 @@ from typing import Any
 import msgspec
 
 from pilotage.app.profile_entry import Fate, Manifest, Switch, fate_of, generation_of, spec_of, steps_to
-from pilotage.cluster.access import Access
-from pilotage.cluster.api_client import JSON_PATCH, ApiClient
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.transport.api_client import JSON_PATCH, ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.config.suggestions import did_you_mean
 
 AGENT = f"pilotage/{version('pilotage')} profile"

@@ -6,11 +6,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from pilotage.app.core import Core
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.rejection_inquiry import RejectionInquiry
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.watch.rejection_inquiry import RejectionInquiry
 from pilotage.config.handshake import CONTENDED
 from pilotage.model.pod import Pod
-from pilotage.scheduling.sharing_page import sharing_page
+from pilotage.scheduling.sharing.sharing_page import sharing_page
 from pilotage.telemetry.metrics import Metrics
 
 REPORT_EVERY = 60.0  # seconds

@@ -9,18 +9,18 @@ from typing import Protocol, TypeVar
 
 from pilotage.app import Configured
 from pilotage.app.core import Core
+from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.app.leaving_out import without
 from pilotage.app.profile_engines import engines, let_go, retries
-from pilotage.app.watching import KnownPods, Watching, kinds_read
 from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
 from pilotage.config.types import KubeSchedulerConfiguration
-from pilotage.framework.plugin_guard import is_foreign
+from pilotage.extenders.extenders import Extenders
+from pilotage.framework.runtime.plugin_guard import is_foreign
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.profiles import Profile, build_profiles
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.extenders import Extenders
 
 Value = TypeVar("Value")
 
@@ -121,8 +121,8 @@ class Reloading:
         _replace(self.profiles, profiles)
         more = [Extenders()] if self.has_extenders else []
         queue.reconfigure(
-            next(iter(profiles.values())).lineup.queue_sort[0],
-            lambda pod: self.profiles[pod.scheduler_name].lineup.pre_enqueue,
+            next(iter(profiles.values())).plugin_set.queue_sort[0],
+            lambda pod: self.profiles[pod.scheduler_name].plugin_set.pre_enqueue,
             {name: retries(profile, *more) for name, profile in profiles.items()},
         )
         for pod in list(self.known.pods.values()):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from pilotage.app import Configured
 from pilotage.app.clients import AGENT
-from pilotage.app.following import IDLE
+from pilotage.app.config_follower import IDLE
 from pilotage.app.hot_configuration import first_configuration
 from pilotage.app.leaving_out import begin_with_rest
 from pilotage.app.live import Live
@@ -16,7 +16,7 @@ from pilotage.app.memory import keep_the_heap_small
 from pilotage.app.memory_limit import limit_memory
 from pilotage.app.options import Options
 from pilotage.app.plugin_watch import remember_crashes, watch_calls
-from pilotage.cluster.access import find
+from pilotage.cluster.credentials.access import find
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.telemetry.logs import set_up_logs

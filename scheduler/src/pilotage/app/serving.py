@@ -5,10 +5,10 @@ from importlib.metadata import version
 
 from pilotage.app import EMULATES
 from pilotage.app.options import Options, Serving
-from pilotage.cluster.api_client import ApiClient
-from pilotage.cluster.certificate_trust import FrontProxy
-from pilotage.cluster.delegated_auth import AuthSettings, DelegatedAuth
-from pilotage.cluster.trust_source import TrustSettings
+from pilotage.cluster.credentials.certificate_trust import FrontProxy
+from pilotage.cluster.credentials.delegated_auth import AuthSettings, DelegatedAuth
+from pilotage.cluster.credentials.trust_source import TrustSettings
+from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.config.load import effective
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.model.pod import Pod

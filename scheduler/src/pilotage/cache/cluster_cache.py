@@ -15,8 +15,8 @@ from pilotage.cache.node_columns import NodeColumns
 from pilotage.cache.node_holds import NodeHolds
 from pilotage.cache.object_store import ObjectStore
 from pilotage.cache.placed_pods import PlacedPods
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import FollowsPods
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import FollowsPods
 from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod

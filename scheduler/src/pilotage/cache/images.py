@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from pilotage.framework.nodes import Ids
+from pilotage.framework.api.nodes import Ids
 from pilotage.model.node import Node
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pilotage.framework.nodes import Ids
+from pilotage.framework.api.nodes import Ids
 
 NONE: Ids = np.zeros(0, np.int32)
 SHORTEST = 4096  # entries that are always kept

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from pilotage.cache.columns import Columns
-from pilotage.framework.nodes import ABSENT, Bools, Ids, Ints, NodeInfo
+from pilotage.framework.api.nodes import ABSENT, Bools, Ids, Ints, NodeInfo
 from pilotage.model.selectors import integer
 
 SPARE_VALUES = 1024  # values of nodes that are gone, kept until they outnumber the nodes by this

@@ -9,7 +9,7 @@ from pilotage.cache.columns import Column, Columns
 from pilotage.cache.images import ImageTable
 from pilotage.cache.journal import Journal
 from pilotage.cache.label_columns import LabelColumns
-from pilotage.framework.nodes import Bools, Ids, Ints, NodeInfo
+from pilotage.framework.api.nodes import Bools, Ids, Ints, NodeInfo
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import HUGE, LARGEST

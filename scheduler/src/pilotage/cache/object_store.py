@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pilotage.framework.objects import NO_TROUBLES, Found, Kind
+from pilotage.framework.api.objects import NO_TROUBLES, Found, Kind
 from pilotage.model.elastic_quota import ElasticQuota
 
 

@@ -9,9 +9,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from pilotage.cache.columns import Column, Columns
-from pilotage.framework.nodes import Ids, NodeInfo
-from pilotage.framework.objects import Objects
-from pilotage.framework.pods import CarriedTerm, Places, PodQuery, TermKind
+from pilotage.framework.api.nodes import Ids, NodeInfo
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.pods import CarriedTerm, Places, PodQuery, TermKind
 from pilotage.model.affinity import AffinityTerm, carried_terms
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod

@@ -8,11 +8,11 @@ from pilotage import app
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cli.formats import FORMATS
 from pilotage.cli.input_notes import counted
+from pilotage.offline.manifest_entries import Found, WrittenProfile, find_entries
+from pilotage.offline.manifests import BadManifests
 from pilotage.scheduler_profiles.checking import Checked, checked
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage.scheduler_profiles.resource import KIND
-from pilotage.scheduling.manifest_entries import Found, WrittenProfile, find_entries
-from pilotage.scheduling.manifests import BadManifests
 
 CANNOT_RUN = 1
 

@@ -42,11 +42,11 @@ def is_bad_input(error: Exception) -> bool:
     """Tell whether an error is about what a person gave; its text then says everything."""
     from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
     from pilotage.app.profile_files import UnusableProfiles
-    from pilotage.cluster.api_errors import NoAccess
-    from pilotage.cluster.service_tls import BadTLS
+    from pilotage.cluster.transport.api_errors import NoAccess
+    from pilotage.cluster.transport.service_tls import BadTLS
     from pilotage.config.faults import InvalidConfiguration
+    from pilotage.offline.manifests import BadManifests
     from pilotage.plugins.catalogue import BrokenPlugin
-    from pilotage.scheduling.manifests import BadManifests
     from pilotage.telemetry.metric_options import InvalidOption
     from pilotage.telemetry.serving_certificate import CannotServe
     from pilotage.telemetry.verbosity import InvalidRule

@@ -15,11 +15,11 @@ from pilotage.conversion.finding import Input, NotConvertible, candidates, read
 from pilotage.conversion.notes import Notes
 from pilotage.conversion.resources import scheduler_profiles
 from pilotage.conversion.to_v1 import to_v1
+from pilotage.offline.manifest_entries import documents_of
 from pilotage.plugins.catalogue import PluginCatalogue
 from pilotage.scheduler_profiles.checking import checked
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage.scheduler_profiles.render import yaml_text
-from pilotage.scheduling.manifest_entries import documents_of
 
 WRONG = 1
 

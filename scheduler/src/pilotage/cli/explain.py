@@ -9,7 +9,7 @@ from pilotage.app.explaining import Answer, CannotExplain, Question, explain_liv
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cli.explain_pod import explained_data, explained_text
 from pilotage.cli.formats import FORMATS
-from pilotage.cluster.access import find
+from pilotage.cluster.credentials.access import find
 from pilotage.model.pod import Pod
 
 EPILOG = """\b

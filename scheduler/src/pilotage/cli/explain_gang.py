@@ -3,13 +3,13 @@
 from typing import Any
 
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, GROUP_LABEL, NAME_LABEL, GangName
-from pilotage.scheduling.gang_standing import GangStanding
+from pilotage.scheduling.gangs.gang_standing import GangStanding
 
 LABEL = {BY_GROUP: GROUP_LABEL, BY_LABELS: NAME_LABEL}
 
 
 def gang_data(gang: GangStanding | None) -> dict[str, Any] | None:
-    """Return a gang as docs/simulate.md promises it."""
+    """Return a gang as docs/simulate.md describes it."""
     if gang is None:
         return None
     return {

@@ -7,16 +7,16 @@ from typing import Any
 from pilotage.cli.explain_gang import gang_data, gang_line
 from pilotage.cli.results import as_data, score_data
 from pilotage.cli.tables import table
-from pilotage.framework.verdicts import QUEUED, WAITING_FOR_GROUP
+from pilotage.framework.api.verdicts import QUEUED, WAITING_FOR_GROUP
+from pilotage.offline.simulation import Result
 from pilotage.scheduling.explanation import Explanation, NodeVerdict
-from pilotage.scheduling.simulation import Result
 
 HELD = (QUEUED, WAITING_FOR_GROUP)
 LEGEND = "Scores are raw -> normalised; a total adds up normalised x weight, and the highest wins."
 
 
 def explained_data(result: Result, explanation: Explanation | None) -> dict[str, Any]:
-    """Return a pod's result and all verdicts, as docs/simulate.md promises them."""
+    """Return a pod's result and all verdicts, as docs/simulate.md describes them."""
     story = explanation or Explanation([])
     before = None
     if story.before is not None:
@@ -52,7 +52,7 @@ def _fate(result: Result) -> str:
         return f"goes to {result.node}"
     held = f" ({result.reason}: no other node would help)" if result.reason in HELD else ""
     waits = f"waits{held}: {result.message}"
-    return f"{waits} (promised: {result.nominated_node})" if result.nominated_node else waits
+    return f"{waits} (nominated: {result.nominated_node})" if result.nominated_node else waits
 
 
 def _is_above_zero(node: NodeVerdict, plugin: str) -> bool:

@@ -9,11 +9,11 @@ import click
 from pilotage import app
 from pilotage.app.extending import Place, serve
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option, verbose_option
-from pilotage.cluster.api_errors import NoAccess
-from pilotage.cluster.extender_server import Exposed
+from pilotage.cluster.services.extender_server import Exposed
+from pilotage.cluster.transport.api_errors import NoAccess
 from pilotage.config.suggestions import did_you_mean
+from pilotage.extenders.extender_service import static_profiles
 from pilotage.profiles import Profile
-from pilotage.scheduling.extender_service import static_profiles
 
 EPILOG = """\b
 Examples:
@@ -93,7 +93,7 @@ def _chosen(profiles: dict[str, Profile], name: str | None) -> dict[str, Profile
 
 def _tell_left_out(profiles: dict[str, Profile]) -> None:
     kept, left_out = static_profiles(profiles)
-    asked = dict.fromkeys(name for profile in kept.values() for name in profile.lineup.plugins())
+    asked = dict.fromkeys(name for profile in kept.values() for name in profile.plugin_set.plugins())
     note(f"plugins that take part: {', '.join(asked) or 'none'}")
     if left_out:
         note(f"plugins that need to know more than the node object, and take no part: {', '.join(left_out)}")

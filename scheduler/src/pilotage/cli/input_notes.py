@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from pilotage.model.pod import Pod
-from pilotage.scheduling.manifests import Manifests
+from pilotage.offline.manifests import Manifests
 
 CONTROLLERS = ("CronJob", "DaemonSet", "Deployment", "Job")
 FEW = 5

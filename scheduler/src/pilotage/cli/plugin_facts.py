@@ -8,9 +8,9 @@ from pydantic_core import PydanticUndefined
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.types import Section
-from pilotage.framework.events import NAMES, Action, Retry
-from pilotage.framework.plugin import Permission
-from pilotage.framework.reading import group_and_kind, rights_to_read
+from pilotage.framework.api.events import NAMES, Action, Retry
+from pilotage.framework.api.plugin import Permission
+from pilotage.framework.runtime.reading import group_and_kind, rights_to_read
 from pilotage.plugins.catalogue import Entry
 
 _NAMES_OF_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false", NoneType: "nothing"}

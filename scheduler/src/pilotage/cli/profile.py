@@ -12,7 +12,7 @@ import yaml
 from pilotage.app.profile_entry import Fate, Switch, base_of
 from pilotage.app.profile_switch import CannotSwitch, Change, Outcome, ProfileSwitch
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
-from pilotage.cluster.access import find
+from pilotage.cluster.credentials.access import find
 from pilotage.config.suggestions import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])

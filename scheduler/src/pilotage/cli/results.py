@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from pilotage.cli.tables import table
+from pilotage.offline.simulation import Result
 from pilotage.scheduling.explanation import PluginScore
-from pilotage.scheduling.simulation import Result
 
 
 def as_data(result: Result) -> dict[str, Any]:
-    """Return one pod as docs/simulate.md promises it."""
+    """Return one pod as docs/simulate.md describes it."""
     return {
         "namespace": result.namespace,
         "name": result.name,

@@ -13,9 +13,9 @@ from pilotage.cli.input_notes import input_notes
 from pilotage.cli.progress import Progress
 from pilotage.cli.results import as_data, as_table, summary
 from pilotage.model.pod import Pod
-from pilotage.scheduling.manifests import Manifests, read_manifests
-from pilotage.scheduling.replicas import NoSuchPod, find_pending, multiply
-from pilotage.scheduling.simulation import Result, Simulation
+from pilotage.offline.manifests import Manifests, read_manifests
+from pilotage.offline.replicas import NoSuchPod, find_pending, multiply
+from pilotage.offline.simulation import Result, Simulation
 
 EPILOG = """\b
 Examples:

@@ -9,7 +9,16 @@ from pydantic import ValidationError
 from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.sharing import NODES, SHARING
 from pilotage.config.types import Plugins, Profile
-from pilotage.conversion.lineups import DEFAULTS, POINTS, SCORE, SORT, Lineup, expanded, lineup_of, parted
+from pilotage.conversion.effective_plugins import (
+    DEFAULTS,
+    POINTS,
+    SCORE,
+    SORT,
+    EffectivePlugins,
+    expanded,
+    parted,
+    plugin_set_of,
+)
 from pilotage.scheduler_profiles.render import profile_of
 from pilotage.scheduler_profiles.resource import Point, Spec
 
@@ -21,7 +30,7 @@ _ORDERED = (ExtensionPoint.FILTER, *_DECIDED_BY_THE_FIRST)
 def spec_of(profile: Profile, catalogue: Catalogue) -> dict[str, Any]:
     """Return the spec for a profile that can be expanded; plugins that nobody knows are named as they are."""
     known, unknown = parted(profile.plugins, catalogue)
-    wanted = lineup_of(expanded(profile, known, catalogue))
+    wanted = plugin_set_of(expanded(profile, known, catalogue))
     arguments = {entry.name: entry.args for entry in profile.plugin_config if entry.args}
     entries = [*_entries(_order(known), wanted, arguments, catalogue), *_strangers(unknown, arguments)]
     for point in _DECIDED_BY_THE_FIRST:
@@ -55,7 +64,7 @@ def compared(profile: Profile, spec: Mapping[str, Any], catalogue: Catalogue) ->
     before, now = expanded(profile, known, catalogue), expanded(made, made.plugins, catalogue)
     pairs = [(point.value, before.points[point], now.points[point]) for point in _ORDERED]
     reordered = [(point, old, new) for point, old, new in pairs if old != new and set(old) == set(new)]
-    return Comparison(lineup_of(before) == lineup_of(now), reordered)
+    return Comparison(plugin_set_of(before) == plugin_set_of(now), reordered)
 
 
 def _order(known: Plugins) -> list[str]:
@@ -66,7 +75,7 @@ def _order(known: Plugins) -> list[str]:
 
 
 def _entries(
-    names: list[str], wanted: Lineup, arguments: Mapping[str, Any], catalogue: Catalogue
+    names: list[str], wanted: EffectivePlugins, arguments: Mapping[str, Any], catalogue: Catalogue
 ) -> Iterator[dict[str, Any]]:
     for name in names:
         points, has = wanted.points.get(name, frozenset()), _has(name, catalogue)
@@ -89,14 +98,14 @@ def _written(points: frozenset[ExtensionPoint]) -> list[str]:
     return [point.value for known, point in POINTS.items() if known in points]
 
 
-def _in_order(entries: list[dict[str, Any]], names: tuple[str, ...], wanted: Lineup) -> list[dict[str, Any]]:
+def _in_order(entries: list[dict[str, Any]], names: tuple[str, ...], wanted: EffectivePlugins) -> list[dict[str, Any]]:
     """Let these plugins name their points: then they come after all others, and as their entries do."""
     known = {entry["name"]: entry for entry in entries}
     moved = [{**known.get(name, {"name": name}), "points": _written(wanted.points[name])} for name in names]
     return [*(entry for entry in entries if entry["name"] not in names), *moved]
 
 
-def _goes_by_itself(name: str, wanted: Lineup) -> bool:
+def _goes_by_itself(name: str, wanted: EffectivePlugins) -> bool:
     """Tell whether a plugin need not be disabled: one that only sorts the queue takes the place of the default one."""
     return name == "PrioritySort" and wanted.points.get(wanted.sorter) == frozenset({SORT})
 

@@ -8,8 +8,8 @@ from pilotage.config.catalogue import Catalogue
 from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.expansion import merged
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
+from pilotage.conversion.effective_plugins import complaints_about, unknown_plugins
 from pilotage.conversion.general_fields import tell_of_the_release
-from pilotage.conversion.lineups import complaints_about, unknown_plugins
 from pilotage.conversion.notes import Notes
 from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.model.label_syntax import SUBDOMAIN

@@ -6,9 +6,9 @@ from pilotage.config.catalogue import Catalogue, ExtensionPoint
 from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.types import KubeSchedulerConfiguration, Plugin, Plugins, PluginSet, Profile
 from pilotage.conversion import plugin_arguments
+from pilotage.conversion.effective_plugins import expanded, parted
 from pilotage.conversion.general_fields import in_v1
 from pilotage.conversion.known_points import with_reserve, without_missing_points
-from pilotage.conversion.lineups import expanded, parted
 from pilotage.conversion.notes import Notes
 from pilotage.conversion.older_types import OlderConfiguration, OlderPlugins, OlderProfile, Version
 from pilotage.conversion.plugin_sets import as_multi_point

@@ -54,7 +54,7 @@ class FrontDoor:
         self._pace = Pace(patience.connections_of_one_peer, patience.handshakes_a_second)
         self._connecting: set[Visit] = set()
         self._visits: dict[asyncio.BaseProtocol, Visit] = {}
-        self._sent_away, self._complained_at = 0, -_COMPLAINS_EVERY
+        self._closed_for_others, self._complained_at = 0, -_COMPLAINS_EVERY
 
     @property
     def address(self) -> tuple[str, int]:
@@ -175,8 +175,10 @@ class FrontDoor:
             self._visits.pop(visit.inner, None)
 
     def _complain(self, peer: str) -> None:
-        self._sent_away += 1
+        self._closed_for_others += 1
         now = asyncio.get_running_loop().time()
         if now - self._complained_at >= _COMPLAINS_EVERY:
-            log.warning("too many connections, the last from %s: %d were closed for others", peer, self._sent_away)
-            self._sent_away, self._complained_at = 0, now
+            log.warning(
+                "too many connections, the last from %s: %d were closed for others", peer, self._closed_for_others
+            )
+            self._closed_for_others, self._complained_at = 0, now

@@ -167,7 +167,7 @@ class Pod:
 
     @property
     def nominated_node(self) -> str:
-        """Return the node that was promised to the pod, or ""."""
+        """Return the node that was nominated for the pod, or ""."""
         return self.status.nominated_node_name
 
     @property
@@ -196,8 +196,8 @@ class Pod:
         placed.node_name = node_name
         return placed
 
-    def promised(self, node_name: str) -> "Pod":
-        """Return the same pod with a node promised to it, or with none."""
+    def with_nominated_node(self, node_name: str) -> "Pod":
+        """Return the same pod with a node nominated for it, or with none."""
         waiting = self.on(self.node_name)
         waiting.status = msgspec.structs.replace(self.status, nominated_node_name=node_name)
         return waiting

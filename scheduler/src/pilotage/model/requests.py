@@ -117,14 +117,14 @@ def _nonzero(spec: PodSpec, status: PodStatus) -> tuple[int, int]:
 
 
 def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[Amounts], Exact]) -> Exact:
-    """Return the larger of what is asked, promised and given, while a resize is under way."""
+    """Return the larger of what is asked, allocated and given, while a resize is under way."""
     infeasible = _is_infeasible(status)
     statuses = {each.name: each for each in (*status.init_container_statuses, *status.container_statuses)}
 
     def asked(container: Container) -> Exact:
         return read(container.resources.requests)
 
-    def promised(container: Container) -> Exact:
+    def allocated(container: Container) -> Exact:
         known = statuses.get(container.name)
         if known is not None and known.allocated_resources:
             return read(known.allocated_resources)
@@ -132,18 +132,18 @@ def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[
 
     def given(container: Container) -> Exact:
         actual = _actual(statuses.get(container.name))
-        return read(actual) if actual else promised(container)
+        return read(actual) if actual else allocated(container)
 
     def total(of: Callable[[Container], Exact]) -> Exact:
         return _aggregate(spec, lambda container: defaults | of(container))
 
     found: list[Exact] = [] if infeasible else [total(asked)]
     if status is NO_STATUS:
-        pass  # nothing was promised or given yet
+        pass  # nothing was allocated or given yet
     elif status.allocated_resources and status.resources is not None and status.resources.requests:
         found += [read(status.allocated_resources), read(status.resources.requests)]
     else:
-        found += [total(promised), total(given)]
+        found += [total(allocated), total(given)]
     return _plus(_maximum(*found) | _of_whole_pod(spec, status), read(spec.overhead))
 
 

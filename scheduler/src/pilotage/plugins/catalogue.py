@@ -18,9 +18,9 @@ from pilotage.config.catalogue import Arguments, ExtensionPoint, ReadArguments
 from pilotage.config.documents import At
 from pilotage.config.faults import dotted
 from pilotage.config.handshake import FilesByProfile, PluginFile
-from pilotage.framework.plugin import Plugin
-from pilotage.framework.verdicts import PluginFailed
-from pilotage.framework.watchdog import within_budget
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.runtime.watchdog import within_budget
 from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_in_text, plugins_of
 from pilotage.plugins.soundness import BrokenPlugin, checked
 

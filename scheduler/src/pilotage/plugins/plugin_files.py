@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from types import ModuleType
 
-from pilotage.framework.plugin import Plugin
+from pilotage.framework.api.plugin import Plugin
 from pilotage.plugins.soundness import BrokenPlugin, checked
 
 _numbers = count(1)
@@ -34,7 +34,7 @@ def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
     if not found:
         raise BrokenPlugin(
             f"{path}: no plugin in it; a plugin is a class with a base such as Filter or Score "
-            "from pilotage.framework.plugin"
+            "from pilotage.framework.api.plugin"
         )
     return found
 

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator
 from inspect import getattr_static, iscoroutinefunction, signature
 from typing import Any, cast, get_args
 
-from pilotage.framework.events import Retry
-from pilotage.framework.objects import Kind
-from pilotage.framework.plugin import POINTS, Permission, Plugin, Scope
-from pilotage.framework.scoring import by_maximum
+from pilotage.framework.api.events import Retry
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.plugin import POINTS, Permission, Plugin, Scope
+from pilotage.framework.api.scoring import by_maximum
 
 KINDS = get_args(Kind)
 

@@ -2,7 +2,7 @@
 
 from functools import cmp_to_key
 
-from pilotage.framework.plugin import QueueSort
+from pilotage.framework.api.plugin import QueueSort
 from pilotage.queue.pod_heap import Order, PodHeap
 from pilotage.queue.queued_pod import QueuedPod
 

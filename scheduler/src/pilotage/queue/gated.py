@@ -3,8 +3,8 @@
 import logging
 from collections.abc import Callable, Sequence
 
-from pilotage.framework.plugin import PreEnqueue
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 

@@ -6,7 +6,7 @@ from enum import IntEnum
 from time import perf_counter
 from typing import Any, Protocol
 
-from pilotage.framework.events import NOT_UNDERSTOOD, Event, Retry
+from pilotage.framework.api.events import NOT_UNDERSTOOD, Event, Retry
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod

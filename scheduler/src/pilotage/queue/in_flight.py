@@ -4,7 +4,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from pilotage.framework.events import Event
+from pilotage.framework.api.events import Event
 
 
 class Happening(NamedTuple):

@@ -1,4 +1,4 @@
-"""Nodes that are promised to pods that wait for their victims to leave."""
+"""Nodes that are nominated for pods that wait for their victims to leave."""
 
 from collections import deque
 from collections.abc import Callable, KeysView
@@ -9,11 +9,11 @@ from pilotage.model.pod import Pod, PodObject
 
 Lookup = Callable[[str], Pod | None]  # by namespace/name
 
-MOST_CHANGES = 4096  # that are kept: whoever missed more looks at all promises
+MOST_CHANGES = 4096  # that are kept: whoever missed more looks at all nominations
 
 
 class Nominee:
-    """A pod to which a node was promised: who it is, not what it needs."""
+    """A pod for which a node was nominated: who it is, not what it needs."""
 
     __slots__ = ("_stub", "key", "name", "namespace", "uid")
 
@@ -30,7 +30,7 @@ class Nominee:
 
 
 class Nominator:
-    """Which node is promised to which pod; the promise of this process goes before the one in the pod's status."""
+    """Which node is nominated for which pod; the nomination by this process goes before the one in the pod's status."""
 
     def __init__(self, queued: Lookup, known: Lookup | None = None) -> None:
         self._queued = queued
@@ -42,20 +42,20 @@ class Nominator:
 
     @property
     def nodes(self) -> KeysView[str]:
-        """Return the names of the nodes that are promised to anybody."""
+        """Return the names of the nodes that are nominated for anybody."""
         return self._nominees.keys()
 
     def changed_since(self, version: int) -> set[str] | None:
-        """Return the nodes that are promised to others than at a version; None if that is too long ago to tell."""
+        """Return the nodes that are nominated for others than at a version; None if that is too long ago to tell."""
         count = self.version - version
         return None if count > len(self._changed) else set(islice(reversed(self._changed), count))
 
     def node_of(self, pod: Pod) -> str | None:
-        """Return the node that is promised to a pod."""
+        """Return the node that is nominated for a pod."""
         return self._node_of.get(pod.uid)
 
     def add(self, pod: Pod, node: str | None = None) -> None:
-        """Promise a node to a pod: the one named, "" for none any more, or the one in its status."""
+        """Nominate a node for a pod: the one named, "" for none any more, or the one in its status."""
         if pod.uid in self._node_of:
             self.delete(pod)
         node = pod.nominated_node if node is None else node
@@ -66,13 +66,13 @@ class Nominator:
         self._note(node)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Follow the pod's status, unless it has never heard of the promise."""
+        """Follow the pod's status, unless it has never heard of the nomination."""
         kept = None if old.nominated_node or new.nominated_node else self._node_of.get(old.uid)
         self.delete(old)
         self.add(new, kept)
 
     def delete(self, pod: Pod) -> None:
-        """Take the promise back, if there is one."""
+        """Clear the nomination, if there is one."""
         node = self._node_of.pop(pod.uid, None)
         if node is None:
             return
@@ -89,7 +89,7 @@ class Nominator:
             self._note(node)
 
     def pods_for_node(self, node: str) -> list[Pod]:
-        """Return the pods to which the node is promised; one that is in flight has no needs here, as upstream."""
+        """Return the pods for which the node is nominated; one that is in flight has no needs here, as upstream."""
         nominees = self._nominees.get(node)
         return [] if nominees is None else [self._seen(nominee) for nominee in nominees.values()]
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from time import perf_counter
 from typing import Any
 
-from pilotage.framework.changes import pod_events
-from pilotage.framework.events import (
+from pilotage.framework.api.events import (
     FORCE_ACTIVATE,
     GANG_GAVE_BACK,
     PROFILES_CHANGED,
@@ -15,7 +14,8 @@ from pilotage.framework.events import (
     UNSCHEDULABLE_TIMEOUT,
     Event,
 )
-from pilotage.framework.plugin import QueueSort
+from pilotage.framework.api.plugin import QueueSort
+from pilotage.framework.runtime.changes import pod_events
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of

@@ -14,8 +14,8 @@ from pilotage.config.kinds import without_kind
 from pilotage.config.load import Loaded, load
 from pilotage.config.suggestions import did_you_mean
 from pilotage.config.types import API_VERSION, KIND
-from pilotage.framework.plugin import Permission, Plugin
-from pilotage.framework.reading import rights_to_read
+from pilotage.framework.api.plugin import Permission, Plugin
+from pilotage.framework.runtime.reading import rights_to_read
 from pilotage.model.outside_services import CREDENTIALS, OutsideRules
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.plugins.plugin_files import first_line

@@ -7,9 +7,9 @@ from pilotage.config.documents import At
 from pilotage.config.extender_services import service_of
 from pilotage.config.faults import dotted
 from pilotage.config.types import Extender as ExtenderConfig
-from pilotage.framework.load.load_aware import LoadAware
 from pilotage.model.outside_services import OutsideRules, Service, inline_credentials, refusals
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
+from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.plugins.plugin_files import first_line
 from pilotage.scheduler_profiles.extender_fields import Extender
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec

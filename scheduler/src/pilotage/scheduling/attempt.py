@@ -10,25 +10,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import Filter, Score
-from pilotage.framework.preemption.eviction_rules import enough_leave
-from pilotage.framework.runner import BeforeNodes, CycleFailed
-from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
-from pilotage.framework.verdicts import Codes, PluginFailed, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import Filter, Score
+from pilotage.framework.api.verdicts import Codes, PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime.preemption.eviction_rules import enough_leave
+from pilotage.framework.runtime.runner import CycleFailed, PreFilterResult
+from pilotage.framework.runtime.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.model.excess import Excess, excess_of
 from pilotage.model.pod import Pod
-from pilotage.scheduling.crowd import NOT_CROWDED, Crowd
 from pilotage.scheduling.diagnosis import Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.held_nodes import HELD, held_back
-from pilotage.scheduling.lost_room import LostRoom, without_lost_room
-from pilotage.scheduling.near_best import maxima, near_best
+from pilotage.scheduling.equivalence.equivalence_entry import EquivalenceEntry
+from pilotage.scheduling.equivalence.nominated_nodes import NOT_NOMINATED, NominatedNodeCache
 from pilotage.scheduling.outcome import UNSCHEDULABLE as NO_NODE_DOES
 from pilotage.scheduling.outcome import Unplaced
-from pilotage.scheduling.row import Row
-from pilotage.scheduling.sought_room import SoughtRoom
+from pilotage.scheduling.post_filter import PostFilterResult
+from pilotage.scheduling.sharing.held_nodes import HELD, held_back
+from pilotage.scheduling.sharing.lost_nominations import LostNominations, without_lost_nominations
+from pilotage.scheduling.sharing.near_best import maxima, near_best
 from pilotage.scheduling.trial import Trials
 
 log = logging.getLogger(__name__)
@@ -36,11 +36,13 @@ log = logging.getLogger(__name__)
 NO_CODES: Codes = np.zeros(0, np.uint16)
 POD_LIMITS = "PodLimits"  # the plugin that stands for them in the queue: no event helps a pod that asks for too much
 BEFORE_ALL = -1  # the rank of what rules nodes out before any filter is asked
-CROWDED = Rejection("the node is promised to others")  # never told: such a node is tried once the others are done
+NOMINATED_FOR_OTHERS = Rejection(
+    "the node is nominated for others"
+)  # never told: such a node is tried once the others are done
 
 
 class Nominations(Protocol):
-    """To which waiting pods nodes were promised."""
+    """To which waiting pods nodes were nominated."""
 
     @property
     def version(self) -> int:
@@ -48,13 +50,13 @@ class Nominations(Protocol):
 
     @property
     def nodes(self) -> Collection[str]:
-        """Return the nodes with a promise."""
+        """Return the nodes with a nomination."""
 
     def changed_since(self, version: int) -> Collection[str] | None:
-        """Return the nodes that are promised to others than at a version; None if that cannot be told."""
+        """Return the nodes that are nominated for others than at a version; None if that cannot be told."""
 
     def node_of(self, pod: Pod) -> str | None:
-        """Return the node that is promised to a pod."""
+        """Return the node that is nominated for a pod."""
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
         """Return the pods that wait for a node."""
@@ -74,20 +76,20 @@ class Attempt:
             cache.placed,
             cache.objects,
             nominated=nominations.pods_for_node,
-            promised=lambda: tuple(nominations.nodes),
+            nominated_nodes=lambda: tuple(nominations.nodes),
             trial=self._trial,
             remit=engine.remit,
         )
-        self.lost_room: LostRoom | None = None
-        self.before = BeforeNodes()
-        self.row: Row | None = None
+        self.lost_nominations: LostNominations | None = None
+        self.before = PreFilterResult()
+        self.entry: EquivalenceEntry | None = None
         self.codes = NO_CODES  # the verdict about every node
         self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
-        self.seeking_room = True  # at the expense of others, if there is no other way
+        self.preempts = True  # at the expense of others, if there is no other way
         self.is_held = False  # it would fit where nobody goes for a while
-        self.remembering = True  # the row is that of the pod's class, and not made for this attempt
-        self._only_by_row = False
-        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the node that was promised but does not do
+        self.remembering = True  # the entry is that of the pod's class, and not made for this attempt
+        self._only_by_entry = False
+        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the node that was nominated but does not do
 
     @property
     def open_nodes(self) -> int:
@@ -95,7 +97,7 @@ class Attempt:
         only = self.before.only
         return self.cycle.node_count if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
 
-    def look_before_nodes(self) -> BeforeNodes:
+    def run_pre_filter(self) -> PreFilterResult:
         """Ask what can be said without looking at nodes; no plugin sees a pod that asks for absurdly much."""
         runner, start = self.engine.runner, perf_counter()
         excess = excess_of(self.cycle.pod)
@@ -104,12 +106,12 @@ class Attempt:
         runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
         return self.before
 
-    def _turned_away(self, excess: Excess) -> BeforeNodes:
-        self.seeking_room = False
-        return BeforeNodes(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
+    def _turned_away(self, excess: Excess) -> PreFilterResult:
+        self.preempts = False
+        return PreFilterResult(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
 
-    def promised_node(self) -> NodeInfo | None:
-        """Return the node that was promised to the pod, if it is there and the pod fits."""
+    def fitting_nominated_node(self) -> NodeInfo | None:
+        """Return the node that was nominated for the pod, if it is there and the pod fits."""
         pod = self.cycle.pod
         info = self.cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
         if info is None or (self._is_guarded and self._holds.is_closed_to(info.name, pod)):
@@ -117,7 +119,7 @@ class Attempt:
         try:
             rejection = self._trial(self.cycle, info).verdict()
         except PluginFailed as error:
-            log.warning("pod %s cannot be tried on node %s, which was promised to it: %s", pod.key, info.name, error)
+            log.warning("pod %s cannot be tried on node %s, which was nominated for it: %s", pod.key, info.name, error)
             return None
         if rejection is None:
             return info
@@ -131,7 +133,7 @@ class Attempt:
             found = self._feasible_by_row()
         except CycleFailed:
             # Perhaps about a node that nobody would have asked the plugin about, had all been asked in their order.
-            self.remembering = self._only_by_row = False
+            self.remembering = self._only_by_entry = False
             self.cycle.memory = None
             found = self._feasible_in_order()
         if self._is_guarded:
@@ -150,82 +152,82 @@ class Attempt:
         slots = [slot for slot in _slots(self.cycle.nodes, held) if own is None or own[slot]]
         if not slots:
             return feasible
-        assert self.row is not None
+        assert self.entry is not None
         left = feasible.take(~np.isin(feasible.slots, slots))
         self.codes = self.codes.copy()
-        self.codes[slots] = self.row.code(HELD, BEFORE_ALL)
+        self.codes[slots] = self.entry.code(HELD, BEFORE_ALL)
         self.is_held = not len(left) and len(feasible) > 0
         return left
 
     def _feasible_by_row(self) -> Nodes:
-        rows, cycle, skipped = self.engine.rows, self.cycle, self.before.skipped
-        row = self.row = rows.filtered(cycle, skipped)
-        asking = [(rank, plugin) for rank, plugin in rows.cluster_filters if plugin.name not in skipped]
-        is_open, promises = self.before.only is None, self._nominations.nodes
-        self.codes = row.codes[: len(cycle.nodes)]
-        self._only_by_row = is_open and not asking and not promises
+        entries, cycle, skipped = self.engine.equivalence_cache, self.cycle, self.before.skipped
+        entry = self.entry = entries.filtered(cycle, skipped)
+        asking = [(rank, plugin) for rank, plugin in entries.cluster_filters if plugin.name not in skipped]
+        is_open, nominations = self.before.only is None, self._nominations.nodes
+        self.codes = entry.codes[: len(cycle.nodes)]
+        self._only_by_entry = is_open and not asking and not nominations
         if not asking and not self.engine.runner.eviction_rules:
-            self._follow_promises(row)
-            cycle.memory = row.memory
-        if self._only_by_row:
-            return row.nodes_left(cycle.nodes)
+            self._follow_nominations(entry)
+            cycle.memory = entry.memory
+        if self._only_by_entry:
+            return entry.nodes_left(cycle.nodes)
         self.codes = self.codes.copy()
         if is_open and cycle.memory is not None:
-            return self._look_at_crowd(row, row.crowd)
-        return self._ask(row, asking, tuple(promises))
+            return self._filter_nominated_nodes(entry, entry.nominated)
+        return self._ask(entry, asking, tuple(nominations))
 
-    def _follow_promises(self, row: Row) -> None:
-        """Forget what was found out about nodes that are promised to others by now."""
-        nodes, promises = self.cycle.nodes, self._nominations
-        changed = promises.changed_since(row.crowd.version)
-        row.forget(changed if changed is None else _slots(nodes, changed))
-        row.crowd.version = promises.version
-        own = promises.node_of(self.cycle.pod)
+    def _follow_nominations(self, entry: EquivalenceEntry) -> None:
+        """Forget what was found out about nodes that are nominated for others by now."""
+        nodes, nominations = self.cycle.nodes, self._nominations
+        changed = nominations.changed_since(entry.nominated.version)
+        entry.forget(changed if changed is None else _slots(nodes, changed))
+        entry.nominated.version = nominations.version
+        own = nominations.node_of(self.cycle.pod)
         for slot in _slots(nodes, [own] if own else ()):
-            self.cycle.own_promise = slot
+            self.cycle.own_nomination = slot
 
-    def _look_at_crowd(self, row: Row, crowd: Crowd) -> Nodes:
-        """Give the nodes that are promised to others their verdicts; of equal pods only the first has to try there."""
-        cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_promise
-        if not crowd.is_for(cycle.pod.priority, len(nodes)):
-            crowd.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))
-        only_now = [own] if own >= 0 else []  # where this pod crowds the others, and not itself
-        crowd.forget(only_now)
-        for slot in crowd.outdated(len(nodes)):
-            crowd.set(slot, self._crowded_code(row, slot))
-        cycle.crowded = crowd.write_over(self.codes)
-        crowd.forget(only_now)
+    def _filter_nominated_nodes(self, entry: EquivalenceEntry, nominated: NominatedNodeCache) -> Nodes:
+        """Give the nodes that are nominated for others their verdicts; of equal pods only the first has to try there."""
+        cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_nomination
+        if not nominated.is_for(cycle.pod.priority, len(nodes)):
+            nominated.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))
+        only_now = [own] if own >= 0 else []  # where this pod is nominated and others are not
+        nominated.forget(only_now)
+        for slot in nominated.outdated(len(nodes)):
+            nominated.set(slot, self._nominated_code(entry, slot))
+        cycle.nominated_for_others = nominated.write_over(self.codes)
+        nominated.forget(only_now)
         slots = np.flatnonzero(self.codes == 0).astype(np.int32)
         return nodes if len(slots) == len(nodes) else nodes.take(slots)
 
-    def _crowded_code(self, row: Row, slot: int) -> int:
+    def _nominated_code(self, entry: EquivalenceEntry, slot: int) -> int:
         info = self.cycle.nodes[slot]
-        promised = self.cycle.promised_to_others(info.name)
-        if not promised:
-            return NOT_CROWDED
-        rejection = self._trial(self.cycle, info).beside(promised)
-        return int(row.codes[slot]) if rejection is None else row.code(rejection, BEFORE_ALL)
+        nominated = self.cycle.nominated_at_or_above(info.name)
+        if not nominated:
+            return NOT_NOMINATED
+        rejection = self._trial(self.cycle, info).beside(nominated)
+        return int(entry.codes[slot]) if rejection is None else entry.code(rejection, BEFORE_ALL)
 
     def _feasible_in_order(self) -> Nodes:
         """Find the same without anything that is remembered; no plugin sees a node that an earlier one rejects."""
-        row = self.row = Row()
+        entry = self.entry = EquivalenceEntry()
         self.codes = np.zeros(len(self.cycle.nodes), np.uint16)
-        filters = enumerate(self.engine.runner.lineup.filter)
+        filters = enumerate(self.engine.runner.plugin_set.filter)
         asking = [(rank, plugin) for rank, plugin in filters if plugin.name not in self.before.skipped]
-        return self._ask(row, asking, tuple(self._nominations.nodes))
+        return self._ask(entry, asking, tuple(self._nominations.nodes))
 
-    def _ask(self, row: Row, asking: Iterable[tuple[int, Filter]], promises: Iterable[str]) -> Nodes:
+    def _ask(self, entry: EquivalenceEntry, asking: Iterable[tuple[int, Filter]], nominations: Iterable[str]) -> Nodes:
         """Let plugins have their word about the nodes that are open to the pod."""
         nodes, codes = self.cycle.nodes, self.codes
-        self._leave_only(row)
-        crowded = [found for name in promises if (found := self._crowded(name)) is not None]
-        if crowded:
-            codes[[info.slot for info in crowded]] = row.code(CROWDED, BEFORE_ALL)
+        self._leave_only(entry)
+        nominated = [found for name in nominations if (found := self._nominated_for_others(name)) is not None]
+        if nominated:
+            codes[[info.slot for info in nominated]] = entry.code(NOMINATED_FOR_OTHERS, BEFORE_ALL)
         for rank, plugin in asking:
-            self.engine.rows.reject(row, self.cycle, nodes, codes, rank, plugin)
-        for info in crowded:
+            self.engine.equivalence_cache.reject(entry, self.cycle, nodes, codes, rank, plugin)
+        for info in nominated:
             rejection = self._trial(self.cycle, info).verdict()
-            codes[info.slot] = 0 if rejection is None else row.code(rejection, BEFORE_ALL)
+            codes[info.slot] = 0 if rejection is None else entry.code(rejection, BEFORE_ALL)
         slots = np.flatnonzero(codes == 0).astype(np.int32)
         return nodes if len(slots) == len(nodes) else nodes.take(slots)
 
@@ -258,8 +260,8 @@ class Attempt:
         """Return the sum of the scores of those plugins that prefer some of these nodes to others."""
         if self.remembering:
             try:
-                assert self.row is not None
-                return self.row.totals(nodes, self._parts(self.row, nodes))
+                assert self.entry is not None
+                return self.entry.totals(nodes, self._parts(self.entry, nodes))
             except CycleFailed:
                 self.remembering = False  # as above
         return self._totals(nodes, preferring_only=True)
@@ -276,53 +278,58 @@ class Attempt:
         totals = np.zeros(len(nodes), np.int64)
         for plugin, _, normalized in self.scores(nodes):
             if not preferring_only or normalized.min() != normalized.max():
-                totals += normalized * self.engine.runner.lineup.weights[plugin.name]
+                totals += normalized * self.engine.runner.plugin_set.weights[plugin.name]
         return totals
 
     def scores(self, nodes: Nodes) -> Iterator[tuple[Score, Ints, Ints]]:
         """Yield the raw and the normalised scores of these nodes by every plugin that scores the pod."""
         runner = self.engine.runner
-        for plugin in runner.lineup.score:
+        for plugin in runner.plugin_set.score:
             if plugin.name not in self.not_scoring:
                 answer = runner.score_nodes(plugin, self.cycle, nodes)
                 raw = np.full(len(nodes), answer, np.int64) if isinstance(answer, int) else answer
                 yield plugin, raw, runner.normalized(plugin, self.cycle, nodes, raw.copy())
 
     def _best_by_row(self, nodes: Nodes) -> NDArray[np.integer]:
-        row, count = self.row, len(self.cycle.nodes)
-        assert row is not None
-        parts = self._parts(row, nodes)
-        if not parts and self._only_by_row and len(nodes) == count - row.rejected:
-            return maxima(row.ranked[:count])
-        return nodes.slots[maxima(row.totals(nodes, parts))]
+        entry, count = self.entry, len(self.cycle.nodes)
+        assert entry is not None
+        parts = self._parts(entry, nodes)
+        if not parts and self._only_by_entry and len(nodes) == count - entry.rejected:
+            return maxima(entry.ranked[:count])
+        return nodes.slots[maxima(entry.totals(nodes, parts))]
 
-    def _parts(self, row: Row, nodes: Nodes) -> list[Ints]:
-        """Return the scores that are not in the row; those that are the same for all nodes are left out."""
-        runner, rows, cycle, skipped = self.engine.runner, self.engine.rows, self.cycle, self.not_scoring
-        rows.scored(row, cycle, skipped)
-        weights = runner.lineup.weights
+    def _parts(self, entry: EquivalenceEntry, nodes: Nodes) -> list[Ints]:
+        """Return the scores that are not in the entry; those that are the same for all nodes are left out."""
+        runner, entries, cycle, skipped = (
+            self.engine.runner,
+            self.engine.equivalence_cache,
+            self.cycle,
+            self.not_scoring,
+        )
+        entries.scored(entry, cycle, skipped)
+        weights = runner.plugin_set.weights
         parts: list[Ints] = []
-        for plugin in rows.normalized_scores:
-            if plugin.name not in skipped and not rows.is_even(plugin, row.uniform[plugin.name]):
-                raw = row.raw[plugin.name][nodes.slots]
+        for plugin in entries.normalized_scores:
+            if plugin.name not in skipped and not entries.is_even(plugin, entry.uniform[plugin.name]):
+                raw = entry.raw[plugin.name][nodes.slots]
                 parts.append(runner.normalized(plugin, cycle, nodes, raw) * weights[plugin.name])
         idle = self.before.skipped
-        for plugin in rows.cluster_scores:
+        for plugin in entries.cluster_scores:
             if plugin.name not in skipped and not (plugin.idle_when_skipped and plugin.name in idle):
                 scores = runner.score_nodes(plugin, cycle, nodes)
                 if isinstance(scores, int):
-                    if rows.is_even(plugin, scores):
+                    if entries.is_even(plugin, scores):
                         continue
                     scores = np.full(len(nodes), scores, np.int64)
                 parts.append(runner.normalized(plugin, cycle, nodes, scores) * weights[plugin.name])
         return parts
 
-    def make_room(self) -> Unplaced:
+    def post_filter(self) -> Unplaced:
         """Try to make room for a pod that fits nowhere, and say why it does not."""
-        assert self.row is not None
-        return self.unplaced(Diagnosis(Verdicts(self.codes, self.row.rejections), self.before))
+        assert self.entry is not None
+        return self.unplaced(Diagnosis(Verdicts(self.codes, self.entry.rejections), self.before))
 
-    def make_room_anywhere(self, rejection: Rejection) -> Unplaced:
+    def post_filter_after_pre_filter(self, rejection: Rejection) -> Unplaced:
         """Do the same for a pod that was rejected before any node was looked at."""
         return self.unplaced(rejected_everywhere(self.cycle, self.before, rejection))
 
@@ -331,29 +338,29 @@ class Attempt:
         if self.is_held:
             return held_back(diagnosis)
         runner = self.engine.runner
-        makers = runner.lineup.post_filter if self.seeking_room else ()
-        sought = SoughtRoom(bool(makers))
+        makers = runner.plugin_set.post_filter if self.preempts else ()
+        post_filter = PostFilterResult(bool(makers))
         if makers:
-            diagnosis = without_lost_room(self.lost_room, self.cycle, sought, diagnosis)
+            diagnosis = without_lost_nominations(self.lost_nominations, self.cycle, post_filter, diagnosis)
         try:
-            makers = () if self.room_comes(sought, diagnosis) else makers  # 1. is it enough to wait
+            makers = () if self.is_freed_anyway(post_filter, diagnosis) else makers  # 1. is it enough to wait
             for plugin in makers:  # 2. who else has to go
-                if sought.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
+                if post_filter.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
                     break
         except CycleFailed as error:
-            sought.fail(error)
-        return sought.outcome(diagnosis, runner.timings, self.cycle.again_at)
+            post_filter.fail(error)
+        return post_filter.outcome(diagnosis, runner.timings, self.cycle.again_at)
 
-    def room_comes(self, sought: SoughtRoom, diagnosis: Diagnosis) -> bool:
+    def is_freed_anyway(self, post_filter: PostFilterResult, diagnosis: Diagnosis) -> bool:
         """Tell whether those that leave already make enough room; then no plugin is asked who could judge otherwise."""
-        if not sought.asked:
+        if not post_filter.asked:
             return False
         coming = enough_leave(self.engine.runner.eviction_rules, self.cycle, diagnosis.verdicts)
         if coming is not None:
-            sought.take(coming)
+            post_filter.take(coming)
         return coming is not None
 
-    def _leave_only(self, row: Row) -> None:
+    def _leave_only(self, entry: EquivalenceEntry) -> None:
         """Reject the nodes that a plugin has ruled out by name; they have no other reason."""
         only = self.before.only
         if only is None:
@@ -364,22 +371,22 @@ class Attempt:
         text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]"
         left = [info.slot for name in only if (info := self.cycle.nodes.find(name)) is not None]
         kept = self.codes[left]
-        self.codes[:] = row.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
+        self.codes[:] = entry.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
         if self._turned_down is not None:
             info, rejection = self._turned_down
-            self.codes[info.slot] = row.code(rejection, BEFORE_ALL)  # somebody did look at this one
+            self.codes[info.slot] = entry.code(rejection, BEFORE_ALL)  # somebody did look at this one
         self.codes[left] = kept
 
-    def _crowded(self, name: str) -> NodeInfo | None:
-        """Return a node that is promised to pods of at least the same priority, if it is open to this one."""
+    def _nominated_for_others(self, name: str) -> NodeInfo | None:
+        """Return a node that is nominated for pods of at least the same priority, if it is open to this one."""
         if self.before.only is not None and name not in self.before.only:
             return None
-        return self.cycle.nodes.find(name) if self.cycle.promised_to_others(name) else None
+        return self.cycle.nodes.find(name) if self.cycle.nominated_at_or_above(name) else None
 
 
-def sent_back(rejection: Rejection) -> Unplaced:
+def unplaced_by(rejection: Rejection) -> Unplaced:
     """Return the outcome for a pod that a plugin sent back after it had its place."""
-    diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), BeforeNodes())
+    diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), PreFilterResult())
     reason = rejection.held_as or NO_NODE_DOES
     return Unplaced(diagnosis.message(""), reason, rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
 

@@ -12,22 +12,22 @@ from contextlib import contextmanager, nullcontext
 from functools import partial
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.binding_runner import BindingRunner
-from pilotage.framework.events import POD_GONE
-from pilotage.framework.plugin import PreBind
-from pilotage.framework.verdicts import PluginFailed, Rejection
-from pilotage.framework.waiting import WaitingPods
+from pilotage.framework.api.events import POD_GONE
+from pilotage.framework.api.plugin import PreBind
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.binding_runner import BindingRunner
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.attempt import sent_back
+from pilotage.scheduling.attempt import unplaced_by
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, spoiled
 from pilotage.scheduling.outside import Recorder, Statuses
 from pilotage.scheduling.preparing import Preparing
-from pilotage.scheduling.second_look import Choice, SecondLook
+from pilotage.scheduling.sharing.bind_check import Choice, SecondLook
 from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
@@ -138,7 +138,7 @@ class Bindings:
         if refused is None:
             self._tell(queued, placed, started)
         else:
-            self._give_back(queued, placed, refused, started)
+            self._roll_back(queued, placed, refused, started)
 
     async def _steps(self, choice: Choice) -> Unplaced | None:
         """Bind the pod, or return why not."""
@@ -152,7 +152,7 @@ class Bindings:
             with self._aside_while_waiting(uid):
                 rejection = await self._waiting.wait(uid)  # 2. permission
             if rejection is not None:
-                return sent_back(rejection)
+                return unplaced_by(rejection)
         if preparing and (refusal := self._rooms.refusal(placed.pod)) is not None:
             return refusal
         self._queue.done(uid)
@@ -220,7 +220,7 @@ class Bindings:
         for complaint in placed.engine.binding.post_bind(placed.cycle, node):
             log.error("pod %s: %s", pod.key, complaint)
 
-    def _give_back(self, queued: QueuedPod, placed: Placed, refused: Unplaced, started: float) -> None:
+    def _roll_back(self, queued: QueuedPod, placed: Placed, refused: Unplaced, started: float) -> None:
         """Undo everything that was done for the pod, and take it back."""
         pod = placed.pod
         self._waiting.forget(pod.uid)
@@ -231,6 +231,6 @@ class Bindings:
         if freed is not None and not rejected:
             self._queue.move_all(POD_GONE, pod, None)
         self.on_failed(queued, refused, started)
-        self._failures.take_back(queued, refused)
+        self._failures.requeue(queued, refused)
         if freed is not None and rejected:  # it must not be woken by its own leaving
             self._queue.move_all(POD_GONE, pod, None, lambda other: other.uid != pod.uid)

@@ -3,9 +3,9 @@
 import logging
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.known_objects import key_of
-from pilotage.cluster.resources import KIND_OF
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch.known_objects import key_of
+from pilotage.cluster.watch.resources import KIND_OF
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.model.decoding import OtherObject
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod

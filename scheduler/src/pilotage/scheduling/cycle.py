@@ -8,15 +8,15 @@ from time import perf_counter
 import numpy as np
 
 from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.timings import SUCCESS, UNSCHEDULABLE
-from pilotage.framework.verdicts import PluginFailed, Rejection, Wait
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
+from pilotage.framework.runtime.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.model.pod import Pod
-from pilotage.scheduling.attempt import Attempt, Nominations, sent_back
+from pilotage.scheduling.attempt import Attempt, Nominations, unplaced_by
 from pilotage.scheduling.diagnosis import NO_NODES
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
+from pilotage.scheduling.sharing.lost_nominations import LostNominations
 
 # Told about a node that was chosen by its score: the attempt, the nodes that were scored, the slot of the best.
 OnChoice = Callable[[Attempt, Nodes, int], None]
@@ -43,41 +43,41 @@ class Scheduler:
         self._tie_break = tie_break
         self._on_choice = on_choice
         self.spread: Callable[[Engine], int] = lambda _engine: 0  # percent below the best score that are good enough
-        self.lost_room: LostRoom | None = None
+        self.lost_nominations: LostNominations | None = None
         self._first_node = 0  # where the next look at a part of the nodes begins
 
-    def schedule(self, pod: Pod, *, seek_room: bool = True) -> Outcome:
-        """Find a place for a pod and hold it, or say why there is none; at others' expense only if that is sought."""
+    def schedule(self, pod: Pod, *, preempt: bool = True) -> Outcome:
+        """Find a place for a pod and hold it, or say why there is none; by preemption only if that is allowed."""
         attempt = self._attempt(pod)
-        attempt.seeking_room = seek_room
+        attempt.preempts = preempt
         nodes = attempt.cycle.nodes
         if not len(nodes):
             return Unplaced(NO_NODES)
         try:
-            before = attempt.look_before_nodes()  # 1. what can be said without looking at nodes
+            before = attempt.run_pre_filter()  # 1. what can be said without looking at nodes
             if before.rejection is not None:
-                return attempt.make_room_anywhere(before.rejection)
-            promised = attempt.promised_node()  # 2. a node that was promised comes first, and alone
-            if promised is not None:
-                return self._hold(attempt, promised.name, 1)
+                return attempt.post_filter_after_pre_filter(before.rejection)
+            nominated = attempt.fitting_nominated_node()  # 2. a node that was nominated comes first, and alone
+            if nominated is not None:
+                return self._hold(attempt, nominated.name, 1)
             feasible = attempt.feasible()  # 3. where could it run
             if not len(feasible):
-                return attempt.make_room()  # 4. nowhere: would evicting help
+                return attempt.post_filter()  # 4. nowhere: would evicting help
             chosen = self._choose(attempt, feasible)  # 5. where should it run
             return self._hold(attempt, chosen, len(feasible))  # 6. hold the place; permit decides when
         except (PluginFailed, AlreadyPlaced) as error:
             return spoiled(error)
         except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
-            attempt.engine.rows.forget()
+            attempt.engine.equivalence_cache.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
 
     def _attempt(self, pod: Pod) -> Attempt:
         attempt = Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
-        attempt.lost_room = self.lost_room
+        attempt.lost_nominations = self.lost_nominations
         return attempt
 
-    def take_back(self, placed: Placed) -> None:
+    def unreserve(self, placed: Placed) -> None:
         """Give up a place that a pod was given and has not been told to anybody."""
         for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
             log.error("pod %s: %s", placed.pod.key, complaint)
@@ -119,14 +119,14 @@ class Scheduler:
                 answer = runner.permit(attempt.cycle, node)
                 runner.timings.past("Permit", start, _status(answer))
         except Exception:
-            self._take_back(attempt, placed)
+            self._unreserve(attempt, placed)
             raise
         if isinstance(answer, Rejection):
-            self._take_back(attempt, placed)
-            return sent_back(answer)
+            self._unreserve(attempt, placed)
+            return unplaced_by(answer)
         return Placed(placed, feasible, attempt.cycle, attempt.engine, answer or {})
 
-    def _take_back(self, attempt: Attempt, placed: Pod) -> None:
+    def _unreserve(self, attempt: Attempt, placed: Pod) -> None:
         for complaint in attempt.engine.runner.unreserve(attempt.cycle, placed.node_name):
             log.error("pod %s: %s", placed.key, complaint)
         self._cache.forget(placed.uid)
@@ -139,7 +139,7 @@ def _status(answer: Rejection | dict[str, Wait] | None) -> str:
 def _wanted(attempt: Attempt) -> int:
     """Return how many feasible nodes are enough: one if nobody scores them, else a part if the profile says so."""
     engine, open_nodes = attempt.engine, attempt.open_nodes
-    if not engine.runner.lineup.score:
+    if not engine.runner.plugin_set.score:
         return 1
     if not 0 < engine.percentage < 100 or open_nodes < FEWEST_NODES:
         return open_nodes

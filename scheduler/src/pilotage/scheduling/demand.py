@@ -4,8 +4,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import QUEUED
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import QUEUED
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import UNSCHEDULABLE, Unplaced

@@ -7,11 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.fit_error import fit_error
-from pilotage.framework.own_nodes import NOT_OWN, NodesOfProfile, is_left_out
-from pilotage.framework.runner import BeforeNodes
-from pilotage.framework.verdicts import Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.verdicts import Rejection, Verdicts
+from pilotage.framework.runtime.fit_error import fit_error
+from pilotage.framework.runtime.own_nodes import NOT_OWN, NodesOfProfile, is_left_out
+from pilotage.framework.runtime.runner import PreFilterResult
 
 NO_NODES = "no nodes available to schedule pods"
 
@@ -21,7 +21,7 @@ class Diagnosis:
     """What was said about all nodes, or about the pod before any."""
 
     verdicts: Verdicts  # about all nodes
-    before: BeforeNodes
+    before: PreFilterResult
 
     @property
     def nodes(self) -> int:
@@ -79,7 +79,7 @@ class Diagnosis:
         return [(self.verdicts.rejections[code - 1], number) for code, number in enumerate(numbers) if code and number]
 
 
-def rejected_everywhere(cycle: Cycle, before: BeforeNodes, rejection: Rejection) -> Diagnosis:
+def rejected_everywhere(cycle: Cycle, before: PreFilterResult, rejection: Rejection) -> Diagnosis:
     """Return the verdict about a pod that was rejected before any node was looked at."""
     codes, own = np.ones(len(cycle.nodes), np.uint16), cycle.remit.own(cycle.nodes)
     if own is None:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, field
 
-from pilotage.framework.binding_runner import BindingRunner
-from pilotage.framework.demand import LimitsDemand
-from pilotage.framework.gang_fence import fenced
-from pilotage.framework.gangs import FormsGangs
-from pilotage.framework.remit import EVERYTHING, Remit
-from pilotage.framework.runner import Runner
-from pilotage.scheduling.class_rows import ClassRows
+from pilotage.framework.api.demand import LimitsDemand
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.remit import EVERYTHING, Remit
+from pilotage.framework.runtime.binding_runner import BindingRunner
+from pilotage.framework.runtime.gang_fence import fenced
+from pilotage.framework.runtime.runner import Runner
+from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 
 
 @dataclass
@@ -16,7 +16,7 @@ class Engine:
     """Who asks the plugins, and what they said about classes of pods."""
 
     runner: Runner
-    rows: ClassRows
+    equivalence_cache: EquivalenceCache
     percentage: int = 0  # of nodes to score; 0 for all of them
     remit: Remit = EVERYTHING  # what of the cluster it may touch
     guard: bool = True  # against races with other schedulers
@@ -27,7 +27,9 @@ class Engine:
 
     def __post_init__(self) -> None:
         """Let the same plugins and timings serve the binding and gangs."""
-        lineup = self.runner.lineup
-        self.binding = BindingRunner(lineup, self.runner.timings)
-        self.limits = tuple(each for each in lineup.pre_filter if isinstance(each, LimitsDemand))
-        self.gangs = fenced(next((each for each in lineup.rejecting().values() if isinstance(each, FormsGangs)), None))
+        plugin_set = self.runner.plugin_set
+        self.binding = BindingRunner(plugin_set, self.runner.timings)
+        self.limits = tuple(each for each in plugin_set.pre_filter if isinstance(each, LimitsDemand))
+        self.gangs = fenced(
+            next((each for each in plugin_set.rejecting().values() if isinstance(each, FormsGangs)), None)
+        )

@@ -2,7 +2,7 @@
 
 decided ── begin: the preemptor is held at the queue's gate
    │
-   ├── lower pods lose the promise of the node
+   ├── lower pods lose the nomination of the node
    ├── all victims but the last, side by side
    ├── the last victim ── seen to leave, which may take longer than the answer: the gate opens, its deletion wakes
    └── after an error, or if no deletion will follow: the gate opens, and the preemptor is woken at once
@@ -13,16 +13,16 @@ import logging
 from collections.abc import Callable, Sequence
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.evictor import NotEvicted
-from pilotage.framework.plugin import EvictionRule
-from pilotage.framework.preemption.evicting import Evicting
-from pilotage.framework.preemption.eviction_rules import called_off, sent_away
-from pilotage.framework.waiting import WaitingPods
+from pilotage.cluster.write.evictor import NotEvicted
+from pilotage.framework.api.plugin import EvictionRule
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.preemption.evicting import Evicting
+from pilotage.framework.runtime.preemption.eviction_rules import called_off, evictions_began
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.lost_room import LostRoom
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.outside import Evicts, Recorder, Statuses
+from pilotage.scheduling.sharing.lost_nominations import LostNominations
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class Evictions:
         self._tasks: set[asyncio.Task[None]] = set()
         self.cancel_binding: Cancel = lambda _uid, _cause: False
         self.may_act: Callable[[], bool] = lambda: True
-        self.lost_room: LostRoom | None = None
+        self.lost_nominations: LostNominations | None = None
         self.on_ended: Callable[[str], None] = lambda _result: None
 
     def __len__(self) -> int:
@@ -71,9 +71,9 @@ class Evictions:
         """Begin to evict the victims of a pod, unless all of them leave already."""
         node = outcome.nominate or ""
         chosen = self._victims((node, *outcome.other_nodes), outcome.victims)
-        sent_away(self._rules(), preemptor, chosen)
-        if self.lost_room is not None:
-            self.lost_room.made(preemptor, node)
+        evictions_began(self._rules(), preemptor, chosen)
+        if self.lost_nominations is not None:
+            self.lost_nominations.made(preemptor, node)
         victims = [pod for pod in chosen if not pod.is_terminating]
         if not victims:
             return
@@ -99,7 +99,7 @@ class Evictions:
         *others, last = victims
         wake = True  # nothing else would, unless the last victim's deletion is on its way
         try:
-            self._take_promises_back(preemptor, node)
+            self._clear_nominations(preemptor, node)
             results = await asyncio.gather(
                 *(self._evict(preemptor, node, each) for each in others), return_exceptions=True
             )
@@ -126,7 +126,7 @@ class Evictions:
         if not preemptors:  # others may wait for the same victim
             self._awaited.pop(last.uid, None)
 
-    def _take_promises_back(self, preemptor: Pod, node: str) -> None:
+    def _clear_nominations(self, preemptor: Pod, node: str) -> None:
         for pod in self._queue.nominator.pods_for_node(node):
             if pod.priority < preemptor.priority and pod.uid != preemptor.uid:
                 self._statuses.nominate(pod, "")

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.own_nodes import is_left_out
-from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.runtime.own_nodes import is_left_out
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
-from pilotage.scheduling.details import details, remarks, spared
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.gang_standing import GangStanding
+from pilotage.scheduling.gangs.gang_standing import GangStanding
+from pilotage.scheduling.rejection_details import details, remarks, spared
 
 
 @dataclass(frozen=True)
@@ -65,18 +65,18 @@ def explain(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: 
     """Ask all plugins about a pod, without giving it a place."""
     attempt = Attempt(cache, engine, nominations, pod)
     try:
-        before = attempt.look_before_nodes()
+        before = attempt.run_pre_filter()
         if before.rejection is not None or not len(attempt.cycle.nodes):
             return Explanation([], before.rejection)
-        promised = attempt.promised_node()
-        if promised is not None:
-            return Explanation([NodeVerdict(promised.name)])
+        nominated = attempt.fitting_nominated_node()
+        if nominated is not None:
+            return Explanation([NodeVerdict(nominated.name)])
         feasible = attempt.feasible()
         scores = _scores(attempt, feasible) if len(feasible) > 1 else {}
     except PluginFailed as error:
         return Explanation([], error=str(error))
-    assert attempt.row is not None
-    rejections = [None, *attempt.row.rejections]
+    assert attempt.entry is not None
+    rejections = [None, *attempt.entry.rejections]
     by_node = ((info, rejections[code]) for info, code in zip(attempt.cycle.nodes, attempt.codes.tolist(), strict=True))
     return Explanation([_verdict(attempt, info, said, scores) for info, said in by_node if not _is_left_out(said)])
 
@@ -91,25 +91,27 @@ def _verdict(
     if rejection is None:
         return NodeVerdict(info.name, None, scores.get(info.slot, {}))
     cycle, runner = attempt.cycle, attempt.engine.runner
-    plugins = runner.lineup.plugins()
+    plugins = runner.plugin_set.plugins()
     names = [rejection.plugin] if rejection.plugin else attempt.before.restricting
     told = details(rejection, cycle.pod, info)
     if not any(told):
         remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
         told = (remark, *told[1:])
     kept = (
-        spared(runner.eviction_rules, cycle, info) if rejection.preemption_helps and runner.lineup.post_filter else ""
+        spared(runner.eviction_rules, cycle, info)
+        if rejection.preemption_helps and runner.plugin_set.post_filter
+        else ""
     )
     return NodeVerdict(info.name, rejection, details=told, spared=kept)
 
 
 def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScore]:
     """Return the scores of one of the nodes that were just scored, with little more work."""
-    runner, cycle, row = attempt.engine.runner, attempt.cycle, attempt.row
+    runner, cycle, row = attempt.engine.runner, attempt.cycle, attempt.entry
     assert row is not None
     place = int(np.flatnonzero(nodes.slots == slot)[0])
     found = {}
-    for plugin in runner.lineup.score:
+    for plugin in runner.plugin_set.score:
         if plugin.name in attempt.not_scoring:
             continue
         if plugin.normalize is None:
@@ -119,7 +121,7 @@ def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScor
             scores = runner.score_nodes(plugin, cycle, nodes) if known is None else known[nodes.slots]
             given = np.full(len(nodes), scores, np.int64) if isinstance(scores, int) else scores
             raw, after = int(given[place]), int(runner.normalized(plugin, cycle, nodes, given)[place])
-        found[plugin.name] = PluginScore(raw, after, runner.lineup.weights[plugin.name])
+        found[plugin.name] = PluginScore(raw, after, runner.plugin_set.weights[plugin.name])
     return found
 
 
@@ -129,7 +131,7 @@ def _scores(attempt: Attempt, nodes: Nodes) -> dict[int, dict[str, PluginScore]]
     attempt.not_scoring = frozenset(runner.pre_score(attempt.cycle, nodes))
     found: dict[int, dict[str, PluginScore]] = {int(slot): {} for slot in nodes.slots}
     for plugin, raw, normalized in attempt.scores(nodes):
-        weight = runner.lineup.weights[plugin.name]
+        weight = runner.plugin_set.weights[plugin.name]
         for slot, before, after in zip(nodes.slots.tolist(), raw.tolist(), normalized.tolist(), strict=True):
             found[slot][plugin.name] = PluginScore(before, after, weight)
     return found

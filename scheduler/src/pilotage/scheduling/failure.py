@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 
-from pilotage.framework.events import POD_GONE
+from pilotage.framework.api.events import POD_GONE
 from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -41,7 +41,7 @@ class Failures:
         self._demand = Demand(engines)
         self.on_slowed_down: Callable[[str], None] = lambda _profile: None
 
-    def take_back(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
+    def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
         """Let a pod wait for its next try, unless it is gone or has a node; both are told by the API server alone.
 
         The longer the attempt took, the longer it waits.
@@ -56,8 +56,8 @@ class Failures:
         if is_news:
             _log(latest, outcome)
         unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
-        promise = unheard or None if outcome.nominate is None else outcome.nominate
-        pod = latest if promise is None else latest.promised(promise)
+        nomination = unheard or None if outcome.nominate is None else outcome.nominate
+        pod = latest if nomination is None else latest.with_nominated_node(nomination)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue asks who must wait for evictions
         rest = _rest(queued, outcome)
@@ -72,9 +72,11 @@ class Failures:
             again_at=outcome.again_at,
             rest=rest,
         )
-        self._queue.nominator.add(pod, promise)
-        if unheard and promise == "":  # the API server will not tell either that others need not leave it room
-            self._queue.move_all(POD_GONE, latest.promised(unheard), None, lambda other: other.uid != pod.uid)
+        self._queue.nominator.add(pod, nomination)
+        if unheard and nomination == "":  # the API server will not tell either that others need not leave it room
+            self._queue.move_all(
+                POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
+            )
         if not is_news:
             return
         note = outcome.note or outcome.message

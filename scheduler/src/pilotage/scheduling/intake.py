@@ -5,12 +5,12 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.known_objects import key_of
-from pilotage.cluster.resources import KIND_OF
-from pilotage.cluster.watch_events import ObjectIdentity
-from pilotage.framework.changes import node_events, pod_events
-from pilotage.framework.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource
-from pilotage.framework.waiting import WaitingPods
+from pilotage.cluster.watch.known_objects import key_of
+from pilotage.cluster.watch.resources import KIND_OF
+from pilotage.cluster.watch.watch_events import ObjectIdentity
+from pilotage.framework.api.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.changes import node_events, pod_events
 from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.decoding import OtherObject
 from pilotage.model.devices import DeviceClass, ResourceClaim
@@ -121,7 +121,7 @@ class PodIntake:
         """Let go of a pod; as it was last known, it may never have been seen with its node."""
         self._evictions.noticed(last)
         placed, assumed = self._cache.find_pod(last.uid), self._cache.is_assumed(last.uid)
-        promised = self._queue.nominator.node_of(last) or last.nominated_node
+        nominated = self._queue.nominator.node_of(last) or last.nominated_node
         if not last.node_name and last.scheduler_name in self._served:
             self._queue.delete(last)
             self.on_gave_up(last)
@@ -130,8 +130,8 @@ class PodIntake:
         elif (counted := self._cache.remove_pod(last.uid)) is not None:
             self.on_left(counted)
             self._queue.move_all(POD_GONE, last, None)
-        elif promised and last.scheduler_name in self._served:
-            self._free_promise(last.promised(promised))
+        elif nominated and last.scheduler_name in self._served:
+            self._free_nomination(last.with_nominated_node(nominated))
         self.on_resolved(None, last.uid)
         if placed is not None and _may_be_rejected(last) and last.scheduler_name in self._served:
             self.on_lost(last.on(placed.node_name))
@@ -169,7 +169,7 @@ class PodIntake:
             return
         self._queue.update(old, new)
         if old.nominated_node and old.nominated_node != new.nominated_node:
-            self._free_promise(old)
+            self._free_nomination(old)
 
     def _drop_assumed(self, pod: Pod) -> None:
         """Give back the place of a pod that is deleted before its bind; the bind, if it is under way, will fail."""
@@ -177,7 +177,7 @@ class PodIntake:
             self._cache.forget(pod.uid)
         self._queue.move_all(POD_GONE, pod, None)
 
-    def _free_promise(self, pod: Pod) -> None:
+    def _free_nomination(self, pod: Pod) -> None:
         """Wake the pods that had to leave room for one that no longer needs it there."""
         self._queue.move_all(POD_GONE, pod, None, lambda other: other.priority <= pod.priority)
 

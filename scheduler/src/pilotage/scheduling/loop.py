@@ -6,19 +6,19 @@ from collections.abc import Callable, Container
 from time import perf_counter, thread_time
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.model.gangs import gang_of
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.binding import Bindings
 from pilotage.scheduling.cycle import Scheduler
-from pilotage.scheduling.extended_cycle import ExtendedScheduler
 from pilotage.scheduling.failure import Failures
-from pilotage.scheduling.gang_cycle import GangScheduler
-from pilotage.scheduling.gang_turns import GangTurns
+from pilotage.scheduling.gangs.gang_cycle import GangScheduler
+from pilotage.scheduling.gangs.gang_turns import GangTurns
 from pilotage.scheduling.held_up import HeldUp
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.scheduling.outside import Recorder
-from pilotage.scheduling.race_guard import RaceGuard
+from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 log = logging.getLogger(__name__)
 
@@ -151,7 +151,7 @@ class Loop:
         asks = self.extended is not None and bool(self.extended.extenders_for(queued.pod))
         outcome = None
         if not asks and gang_of(queued.pod) is None:
-            outcome = self._scheduler.schedule(queued.pod, seek_room=False)
+            outcome = self._scheduler.schedule(queued.pod, preempt=False)
         if isinstance(outcome, Placed):
             self._take_alone(queued, outcome, started, thread_time() - begun)
         else:
@@ -165,10 +165,10 @@ class Loop:
         """Go on with a pod of a gang that was decided about some slices ago."""
         uid = queued.pod.uid
         if isinstance(outcome, Placed) and not self._cache.is_assumed(uid):  # deleted, or bound by others, meanwhile
-            self._scheduler.take_back(outcome)
+            self._scheduler.unreserve(outcome)
             self._queue.done(uid)
         elif isinstance(outcome, Placed) and self._cache.find_node(outcome.node) is None:
-            self._scheduler.take_back(outcome)
+            self._scheduler.unreserve(outcome)
             gone = f'node "{outcome.node}" was deleted before the pod could be bound to it'
             self._take(queued, Unplaced(gone, SCHEDULER_ERROR), started, 0.0)
         else:
@@ -179,7 +179,7 @@ class Loop:
         if isinstance(outcome, Placed):
             self._bindings.start(queued, outcome, started)
         else:
-            self._failures.take_back(queued, outcome, cost)
+            self._failures.requeue(queued, outcome, cost)
 
     def _ask_extenders(self, scheduler: ExtendedScheduler, queued: QueuedPod, first: str, started: float) -> None:
         """Place a pod while others are placed, too: an extender that is slow keeps only its own pods waiting."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.verdicts import PluginFailed, Wait
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 
@@ -36,11 +36,11 @@ class Unplaced:
     reason: str = UNSCHEDULABLE
     rejected_by: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
-    nominate: str | None = ""  # the node that is promised; "" takes an earlier promise back, None lets it stand
+    nominate: str | None = ""  # the node that is nominated; "" takes an earlier nomination back, None lets it stand
     victims: tuple[str, ...] = ()  # pods that go for it, as namespace/name
     note: str = ""  # what events and groups are told instead of the message: it changes too often for a condition
     is_news: bool = True  # False if the owner was told the same a moment ago
-    other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is promised
+    other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is nominated
     again_at: float | None = None  # when to try again even if nothing happens
     gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
     failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Protocol
 
-from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 
@@ -23,10 +23,10 @@ class Statuses(Protocol):
     """Changes the status of pods, some time later."""
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Say why a pod waits; "" takes the promise of a node back, None lets it stand."""
+        """Say why a pod waits; "" clears the nomination, None lets it stand."""
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Promise a node to a pod, or take the promise back, and leave all else."""
+        """Nominate a node for a pod, or clears the nomination, and leave all else."""
 
     def drop(self, uid: str) -> bool:
         """Write nothing more that still waits about a pod; True if something is on its way."""

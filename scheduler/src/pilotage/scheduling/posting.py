@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.cluster.bind_outcomes import Bound, Refused
-from pilotage.cluster.binder import Binder, Sighting
-from pilotage.framework.verdicts import PluginFailed
+from pilotage.cluster.write.bind_outcomes import Bound, Refused
+from pilotage.cluster.write.binder import Binder, Sighting
+from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outside import Lookup
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.preemption.eviction_rules import may_evict, objection
-from pilotage.framework.runner import Runner
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.preemption.eviction_rules import may_evict, objection
+from pilotage.framework.runtime.runner import Runner
 from pilotage.model.pod import Pod
 
 
@@ -55,10 +55,10 @@ class NodeTrial:
         self._runner.change_notes(self._cycle, pod, info, self._skipped, add=True)
 
     def verdict(self) -> Rejection | None:
-        """Return why the pod would not fit, with the pods to which the node was promised and without them."""
-        promised = self._cycle.promised_to_others(self.info.name)
-        if promised:
-            rejection = NodeTrial(self._runner, self._cycle, self.info, self._skipped).beside(promised)
+        """Return why the pod would not fit, with the pods for which the node was nominated and without them."""
+        nominated = self._cycle.nominated_at_or_above(self.info.name)
+        if nominated:
+            rejection = NodeTrial(self._runner, self._cycle, self.info, self._skipped).beside(nominated)
             if rejection is not None:
                 return rejection
         return self._first_rejection()

@@ -157,7 +157,7 @@ class AttemptMetrics:
             self._after_flush.add()
 
     def preemption_attempt(self) -> None:
-        """Count that a way was sought to make room for a pod, found or not."""
+        """Count that preemption was attempted for a pod, whatever came of it."""
         self._preemptions.add()
 
     def preempted(self, victims: int) -> None:

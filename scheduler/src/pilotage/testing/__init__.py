@@ -4,7 +4,7 @@ from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.manifests import Manifest, node_manifest, pod_manifest
 from pilotage.testing.objects import decode_node, decode_pod, make_node, make_pod
 from pilotage.testing.plugins import filter_all, raw_scores, reason_of, score_all, verdicts_of
-from pilotage.testing.scheduler import FakeScheduler, lineup_of
+from pilotage.testing.scheduler import FakeScheduler, plugin_set_of
 
 __all__ = [
     "FakeCluster",
@@ -13,10 +13,10 @@ __all__ = [
     "decode_node",
     "decode_pod",
     "filter_all",
-    "lineup_of",
     "make_node",
     "make_pod",
     "node_manifest",
+    "plugin_set_of",
     "pod_manifest",
     "raw_scores",
     "reason_of",

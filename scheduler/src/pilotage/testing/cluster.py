@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.objects import Kind
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.objects import Kind
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
@@ -37,7 +37,7 @@ class FakeCluster:
         self.cache.remove_pod(pod.uid)
 
     def nominated(self, node: str) -> Sequence[Pod]:
-        """Return the pods to which a node was promised."""
+        """Return the pods for which a node was nominated."""
         return self.nominations.get(node, ())
 
     def cycle(self, pod: Pod) -> Cycle:

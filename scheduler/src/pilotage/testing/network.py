@@ -5,11 +5,11 @@ from typing import Any
 
 import msgspec
 
-from pilotage.framework.network.app_groups import APP_GROUP, WORKLOAD
-from pilotage.framework.network.costs import REGION, ZONE
 from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.plugins.network._shared.app_groups import APP_GROUP, WORKLOAD
+from pilotage.plugins.network._shared.costs import REGION, ZONE
 from pilotage.testing.objects import make_node, make_pod
 
 Talks = Mapping[str, Sequence[str] | Mapping[str, int]]

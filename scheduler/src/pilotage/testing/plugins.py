@@ -5,11 +5,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.objects import Kind
-from pilotage.framework.plugin import Filter, FollowsPods, Plugin, PreFilter, PreScore, Score
-from pilotage.framework.verdicts import SKIP, OnlyNodes, Rejection, Skip
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.plugin import Filter, FollowsPods, Plugin, PreFilter, PreScore, Score
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, Rejection, Skip
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.testing.cluster import FakeCluster

@@ -4,28 +4,28 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from pilotage.framework.lineup import Lineup
-from pilotage.framework.plugin import POINTS, FollowsPods, Plugin, Score
-from pilotage.framework.runner import Runner
+from pilotage.framework.api.plugin import POINTS, FollowsPods, Plugin, Score
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.framework.runtime.runner import Runner
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
-from pilotage.profiles import POINTS as LINEUP_POINTS
+from pilotage.profiles import POINTS as PLUGIN_SET_POINTS
 from pilotage.scheduling.attempt import Attempt
-from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 from pilotage.scheduling.explanation import Explanation, explain
 from pilotage.scheduling.outcome import Outcome
 from pilotage.testing.cluster import FakeCluster
 
 
-def lineup_of(*plugins: Plugin, weights: Mapping[str, int] | None = None) -> Lineup:
+def plugin_set_of(*plugins: Plugin, weights: Mapping[str, int] | None = None) -> PluginSet:
     """Let every plugin take part wherever it can, in this order; one that scores weighs 1 unless it is told."""
     points: dict[str, Any] = {
         field: tuple(plugin for plugin in plugins if isinstance(plugin, POINTS[point]))
-        for field, point in LINEUP_POINTS.items()
+        for field, point in PLUGIN_SET_POINTS.items()
     }
     scoring = {plugin.name: 1 for plugin in plugins if isinstance(plugin, Score)}
-    return Lineup(**points, weights=scoring | dict(weights or {}))
+    return PluginSet(**points, weights=scoring | dict(weights or {}))
 
 
 class FakeScheduler:
@@ -40,14 +40,14 @@ class FakeScheduler:
         seed: int = 0,
     ) -> None:
         self.cluster = cluster
-        runner = Runner(lineup_of(*plugins, weights=weights))
-        self.engine = Engine(runner, ClassRows(runner, cluster.cache.columns), percentage)
+        runner = Runner(plugin_set_of(*plugins, weights=weights))
+        self.engine = Engine(runner, EquivalenceCache(runner, cluster.cache.columns), percentage)
         for plugin in plugins:
             plugin.attach(cluster.cache.objects)
             if isinstance(plugin, FollowsPods):
                 cluster.cache.follow(plugin)
         engines = {DEFAULT_SCHEDULER: self.engine}
-        self._scheduler = Scheduler(cluster.cache, engines, Promises(cluster), Random(seed))  # noqa: S311 - no secret
+        self._scheduler = Scheduler(cluster.cache, engines, Nominations(cluster), Random(seed))  # noqa: S311 - no secret
 
     def schedule(self, pod: Pod) -> Outcome:
         """Find a place for a pod and hold it, or say why there is none."""
@@ -55,14 +55,14 @@ class FakeScheduler:
 
     def explain(self, pod: Pod) -> Explanation:
         """Ask all plugins about all nodes, without giving the pod a place."""
-        return explain(self.cluster.cache, self.engine, Promises(self.cluster), pod)
+        return explain(self.cluster.cache, self.engine, Nominations(self.cluster), pod)
 
     def attempt(self, pod: Pod) -> Attempt:
         """Begin an attempt, to take its steps one by one."""
-        return Attempt(self.cluster.cache, self.engine, Promises(self.cluster), pod)
+        return Attempt(self.cluster.cache, self.engine, Nominations(self.cluster), pod)
 
 
-class Promises:
+class Nominations:
     """The nominations of a cluster as the engine asks for them."""
 
     def __init__(self, cluster: FakeCluster) -> None:
@@ -70,18 +70,18 @@ class Promises:
 
     @property
     def nodes(self) -> Sequence[str]:
-        """Return the nodes with a promise."""
+        """Return the nodes with a nomination."""
         return [node for node, pods in self._cluster.nominations.items() if pods]
 
     version = 0
 
     def changed_since(self, version: int) -> None:
-        """Return the nodes that are promised to others since; tests change them in any way."""
+        """Return the nodes that are nominated for others since; tests change them in any way."""
 
     def node_of(self, pod: Pod) -> str | None:
-        """Return the node that is promised to a pod."""
-        promises = self._cluster.nominations.items()
-        return next((node for node, pods in promises if any(each.uid == pod.uid for each in pods)), None)
+        """Return the node that is nominated for a pod."""
+        nominations = self._cluster.nominations.items()
+        return next((node for node, pods in nominations if any(each.uid == pod.uid for each in pods)), None)
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
         """Return the pods that wait for a node."""

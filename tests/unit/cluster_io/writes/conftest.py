@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import looptime
 import pytest
 
-from pilotage.cluster.api_errors import ApiError, Withheld
+from pilotage.cluster.transport.api_errors import ApiError, Withheld
 
 T = TypeVar("T")
 

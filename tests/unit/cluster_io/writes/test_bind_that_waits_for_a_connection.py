@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.bind_outcomes import Bound
-from pilotage.cluster.binder import Binder
+from pilotage.cluster.write.bind_outcomes import Bound
+from pilotage.cluster.write.binder import Binder
 from pilotage.testing import make_pod
 
 

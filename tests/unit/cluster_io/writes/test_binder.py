@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.api_errors import OutcomeUnknown, Unreachable
-from pilotage.cluster.bind_outcomes import Bound, Refusal, Refused, Unknown
-from pilotage.cluster.binder import Binder
+from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
+from pilotage.cluster.write.bind_outcomes import Bound, Refusal, Refused, Unknown
+from pilotage.cluster.write.binder import Binder
 from pilotage.testing import make_pod
 
 pytestmark = pytest.mark.looptime

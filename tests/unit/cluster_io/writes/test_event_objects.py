@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.cluster.event_objects import WARNING, CoreV1, EventsV1, Subject, event_name, shortened
-from pilotage.cluster.event_series import RecordedEvent
+from pilotage.cluster.write.event_objects import WARNING, CoreV1, EventsV1, Subject, event_name, shortened
+from pilotage.cluster.write.event_series import RecordedEvent
 
 FIRST = 1_700_000_000_123_456_789  # 2023-11-14T22:13:20.123456789Z
 LAST = FIRST + 61_000_000_000

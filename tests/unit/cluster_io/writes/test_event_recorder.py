@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.cluster.api_errors import OutcomeUnknown, Unreachable
-from pilotage.cluster.event_objects import NORMAL, WARNING, CoreV1, EventsV1
-from pilotage.cluster.event_recorder import EventRecorder
+from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
+from pilotage.cluster.write.event_objects import NORMAL, WARNING, CoreV1, EventsV1
+from pilotage.cluster.write.event_recorder import EventRecorder
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 

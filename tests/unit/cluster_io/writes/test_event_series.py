@@ -3,8 +3,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster.event_objects import Subject
-from pilotage.cluster.event_series import ENDS_AFTER, EventSeries, RecordedEvent
+from pilotage.cluster.write.event_objects import Subject
+from pilotage.cluster.write.event_series import ENDS_AFTER, EventSeries, RecordedEvent
 
 MINUTE = 60_000_000_000
 

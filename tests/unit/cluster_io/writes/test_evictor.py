@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.api_errors import OutcomeUnknown, Unreachable
-from pilotage.cluster.evictor import Evicted, Evictor, NotEvicted
+from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
+from pilotage.cluster.write.evictor import Evicted, Evictor, NotEvicted
 from pilotage.testing import make_pod
 
 pytestmark = pytest.mark.looptime

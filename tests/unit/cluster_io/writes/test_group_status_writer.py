@@ -4,7 +4,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster.group_status_writer import GroupStatusWriter
+from pilotage.cluster.write.group_status_writer import GroupStatusWriter
 from pilotage.model.gangs import NATIVE, GangName
 from pilotage.model.pod_groups import NativePodGroup
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.leadership_events import announce_leadership, lease_subject
+from pilotage.cluster.election.leadership_events import announce_leadership, lease_subject
 
 LEASE = lease_subject("kube-system", "pilotage", uid="u1", resource_version="7", controller="batch")
 

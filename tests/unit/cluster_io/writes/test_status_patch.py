@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.status_patch import StatusChange, eviction_condition, patch_body, waiting_condition
+from pilotage.cluster.write.status_patch import StatusChange, eviction_condition, patch_body, waiting_condition
 from pilotage.model.pod_status import PodStatus
 from pilotage.testing import make_pod
 
@@ -38,13 +38,15 @@ def waits(reason: str = "Unschedulable", message: str = "no room", nominate: str
         pytest.param(waits(message="less room"), status_with(**WAITS), True, None, id="another message is written"),
         pytest.param(waits("SchedulerError"), status_with(**WAITS), True, None, id="another reason is written"),
         pytest.param(waits(), status_with(**{**WAITS, "status": "True"}), True, None, id="another status is written"),
-        pytest.param(waits(nominate="n1"), status_with(**WAITS), False, "n1", id="a promise alone is written"),
+        pytest.param(waits(nominate="n1"), status_with(**WAITS), False, "n1", id="a nomination alone is written"),
         pytest.param(
-            waits(nominate="n1"), PodStatus(nominated_node_name="n1"), True, None, id="the same promise is not"
+            waits(nominate="n1"), PodStatus(nominated_node_name="n1"), True, None, id="the same nomination is not"
         ),
-        pytest.param(waits(nominate=""), PodStatus(), True, None, id="no promise is not taken back"),
-        pytest.param(waits(nominate=""), PodStatus(nominated_node_name="n1"), True, "", id="a promise is taken back"),
-        pytest.param(waits(), PodStatus(nominated_node_name="n1"), True, None, id="a promise is left alone"),
+        pytest.param(waits(nominate=""), PodStatus(), True, None, id="no nomination is not taken back"),
+        pytest.param(
+            waits(nominate=""), PodStatus(nominated_node_name="n1"), True, "", id="a nomination is taken back"
+        ),
+        pytest.param(waits(), PodStatus(nominated_node_name="n1"), True, None, id="a nomination is left alone"),
     ],
 )
 def test_what_is_left_to_write(change: StatusChange, status: PodStatus, condition: bool, nominate: str | None) -> None:
@@ -57,7 +59,9 @@ def test_what_is_left_to_write(change: StatusChange, status: PodStatus, conditio
     ("older", "newer", "message", "nominate"),
     [
         pytest.param(waits(message="a"), waits(message="b"), "b", None, id="the newer condition wins"),
-        pytest.param(waits(message="a", nominate="n1"), waits(message="b"), "b", "n1", id="an older promise is kept"),
+        pytest.param(
+            waits(message="a", nominate="n1"), waits(message="b"), "b", "n1", id="an older nomination is kept"
+        ),
         pytest.param(waits(message="a", nominate="n1"), waits(message="b", nominate=""), "b", "", id="or taken back"),
         pytest.param(waits(message="a"), StatusChange(nominate="n2"), "a", "n2", id="an older condition is kept"),
     ],
@@ -98,8 +102,8 @@ def test_a_change_over_another(older: StatusChange, newer: StatusChange, message
             },
             id="a first condition comes after the others",
         ),
-        pytest.param(StatusChange(nominate="n1"), PodStatus(), {"nominatedNodeName": "n1"}, id="a promise"),
-        pytest.param(StatusChange(nominate=""), PodStatus(), {"nominatedNodeName": None}, id="a promise taken back"),
+        pytest.param(StatusChange(nominate="n1"), PodStatus(), {"nominatedNodeName": "n1"}, id="a nomination"),
+        pytest.param(StatusChange(nominate=""), PodStatus(), {"nominatedNodeName": None}, id="a nomination taken back"),
     ],
 )
 def test_the_patch(change: StatusChange, status: PodStatus, expected: Any) -> None:

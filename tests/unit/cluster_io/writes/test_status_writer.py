@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.cluster.api_errors import OutcomeUnknown, Unreachable
-from pilotage.cluster.status_writer import StatusWriter
+from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
+from pilotage.cluster.write.status_writer import StatusWriter
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.cluster import volume_writer
-from pilotage.cluster.api_errors import ApiError, OutcomeUnknown, Unreachable, Withheld
-from pilotage.cluster.volume_progress import ClusterView, VolumeProgress, Written
-from pilotage.cluster.volume_writer import NOT_ALLOWED, VolumeWriter
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, Withheld
+from pilotage.cluster.write import volume_writer
+from pilotage.cluster.write.volume_progress import ClusterView, VolumeProgress, Written
+from pilotage.cluster.write.volume_writer import NOT_ALLOWED, VolumeWriter
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.model.volume_matching import made_on, taken
 from pilotage.model.volumes import PersistentVolume, PersistentVolumeClaim

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pilotage.framework.preemption.candidates import Candidates, least_harmful
-from pilotage.framework.preemption.victims import Victims
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.preemption.candidates import Candidates, least_harmful
+from pilotage.framework.runtime.preemption.victims import Victims
 from pilotage.testing import make_pod
 
 NOW = 2_000_000_000.0

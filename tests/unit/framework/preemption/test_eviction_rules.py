@@ -5,11 +5,17 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import EvictionRule, PreFilter
-from pilotage.framework.preemption.eviction_rules import called_off, enough_leave, may_evict, objection, sent_away
-from pilotage.framework.runner import CycleFailed
-from pilotage.framework.verdicts import SKIP, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import EvictionRule, PreFilter
+from pilotage.framework.api.verdicts import SKIP, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
+from pilotage.framework.runtime.preemption.eviction_rules import (
+    called_off,
+    enough_leave,
+    evictions_began,
+    may_evict,
+    objection,
+)
+from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -53,7 +59,7 @@ class Waits(EvictionRule, PreFilter):
         found: Nominated | NoRoom | None = self.answer
         return found
 
-    def sent_away(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
+    def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
         raise ValueError("no idea")
 
     def called_off(self, victims: Sequence[Pod]) -> None:
@@ -112,7 +118,7 @@ def test_a_rule_that_fails_is_named() -> None:
 def test_nobody_is_asked_to_make_room_if_enough_leave(
     answer: object, nominate: str | None, victims: tuple[str, ...], told: str
 ) -> None:
-    """Otherwise one that sees no need, or no way, to evict anybody would take the promise back."""
+    """Otherwise one that sees no need, or no way, to evict anybody would clears the nomination."""
     found = evicted(Waits(answer=answer))
     assert (found.nominate, found.victims) == (nominate, victims)
     assert told in found.message
@@ -126,6 +132,6 @@ def test_the_first_that_says_so_is_heard() -> None:
 
 
 def test_one_that_cannot_take_note_of_evictions_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    sent_away([Waits(), Spares()], make_pod(), [])
+    evictions_began([Waits(), Spares()], make_pod(), [])
     called_off([Waits(), Spares()], [])
     assert len(caplog.records) == 2

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from pilotage.framework.nodes import Nodes
-from pilotage.framework.preemption.lower_priority import PRIORITIES, LowerPriorityUsage
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.runtime.preemption.lower_priority import PRIORITIES, LowerPriorityUsage
 from pilotage.model.pod import Pod
 from pilotage.testing import FakeCluster, make_node, make_pod
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.preemption.victims import NO_VICTIMS, Victims, by_importance, select_victims
-from pilotage.framework.verdicts import PluginFailed, Rejection
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.runtime.preemption.victims import NO_VICTIMS, Victims, by_importance, select_victims
 from pilotage.model.disruption import DisruptionBudgets
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod

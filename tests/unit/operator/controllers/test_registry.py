@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.network.app_groups import APP_GROUP
-from pilotage.framework.network.costs import REGION
+from pilotage.plugins.network._shared.app_groups import APP_GROUP
+from pilotage.plugins.network._shared.costs import REGION
 from pilotage_operator.controllers import elastic_quotas, network_topologies
 from pilotage_operator.controllers.pod_groups import LABEL
 from testbed.custom_api import CustomApi

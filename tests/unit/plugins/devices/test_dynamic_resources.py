@@ -1,9 +1,9 @@
 import pytest
 
 from pilotage.config.faults import Stage
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.objects import Kind
-from pilotage.framework.verdicts import SKIP, NoRoom, PluginFailed, Rejection, Verdicts
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.verdicts import SKIP, NoRoom, PluginFailed, Rejection, Verdicts
 from pilotage.model.devices import (
     DeviceClaim,
     DeviceClass,

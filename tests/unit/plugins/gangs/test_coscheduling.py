@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import WAITING_FOR_GROUP, NoRoom, Rejection, Skip, Verdicts, Wait
-from pilotage.framework.waiting import WaitingPods
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import WAITING_FOR_GROUP, NoRoom, Rejection, Skip, Verdicts, Wait
+from pilotage.framework.api.waiting import WaitingPods
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NAME_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.pod import Pod
 from pilotage.model.pod_groups import NativePodGroup, PodGroup

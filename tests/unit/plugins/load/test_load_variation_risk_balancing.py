@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.load.load_aware import NO_FIGURES
-from pilotage.framework.load.rounding import rounded
 from pilotage.model.node_load import NodeLoad, ResourceLoad
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
+from pilotage.plugins.load._shared.load_aware import NO_FIGURES
+from pilotage.plugins.load._shared.rounding import rounded
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.load.load_aware import NO_FIGURES
-from pilotage.framework.verdicts import SKIP
+from pilotage.framework.api.verdicts import SKIP
 from pilotage.model.node_load import ResourceLoad
 from pilotage.model.quantity import LARGEST
+from pilotage.plugins.load._shared.load_aware import NO_FIGURES
 from pilotage.plugins.load.low_risk_over_commitment import LowRiskOverCommitment
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
@@ -131,7 +131,7 @@ class TestScore:
     def test_limits_count_at_least_as_much_as_requests(self) -> None:
         pods = [make_pod("a", node="n1", cpu="3", limits={"cpu": "1"})]
         cluster = FakeCluster([make_node("n1", cpu=4, memory="8Gi")], pods)
-        # 5 cores may be wanted where there are 4, and 4 of the 5 were promised.
+        # 5 cores may be wanted where there are 4, and 4 of the 5 were nominated.
         assert raw_scores(careful(self.FIGURES), cluster, POD) == {"n1": 50}
 
     def test_pods_that_come_and_go_are_counted(self) -> None:

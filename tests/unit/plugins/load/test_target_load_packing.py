@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.config.faults import Stage
-from pilotage.framework.load.load_aware import NO_FIGURES
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
+from pilotage.plugins.load._shared.load_aware import NO_FIGURES
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.cluster.watch_events import ObjectIdentity
+from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.config.faults import Stage
-from pilotage.framework.network.app_groups import APP_GROUP, WORKLOAD
-from pilotage.framework.network.costs import REGION, ZONE
-from pilotage.framework.network.traffic import HIGHEST
-from pilotage.framework.objects import Kind
-from pilotage.framework.verdicts import SKIP, Rejection
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.verdicts import SKIP, Rejection
 from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.plugins.network._shared.app_groups import APP_GROUP, WORKLOAD
+from pilotage.plugins.network._shared.costs import REGION, ZONE
 from pilotage.plugins.network.network_overhead import NetworkOverhead
+from pilotage.plugins.network.network_overhead.traffic import HIGHEST
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.outcome import Placed, Unplaced

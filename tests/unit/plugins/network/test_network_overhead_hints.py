@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import POD_PLACED, Action, Event, Resource
-from pilotage.framework.objects import Kind
+from pilotage.framework.api.events import POD_PLACED, Action, Event, Resource
+from pilotage.framework.api.objects import Kind
 from pilotage.model.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod

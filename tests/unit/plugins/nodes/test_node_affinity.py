@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.config.faults import Fault, Stage
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
 from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod, raw_scores, score_all

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import SKIP, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import SKIP, Rejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_declared_features import NodeDeclaredFeatures
 from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod

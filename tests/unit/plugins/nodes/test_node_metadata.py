@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pilotage.config.faults import InvalidConfiguration, Stage
 from pilotage.config.load import load
-from pilotage.framework.plugin import STATIC
+from pilotage.framework.api.plugin import STATIC
 from pilotage.model.node import Node
 from pilotage.model.quantity import SMALLEST
 from pilotage.plugins.catalogue import built_in

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.verdicts import SKIP, OnlyNodes, Rejection
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, Rejection
 from pilotage.plugins.nodes.node_name import NodeName
 from pilotage.testing import FakeCluster, filter_all, make_node, make_pod
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import SKIP, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import SKIP, Rejection
 from pilotage.model.pod import ANY_ADDRESS, Pod
 from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod
@@ -106,7 +106,7 @@ def test_a_deleted_pod_helps_if_it_was_in_the_way(used: str, wanted: str, confli
     ("deleted", "helps"),
     [
         pytest.param(using(":80"), False, id="it was nowhere"),
-        pytest.param(using(":80", status={"nominatedNodeName": "n"}), True, id="it was promised a node"),
+        pytest.param(using(":80", status={"nominatedNodeName": "n"}), True, id="it was nominated a node"),
         pytest.param(make_pod(node="n"), False, id="it had no host ports"),
     ],
 )

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.config.faults import Stage
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.plugin import STATIC
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.plugin import STATIC
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.plugins.nodes import priority as subject
 from pilotage.plugins.nodes.priority import HIGHEST, Priority
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption

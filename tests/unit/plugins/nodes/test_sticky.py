@@ -7,19 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.config.faults import Stage
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.lineup import Lineup
-from pilotage.framework.runner import Runner
-from pilotage.framework.stays import Stay
-from pilotage.framework.verdicts import SKIP, OnlyNodes, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.stays import Stay
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, Rejection
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.framework.runtime.runner import Runner
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
 from pilotage.model.sticky_job import StickyJob, StickyJobStatus
 from pilotage.plugins.nodes.sticky import Sticky
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
-from pilotage.scheduling.class_rows import ClassRows
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 from pilotage.scheduling.outcome import Placed, Unplaced
 from pilotage.testing import FakeCluster, FakeScheduler, filter_all, make_node, make_pod, raw_scores, score_all
 
@@ -153,11 +153,11 @@ def test_a_node_that_is_full_is_waited_for_and_nobody_looks_at_the_others() -> N
 def test_a_profile_that_only_filters_tells_the_reason_of_the_original() -> None:
     nodes, plugin = three(FULL, objects=(job("n2"),)), sticky(REQUIRE)
     scheduler = FakeScheduler(cluster=nodes)
-    runner = Runner(Lineup(filter=(plugin, NodeResourcesFit())))
-    scheduler.engine = Engine(runner, ClassRows(runner, nodes.cache.columns), 0)
+    runner = Runner(PluginSet(filter=(plugin, NodeResourcesFit())))
+    scheduler.engine = Engine(runner, EquivalenceCache(runner, nodes.cache.columns), 0)
     attempt = scheduler.attempt(owned("p", "StickyJob", cpu=1))
     assert len(attempt.feasible()) == 0
-    outcome = attempt.make_room()
+    outcome = attempt.post_filter()
     assert outcome.message == "0/3 nodes are available: 1 Insufficient cpu, 2 already stick to another node."
 
 

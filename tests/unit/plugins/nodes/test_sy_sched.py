@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.plugin import NODE
-from pilotage.framework.seccomp import syscall_sets
-from pilotage.framework.seccomp.syscall_sets import SyscallSets
+from pilotage.framework.api.plugin import NODE
 from pilotage.model.pod import Pod
 from pilotage.model.seccomp_profile import SeccompProfile, profile_at
-from pilotage.plugins.nodes.sy_sched import SySched
+from pilotage.plugins.nodes.sy_sched import SySched, syscall_sets
+from pilotage.plugins.nodes.sy_sched.syscall_sets import SyscallSets
 from pilotage.testing import FakeCluster, make_node, make_pod, raw_scores, score_all
 
 ANNOTATION = "seccomp.security.alpha.kubernetes.io/pod"

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.plugins.nodes.taint_toleration import TaintToleration
 from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod, raw_scores, score_all
 

@@ -1,7 +1,7 @@
 import pytest
 
-from pilotage.framework.plugin import Permission
-from pilotage.framework.verdicts import PluginFailed
+from pilotage.framework.api.plugin import Permission
+from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.testing import FakeCluster, make_pod

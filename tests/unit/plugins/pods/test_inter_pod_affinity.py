@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection, Skip
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection, Skip
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
@@ -205,7 +205,7 @@ NAMESPACES = [namespace("d", team="one"), namespace("e", team="two"), namespace(
 
 
 @pytest.mark.parametrize(
-    ("fields", "crowded"),
+    ("fields", "nominated_for_others"),
     [
         pytest.param({}, "d", id="the pod's own by default"),
         pytest.param({"namespaces": ["e", "unknown"]}, "eu", id="by name, whether they exist or not"),
@@ -221,12 +221,12 @@ NAMESPACES = [namespace("d", team="one"), namespace("e", team="two"), namespace(
         ),
     ],
 )
-def test_namespaces_of_own_terms(fields: Manifest, crowded: str) -> None:
+def test_namespaces_of_own_terms(fields: Manifest, nominated: str) -> None:
     nodes = [make_node(name) for name in "defu"]
     names = {"d": "d", "e": "e", "f": "f", "u": "unknown"}
     pods = [placed(node, namespace=name) for node, name in names.items()]
     found = filter_all(InterPodAffinity(), FakeCluster(nodes, pods, NAMESPACES), pod_p(away(term(HOSTNAME, **fields))))
-    assert rejected(found) == dict.fromkeys(crowded, ANTI_AFFINITY)
+    assert rejected(found) == dict.fromkeys(nominated, ANTI_AFFINITY)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.verdicts import SKIP, Rejection, Skip
+from pilotage.framework.api.verdicts import SKIP, Rejection, Skip
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.objects import Namespace

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity
@@ -50,7 +50,7 @@ SHUNS_W = away(term())
         pytest.param(None, None, placed("n"), False, id="nor a pod without terms"),
         pytest.param(WAITS_FOR_W, None, pod_p(), False, id="a pod that came is not placed"),
         pytest.param(
-            WAITS_FOR_W, None, pod_p(status={"nominatedNodeName": "n"}), True, id="one with a promised node counts"
+            WAITS_FOR_W, None, pod_p(status={"nominatedNodeName": "n"}), True, id="one with a nominated node counts"
         ),
         pytest.param(WAITS_FOR_W, placed("n", app="z"), placed("n"), True, id="a pod became one that is wanted"),
         pytest.param(WAITS_FOR_W, placed("n"), placed("n"), False, id="it was one before"),

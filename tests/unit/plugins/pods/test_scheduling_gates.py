@@ -1,5 +1,5 @@
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
 from pilotage.testing import make_pod
 

@@ -8,9 +8,9 @@ import pytest
 
 from pilotage.config.defaults import DEFAULT_PLUGINS
 from pilotage.config.faults import Stage
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import EvictionRule, PreFilter
-from pilotage.framework.verdicts import NoRoom, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import EvictionRule, PreFilter
+from pilotage.framework.api.verdicts import NoRoom, Verdicts
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import DisruptionStatus, LabelSelectorSpec, PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -71,10 +71,10 @@ def scheduler_of(
 def candidates(scheduler: FakeScheduler, plugin: CrossNodePreemption, pod: Pod) -> dict[str, list[str]] | NoRoom:
     """Return the victims for each node that could be freed."""
     attempt = scheduler.attempt(pod)
-    attempt.look_before_nodes()
+    attempt.run_pre_filter()
     assert len(attempt.feasible()) == 0
-    assert attempt.row is not None
-    found = plugin.candidates(attempt.cycle, pod, Verdicts(attempt.codes, attempt.row.rejections), 0.0)
+    assert attempt.entry is not None
+    found = plugin.candidates(attempt.cycle, pod, Verdicts(attempt.codes, attempt.entry.rejections), 0.0)
     return found if isinstance(found, NoRoom) else {each.node: [pod.name for pod in each.pods] for each in found}
 
 
@@ -128,7 +128,7 @@ def test_the_pod_fits_once_they_are_gone() -> None:
     assert names(outcome) == {"pod-a", "pod-b"}
     for victim in (A, B):
         scheduler.cluster.remove_pod(victim)
-    assert isinstance(scheduler.schedule(pod.promised("node-a")), Placed)
+    assert isinstance(scheduler.schedule(pod.with_nominated_node("node-a")), Placed)
 
 
 # -------------------------------------------------------------------------------------------------------- who has to go
@@ -206,15 +206,15 @@ def test_while_the_victims_leave_nobody_else_is_evicted(more: tuple[Any, ...]) -
     going = [pod_on(f"node-{i}", f"pod-{i}", metadata=GONE, status=EVICTED) for i in "ab"]
     third = pod_on("node-z", "pod-z", priority=-5)
     scheduler, _ = scheduler_of([*going, FULL, third], *more, zones=TWO_ZONES | {"node_z": "zone3"})
-    outcome = scheduler.schedule(high(**away()).promised("node-a"))
+    outcome = scheduler.schedule(high(**away()).with_nominated_node("node-a"))
     assert isinstance(outcome, Unplaced)
     assert (outcome.nominate, names(outcome)) == ("node-a", {"pod-a", "pod-b"})
 
 
-def test_the_promise_stands_until_the_last_has_left() -> None:
+def test_the_nomination_stands_until_the_last_has_left() -> None:
     going = pod_on("node-b", "pod-b", metadata=GONE, status=EVICTED)
     scheduler, _ = scheduler_of([going, FULL])
-    outcome = scheduler.schedule(high(**away()).promised("node-a"))
+    outcome = scheduler.schedule(high(**away()).with_nominated_node("node-a"))
     assert isinstance(outcome, Unplaced)
     assert (outcome.nominate, names(outcome)) == ("node-a", {"pod-b"})
 

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from pilotage.config.catalogue import ExtensionPoint
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.fit_error import fit_error
-from pilotage.framework.lineup import Lineup
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.plugin import Filter, PreFilter
-from pilotage.framework.preemption.candidates import least_harmful
-from pilotage.framework.preemption.shortage import PODS, short_of
-from pilotage.framework.preemption.victims import Victims, by_importance
-from pilotage.framework.runner import Runner
-from pilotage.framework.verdicts import Filtered, Nominated, NoRoom, PluginFailed, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import Filter, PreFilter
+from pilotage.framework.api.verdicts import Filtered, Nominated, NoRoom, PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime.fit_error import fit_error
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.framework.runtime.preemption.candidates import least_harmful
+from pilotage.framework.runtime.preemption.shortage import PODS, short_of
+from pilotage.framework.runtime.preemption.victims import Victims, by_importance
+from pilotage.framework.runtime.runner import Runner
 from pilotage.model.disruption import DisruptionBudgets
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
@@ -64,7 +64,7 @@ REVERSED = (Broken(), Quiet(), InterPodAffinity(), PodTopologySpread(), NodeReso
 def cycle_of(cluster: FakeCluster, pod: Pod, filters: Sequence[Filter] = FILTERS) -> Cycle:
     """Return a cycle that has come to its filters."""
     pre_filters = tuple(plugin for plugin in filters if isinstance(plugin, PreFilter))
-    runner = Runner(Lineup(pre_filter=pre_filters, filter=tuple(filters)))
+    runner = Runner(PluginSet(pre_filter=pre_filters, filter=tuple(filters)))
     cycle = Cycle(
         pod,
         cluster.nodes,
@@ -186,7 +186,7 @@ def test_victims_are_named_most_important_first() -> None:
     )
 
 
-def test_no_room_gives_up_an_earlier_promise() -> None:
+def test_no_room_gives_up_an_earlier_nomination() -> None:
     cluster = FakeCluster([make_node("n1", cpu=1)])
     found = preempt(cluster, make_pod(priority=10, cpu=4, status={"nominatedNodeName": "n1"}))
     assert isinstance(found, NoRoom)
@@ -228,18 +228,18 @@ def test_second_preemption(other: dict[str, Any], waits: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("promised", "reasons"),
+    ("nominated", "reasons"),
     [
-        pytest.param("n1", ("mute",), id="a promised node that became useless"),
-        pytest.param("gone", ("loud pods",), id="a promised node that is gone"),
+        pytest.param("n1", ("mute",), id="a nominated node that became useless"),
+        pytest.param("gone", ("loud pods",), id="a nominated node that is gone"),
     ],
 )
-def test_a_useless_promise_does_not_block(promised: str, reasons: tuple[str, ...]) -> None:
+def test_a_useless_nomination_does_not_block(nominated: str, reasons: tuple[str, ...]) -> None:
     evicted = make_pod("a", cpu=1, labels={"loud": ""}, node="n1", metadata=LEAVING, status=EVICTED)
     labels = {"mute": ""} if reasons == ("mute",) else {}
     other = make_pod("b", cpu=1, labels={"loud": ""}, node="n2")
     cluster = FakeCluster([make_node("n1", labels=labels), make_node("n2")], [evicted, other])
-    pod = make_pod(priority=10, cpu=1, labels={"quiet": ""}, status={"nominatedNodeName": promised})
+    pod = make_pod(priority=10, cpu=1, labels={"quiet": ""}, status={"nominatedNodeName": nominated})
     assert isinstance(preempt(cluster, pod), Nominated)
 
 
@@ -356,7 +356,7 @@ def test_nothing_is_tried_where_nothing_can_help() -> None:
     )
 
 
-def test_pods_to_which_a_node_was_promised_are_counted_in() -> None:
+def test_pods_to_which_a_node_was_nominated_are_counted_in() -> None:
     others = [make_pod("a", priority=10, cpu=3, node="n1"), make_pod("b", cpu=1, node="n1")]
     cluster = FakeCluster([make_node("n1", memory="4Gi")], others)
     cluster.nominations["n1"] = [make_pod("waits", priority=10, memory="3Gi")]
@@ -437,7 +437,7 @@ def _victims_on(cycle: Cycle, info: NodeInfo, pod: Pod, budgets: DisruptionBudge
 
 
 class Generator:
-    """Random clusters, small and crowded."""
+    """Random clusters, small and nominated."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)

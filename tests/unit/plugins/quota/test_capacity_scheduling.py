@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.framework.objects import Kind
-from pilotage.framework.plugin import Plugin
-from pilotage.framework.quota.quota_standing import Reach
-from pilotage.framework.verdicts import SKIP_KIND, NoRoom, Rejection, Verdicts
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.verdicts import SKIP_KIND, NoRoom, Rejection, Verdicts
 from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.node import Node
 from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
+from pilotage.plugins.quota.capacity_scheduling.quota_standing import Reach
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.outcome import Placed, Unplaced
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod
@@ -48,7 +48,7 @@ def decision(found: Placed | Unplaced) -> str | tuple[str, ...]:
 
 def rejected(wanted: Pod, objects: Iterable[Kind], used: Iterable[Pod] = (), nodes: Sequence[Node] = ()) -> str | None:
     """Return why PreFilter does not let a pod in."""
-    before = scheduler(used, objects, nodes).attempt(wanted).look_before_nodes()
+    before = scheduler(used, objects, nodes).attempt(wanted).run_pre_filter()
     return None if before.rejection is None else before.rejection.message
 
 
@@ -238,7 +238,7 @@ def test_pre_filter(wanted: Pod, objects: list[Kind], used: list[Pod], reason: s
 
 def test_a_pod_without_a_quota_is_no_concern() -> None:
     attempt = scheduler([], ONE).attempt(pod("other"))
-    assert attempt.look_before_nodes().skipped == {"CapacityScheduling"}
+    assert attempt.run_pre_filter().skipped == {"CapacityScheduling"}
     assert CapacityScheduling().pre_filter(attempt.cycle, pod("other")) is SKIP_KIND
 
 
@@ -257,7 +257,7 @@ def test_nobody_goes_beyond_a_quota_that_cannot_be_understood() -> None:
     assert isinstance(found.schedule(pod("ns1")), Placed)
 
 
-def promised(*given: Pod, objects: Iterable[Kind], used: Iterable[Pod] = ()) -> FakeScheduler:
+def nominated(*given: Pod, objects: Iterable[Kind], used: Iterable[Pod] = ()) -> FakeScheduler:
     found = scheduler(used, objects)
     found.cluster.nominations["n1"] = list(given)
     return found
@@ -269,7 +269,7 @@ def promised(*given: Pod, objects: Iterable[Kind], used: Iterable[Pod] = ()) -> 
         pytest.param(
             pod("ns1", "w", MID, memory=1800),
             over_max("ns1", "memory: 2300 used with this pod, 2000 allowed"),
-            id="room that was promised to one of the same quota and priority is taken",
+            id="room that was nominated for one of the same quota and priority is taken",
         ),
         pytest.param(pod("ns1", "w", LOW, memory=1800), None, id="not that of one with a lower priority"),
         pytest.param(
@@ -279,8 +279,8 @@ def promised(*given: Pod, objects: Iterable[Kind], used: Iterable[Pod] = ()) -> 
     ],
 )
 def test_nominated_pods(waiting: Pod, reason: str | None) -> None:
-    attempt = promised(waiting, objects=TWO).attempt(pod("ns1", memory=500))
-    rejection = attempt.look_before_nodes().rejection
+    attempt = nominated(waiting, objects=TWO).attempt(pod("ns1", memory=500))
+    rejection = attempt.run_pre_filter().rejection
     assert (rejection and rejection.message) == reason
 
 
@@ -290,7 +290,7 @@ def test_nominated_pods(waiting: Pod, reason: str | None) -> None:
         pytest.param(0, 1100, "2100 used with this pod", id="what it is sure of, whatever the priority"),
         pytest.param(0, 1000, None, id="which is all that it can be"),
         pytest.param(500, 1100, "2100 used with this pod", id="with what it has got"),
-        pytest.param(600, 1100, "2100 used with this pod", id="not what it would borrow, of two promises one"),
+        pytest.param(600, 1100, "2100 used with this pod", id="not what it would borrow, of two nominations one"),
         pytest.param(1000, 1000, None, id="nothing any more: the others can have what they are sure of"),
     ],
 )
@@ -299,31 +299,31 @@ def test_what_is_left_to_another_quota(used: int, wanted: int, reason: str | Non
     sizes = [500, 500] if used < 600 else [500, 400, 100]
     waiting = [pod("ns2", f"w{i}", LOW, memory=size) for i, size in enumerate(sizes)]
     placed = [running("ns2", "a", memory=used)] if used else []
-    rejection = promised(*waiting, objects=TWO, used=placed).attempt(pod("ns1", memory=wanted)).look_before_nodes()
+    rejection = nominated(*waiting, objects=TWO, used=placed).attempt(pod("ns1", memory=wanted)).run_pre_filter()
     told = rejection.rejection and rejection.rejection.message
     assert (told is None) if reason is None else (reason in str(told))
 
 
-def test_what_was_promised_to_a_borrower_is_not_left_to_it() -> None:
+def test_what_was_nominated_to_a_borrower_is_not_left_to_it() -> None:
     waiting, used = pod("ns2", "w", HIGH, memory=500), [running("ns2", "a", memory=1100)]
-    attempt = promised(waiting, objects=TWO, used=used).attempt(pod("ns1", memory=700))
-    assert attempt.look_before_nodes().rejection is None
+    attempt = nominated(waiting, objects=TWO, used=used).attempt(pod("ns1", memory=700))
+    assert attempt.run_pre_filter().rejection is None
 
 
 def test_a_pod_does_not_count_twice_that_waits_and_is_tried() -> None:
     waiting = pod("ns1", memory=1000)
-    assert promised(waiting, objects=ONE).attempt(waiting).look_before_nodes().rejection is None
+    assert nominated(waiting, objects=ONE).attempt(waiting).run_pre_filter().rejection is None
 
 
-def test_what_was_promised_on_a_node_that_is_gone_does_not_count() -> None:
+def test_what_was_nominated_on_a_node_that_is_gone_does_not_count() -> None:
     found = scheduler([], ONE)
     found.cluster.nominations["gone"] = [pod("ns1", "w", HIGH, memory=1000)]
     assert decision(found.schedule(pod("ns1", memory=1000))) == "n1"
 
 
-def test_promises_are_counted_once_where_they_were_made() -> None:
+def test_nominations_are_counted_once_where_they_were_made() -> None:
     waiting = pod("ns1", "w", HIGH, memory=400)
-    found = promised(waiting, objects=ONE).schedule(pod("ns1", memory=600))
+    found = nominated(waiting, objects=ONE).schedule(pod("ns1", memory=600))
     assert decision(found) == "n1"
 
 
@@ -584,7 +584,7 @@ def test_a_pod_that_waits_for_a_victim_evicts_nobody_else(objects: list[Kind], e
     assert isinstance(found, Unplaced)
     told = "preemption: not eligible due to a terminating pod on the nominated node."
     assert (told in found.message) is not eligible
-    assert eligible or found.nominate is None  # the promise stands
+    assert eligible or found.nominate is None  # the nomination stands
 
 
 def test_a_pod_that_waits_for_one_of_its_own_evicts_nobody_else() -> None:
@@ -601,10 +601,10 @@ def test_a_quota_that_guarantees_nothing_gets_nothing_back() -> None:
     objects = [make_quota("ns1", most={"memory": 200}), make_quota("ns2", most={"memory": 200})]
     used = [running("ns1", "a", memory=50), running("ns2", "b", LOW, memory=100)]
     attempt = scheduler(used, objects, NODE_150, [DefaultPreemption()]).attempt(pod("ns1", priority=HIGH, memory=50))
-    attempt.look_before_nodes()
+    attempt.run_pre_filter()
     assert attempt.cycle.notes["CapacityScheduling"].reach is Reach.OWN
     attempt.feasible()
-    assert attempt.make_room().victims == ("ns1/a",)
+    assert attempt.post_filter().victims == ("ns1/a",)
 
 
 def test_a_pod_that_never_preempts() -> None:

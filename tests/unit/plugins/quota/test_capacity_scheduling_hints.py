@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.objects import Kind
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.objects import Kind
 from pilotage.model.elastic_quota import ElasticQuota
 from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod

@@ -304,7 +304,7 @@ def placed_in_the_end(scheduler: FakeScheduler, pod: Pod) -> Placed | Unplaced:
     assert len(gone) == len(outcome.victims)
     for victim in gone:
         scheduler.cluster.remove_pod(victim)
-    return scheduler.schedule(pod.promised(outcome.nominate or ""))
+    return scheduler.schedule(pod.with_nominated_node(outcome.nominate or ""))
 
 
 def test_the_same_cluster_gives_the_same_victims() -> None:

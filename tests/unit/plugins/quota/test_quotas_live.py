@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.evictor import Evicted, NotEvicted
+from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.testing import make_pod
@@ -119,8 +119,8 @@ def victim_on(world: LiveCore, node: str) -> Pod:
 
 
 @pytest.mark.parametrize("first", ["n0", "n1"])
-async def test_a_promise_stands_until_the_victims_of_all_have_gone(first: str) -> None:
-    """The other plugin that makes room finds nobody to evict, and must not take the promise back for that.
+async def test_a_nomination_stands_until_the_victims_of_all_have_gone(first: str) -> None:
+    """The other plugin that makes room finds nobody to evict, and must not clears the nomination for that.
 
     The lender's pod would be overtaken by one of the borrower, which would have to go again.
     """
@@ -168,9 +168,9 @@ async def test_a_pod_that_was_stopped_before_its_bind_does_not_count_as_leaving(
     """It is back in the queue at once, and may get a place again."""
     world = World()
     for rule in world.core.engines[world.borrowed[0].scheduler_name].runner.eviction_rules:
-        rule.sent_away(pod("waiting", "lender"), world.borrowed)
+        rule.evictions_began(pod("waiting", "lender"), world.borrowed)
         rule.called_off(world.borrowed[:1])
-    assert world.plugin._departures.all() == world.borrowed[1:]
+    assert world.plugin._pending_evictions.all() == world.borrowed[1:]
 
 
 @pytest.mark.parametrize(

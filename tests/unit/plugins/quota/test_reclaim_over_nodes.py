@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pilotage.framework.objects import Kind
-from pilotage.framework.plugin import Plugin
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.plugin import Plugin
 from pilotage.model.node import Node
 from pilotage.model.objects import PodDisruptionBudget, PriorityClass
 from pilotage.model.pod import Pod
@@ -243,9 +243,9 @@ def test_one_who_was_told_to_go_is_not_told_for_another() -> None:
     outcome = found.schedule(first)
     assert isinstance(outcome, Unplaced)
     assert sorted(outcome.victims) == [f"borrower/b{i}" for i in range(4)]
-    plugin.sent_away(first, [pod for pod in found.cluster.cache.pods() if pod.key in outcome.victims])
-    found.cluster.nominations[outcome.nominate or ""] = [first.promised(outcome.nominate or "")]
-    again = found.schedule(first.promised(outcome.nominate or ""))
+    plugin.evictions_began(first, [pod for pod in found.cluster.cache.pods() if pod.key in outcome.victims])
+    found.cluster.nominations[outcome.nominate or ""] = [first.with_nominated_node(outcome.nominate or "")]
+    again = found.schedule(first.with_nominated_node(outcome.nominate or ""))
     assert isinstance(again, Unplaced)
     assert (again.victims, again.nominate) == ((), None)
     second = found.schedule(make_pod("second", namespace="lender", cpu=2, priority=LOW))
@@ -254,9 +254,9 @@ def test_one_who_was_told_to_go_is_not_told_for_another() -> None:
 
 
 def fits(found: FakeScheduler, pod: Pod) -> bool:
-    """Tell whether a pod fits on the node that was promised to it."""
+    """Tell whether a pod fits on the node that was nominated for it."""
     attempt = found.attempt(pod)
-    return attempt.look_before_nodes().rejection is None and attempt.promised_node() is not None
+    return attempt.run_pre_filter().rejection is None and attempt.fitting_nominated_node() is not None
 
 
 @settings(max_examples=200, deadline=None)
@@ -287,9 +287,9 @@ def test_whoever_goes_goes_rightly(
     for namespace in {victim.namespace for victim in victims} - in_the_way:
         kept = [each for each in found.cluster.cache.pods() if each.namespace == namespace]
         assert sum(each.requests["cpu"] for each in kept) >= 1000 * least[int(namespace[-1])]
-    promised = pod.promised(outcome.nominate or "")
+    nominated = pod.with_nominated_node(outcome.nominate or "")
     for victim in victims:
         found.cluster.add_pod(victim)
-        assert not fits(found, promised)
+        assert not fits(found, nominated)
         found.cluster.remove_pod(victim)
-    assert isinstance(found.schedule(promised), Placed)
+    assert isinstance(found.schedule(nominated), Placed)

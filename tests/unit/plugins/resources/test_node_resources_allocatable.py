@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pilotage.config.faults import InvalidConfiguration, Stage
 from pilotage.config.load import load
-from pilotage.framework.plugin import STATIC
+from pilotage.framework.api.plugin import STATIC
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.resources.node_resources_allocatable import NodeResourcesAllocatable
 from pilotage.scheduling.outcome import Placed

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from pilotage.config.faults import Stage
-from pilotage.framework.plugin import NODE
-from pilotage.framework.verdicts import SKIP
+from pilotage.framework.api.plugin import NODE
+from pilotage.framework.api.verdicts import SKIP
 from pilotage.model.pod import Pod
 from pilotage.plugins.resources.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from pilotage.testing import FakeCluster, make_node, make_pod, score_all

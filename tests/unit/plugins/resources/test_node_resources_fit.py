@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.plugin import NODE
-from pilotage.framework.verdicts import Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.plugin import NODE
+from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -152,7 +152,7 @@ def after(resource: Resource, action: Action, pod: Pod, old: Pod | Node | None, 
     ("deleted", "expected"),
     [
         pytest.param(make_pod(node="n"), True, id="a placed pod, whatever it asked for"),
-        pytest.param(make_pod(status={"nominatedNodeName": "n"}), True, id="a pod with the promise of a node"),
+        pytest.param(make_pod(status={"nominatedNodeName": "n"}), True, id="a pod with the nomination of a node"),
         pytest.param(make_pod(cpu=9), False, id="a pod that had nothing"),
     ],
 )

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.scoring import BrokenLine
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.scoring import BrokenLine
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.numa.fingerprints import fingerprint
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.plugins.topology.node_resource_topology_match import NodeResourceTopologyMatch
+from pilotage.plugins.topology.node_resource_topology_match.fingerprints import fingerprint
 from pilotage.scheduling.outcome import Placed, Unplaced
 from pilotage.testing import FakeCluster, FakeScheduler, Manifest, filter_all, make_node, make_pod
 from pilotage.testing.topology import make_topology
@@ -281,7 +281,7 @@ class Kubelet:
             pod = self.coming.pop(0)
             cores = pod.requests["cpu"] // 1000
             fitting = [zone for zone, free in enumerate(self.free) if free >= cores]
-            assert fitting, f"{cores} cores were promised, and there are {self.free}"
+            assert fitting, f"{cores} cores were nominated, and there are {self.free}"
             zone = self.draw.choice(fitting)
             self.free[zone] -= cores
             self.running[pod.name] = zone, pod
@@ -299,7 +299,7 @@ class Kubelet:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_no_zone_is_ever_promised_twice(seed: int) -> None:
+def test_no_zone_is_ever_nominated_twice(seed: int) -> None:
     draw, house = Random(seed), House(report(16, 12, 8, of=[]), **OVER_RESERVE)
     kubelet, placed = Kubelet(draw, house), 0
     for _ in range(120):

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.objects import (
@@ -581,7 +581,7 @@ W, V, Z = placed({"app": "w"}), placed({"app": "v"}), placed({"tier": "z"})
             None,
             placed({"app": "w"}, node=None, status={"nominatedNodeName": "a1"}),
             True,
-            id="a pod to which a node was promised came",
+            id="a pod for which a node was nominated came",
         ),
         pytest.param(placed({}, node=None), W, False, id="a pod that had no node before changed"),
     ],

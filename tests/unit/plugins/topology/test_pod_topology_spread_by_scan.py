@@ -9,8 +9,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.verdicts import SKIP, Rejection, Skip
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.verdicts import SKIP, Rejection, Skip
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.objects import ExactSelectorSpec, LabelSelectorSpec, ReplicaSet, Service

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.objects import Kind
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.node_volume_limits import NodeVolumeLimits
 from pilotage.testing.cluster import FakeCluster

@@ -3,8 +3,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.objects import Kind
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection, Skip
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection, Skip
 from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.testing.cluster import FakeCluster

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from pilotage.config.catalogue import ExtensionPoint
-from pilotage.framework.events import Action, Event, Resource
+from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.pod import Pod
 from pilotage.model.volumes import StorageClass
 from pilotage.plugins.volumes.volume_binding import VolumeBinding

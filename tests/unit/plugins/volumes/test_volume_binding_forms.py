@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.objects import Kind
+from pilotage.framework.api.objects import Kind
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.objects import make_node, make_pod

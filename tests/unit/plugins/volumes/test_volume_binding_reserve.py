@@ -6,9 +6,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.objects import Kind
-from pilotage.framework.verdicts import SKIP, PluginFailed, Rejection
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
 from pilotage.model.pod import Pod
 from pilotage.model.volumes import (
     BOUND_BY_CONTROLLER,

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.framework.events import Action, Event, Resource
-from pilotage.framework.verdicts import SKIP, Rejection
+from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.framework.api.verdicts import SKIP, Rejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.volume_restrictions import VolumeRestrictions
 from pilotage.testing.cluster import FakeCluster

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pilotage.config.documents import At
 from pilotage.config.durations import Duration
 from pilotage.config.faults import Fault, invalid
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import (
     Filter,
     PodGroupPostFilter,
     PostFilter,
@@ -18,7 +18,7 @@ from pilotage.framework.plugin import (
     Reserve,
     Score,
 )
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.verdicts import (
     SKIP,
     Filtered,
     NoRoom,

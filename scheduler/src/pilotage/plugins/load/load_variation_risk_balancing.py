@@ -6,16 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.load.arguments import Number
-from pilotage.framework.load.load_aware import NO_FIGURES, LoadAware
-from pilotage.framework.load.pod_use import requests_of
-from pilotage.framework.load.rounding import all_rounded, rounded
-from pilotage.framework.load.shares import mean_and_deviation, means_and_deviations, within
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC
 from pilotage.model.node_load import ResourceLoad
 from pilotage.model.pod import Pod
+from pilotage.plugins.load._shared.arguments import Number
+from pilotage.plugins.load._shared.load_aware import NO_FIGURES, LoadAware
+from pilotage.plugins.load._shared.pod_use import requests_of
+from pilotage.plugins.load._shared.rounding import all_rounded, rounded
+from pilotage.plugins.load._shared.shares import mean_and_deviation, means_and_deviations, within
 
 Floats = NDArray[np.float64]
 Factor = Annotated[Number, AfterValidator(lambda given: given if given >= 0 else 1.0)]

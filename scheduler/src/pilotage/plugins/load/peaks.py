@@ -10,16 +10,16 @@ from pydantic import Field, StrictStr, model_validator
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Section
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.load.arguments import Number
-from pilotage.framework.load.figures import cpu_capacity
-from pilotage.framework.load.load_aware import LoadAware
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC
-from pilotage.framework.scoring import MAX_SCORE
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC
+from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.model.label_syntax import key_complaints
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
+from pilotage.plugins.load._shared.arguments import Number
+from pilotage.plugins.load._shared.figures import cpu_capacity
+from pilotage.plugins.load._shared.load_aware import LoadAware
 
 Floats = NDArray[np.float64]
 

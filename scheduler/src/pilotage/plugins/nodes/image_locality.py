@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ids, Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ids, Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Score
 from pilotage.model.pod import Pod, PodShape
 
 MIB = 1024 * 1024

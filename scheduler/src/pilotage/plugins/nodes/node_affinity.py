@@ -9,13 +9,13 @@ from pydantic import Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
 from pilotage.config.types import Int32, Item, Section
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.node_matching import match_node_selector, match_required, required_of, score_preferences
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Filter, PreFilter, PreScore, Score
-from pilotage.framework.scoring import by_maximum
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_matching import match_node_selector, match_required, required_of, score_preferences
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.scoring import by_maximum
+from pilotage.framework.api.verdicts import (
     SKIP_SHAPE,
     Filtered,
     OnlyNodes,

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Filter, PreFilter
-from pilotage.framework.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
 

@@ -12,11 +12,11 @@ from pydantic import AfterValidator, Field, PrivateAttr, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Score
-from pilotage.framework.scoring import MAX_SCORE
-from pilotage.framework.volumes.node_facts import LastLook
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.node_facts import LastLook
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.model.go_float import finite_number
 from pilotage.model.go_text import quoted
 from pilotage.model.go_time import RFC3339, GoLayout, InvalidLayout

@@ -1,10 +1,10 @@
 """Pods that already name their node."""
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import NODE_ADDED
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import Filter, PreFilter
-from pilotage.framework.verdicts import SKIP, Filtered, OnlyNodes, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import NODE_ADDED
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP, Filtered, OnlyNodes, PreFiltered, Rejection, Verdicts
 from pilotage.model.pod import Pod
 
 OTHER_NODE = Rejection("node(s) didn't match the requested node name", preemption_helps=False)

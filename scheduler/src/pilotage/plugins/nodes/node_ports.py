@@ -4,11 +4,11 @@ from collections.abc import Container, Set
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import NODE_ADDED, Action, Event, Resource, Retry
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import NODE, Filter, PreFilter
-from pilotage.framework.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import NODE_ADDED, Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import NODE, Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.pod import ANY_ADDRESS, HostPort, Pod, PodShape, PortNumber
 
 TAKEN = Rejection("node(s) didn't have free ports for the requested pod ports")
@@ -38,7 +38,7 @@ class NodePorts(PreFilter, Filter):
         return verdicts
 
     def freed_a_port(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether the pod that is gone had, or was promised, a port that this one wants."""
+        """Tell whether the pod that is gone had, or was nominated, a port that this one wants."""
         placed, numbers = old.node_name or old.nominated_node, old.shape.port_numbers
         if not placed or numbers.isdisjoint(pod.shape.port_numbers):
             return False

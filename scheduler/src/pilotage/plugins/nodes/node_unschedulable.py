@@ -1,10 +1,10 @@
 """Nodes that were cordoned."""
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Filter, PreFilter
-from pilotage.framework.verdicts import Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter
+from pilotage.framework.api.verdicts import Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.tolerations import NO_SCHEDULE, Taint, tolerated

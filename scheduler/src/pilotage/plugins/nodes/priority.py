@@ -8,13 +8,13 @@ from pydantic import Field, PrivateAttr, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.distinct import answer_for_each
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import ABSENT, Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Filter, Score
-from pilotage.framework.scoring import MAX_SCORE, by_maximum
-from pilotage.framework.verdicts import Filtered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.distinct import answer_for_each
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import ABSENT, Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter, Score
+from pilotage.framework.api.scoring import MAX_SCORE, by_maximum
+from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.label_syntax import key_complaints
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Score
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Score
 from pilotage.model.pod import Pod
 
 

@@ -11,15 +11,15 @@ from pydantic import Field, PrivateAttr, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid, unsupported
 from pilotage.config.types import Int64
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.objects import Objects
-from pilotage.framework.plugin import Filter, PreFilter, PreScore, Score
-from pilotage.framework.scoring import MAX_SCORE
-from pilotage.framework.stays import RemembersStays, Stay
-from pilotage.framework.vacant_places import VacantPlaces, lineage
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.scoring import MAX_SCORE
+from pilotage.framework.api.stays import RemembersStays, Stay
+from pilotage.framework.api.vacant_places import VacantPlaces, lineage
+from pilotage.framework.api.verdicts import (
     SKIP,
     SKIP_KIND,
     SKIP_SHAPE,

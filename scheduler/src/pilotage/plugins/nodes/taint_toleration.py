@@ -1,12 +1,12 @@
 """Taints of nodes and tolerations of pods."""
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Filter, PreFilter, PreScore, Score
-from pilotage.framework.scoring import by_maximum_reversed
-from pilotage.framework.taint_matching import tolerates_all, untolerated_preferences
-from pilotage.framework.verdicts import Filtered, PreFiltered, Rejection, Skip, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.scoring import by_maximum_reversed
+from pilotage.framework.api.taint_matching import tolerates_all, untolerated_preferences
+from pilotage.framework.api.verdicts import Filtered, PreFiltered, Rejection, Skip, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.tolerations import count_untolerated_preferences, first_untolerated

@@ -1,6 +1,6 @@
 """Who is next in the queue."""
 
-from pilotage.framework.plugin import QueuedPod, QueueSort
+from pilotage.framework.api.plugin import QueuedPod, QueueSort
 
 
 class PrioritySort(QueueSort):

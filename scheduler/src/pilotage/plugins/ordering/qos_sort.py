@@ -1,6 +1,6 @@
 """Who is next in the queue, where it counts how well a pod is served."""
 
-from pilotage.framework.plugin import QueuedPod, QueueSort
+from pilotage.framework.api.plugin import QueuedPod, QueueSort
 from pilotage.model.qos import QOSClass, qos_of
 
 TURNS = {qos: turn for turn, qos in enumerate(QOSClass)}

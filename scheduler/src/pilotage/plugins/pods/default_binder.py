@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from pydantic import PrivateAttr
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.plugin import Bind, Permission
-from pilotage.framework.verdicts import PluginFailed, Skip
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import Bind, Permission
+from pilotage.framework.api.verdicts import PluginFailed, Skip
 from pilotage.model.pod import Pod
 
 

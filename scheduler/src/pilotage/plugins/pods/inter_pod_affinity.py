@@ -11,14 +11,14 @@ from pydantic import StrictBool
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int32
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
-from pilotage.framework.pods import CarriedTerm, TermKind
-from pilotage.framework.scoring import MAX_SCORE
-from pilotage.framework.topology.neighbours import DomainSums, OwnTerms, Weighed, namespace_labels, own_terms
-from pilotage.framework.verdicts import (
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.neighbours import DomainSums, OwnTerms, Weighed, namespace_labels, own_terms
+from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.pods import CarriedTerm, TermKind
+from pilotage.framework.api.scoring import MAX_SCORE
+from pilotage.framework.api.verdicts import (
     SKIP,
     SKIP_KIND,
     SKIP_SHAPE,
@@ -37,7 +37,7 @@ from pilotage.model.pod import Pod
 
 # No eviction brings the pods that are missing.
 LONELY = Rejection("node(s) didn't match pod affinity rules", preemption_helps=False)
-CROWDED = Rejection("node(s) didn't match pod anti-affinity rules")
+ANTI_AFFINITY = Rejection("node(s) didn't match pod anti-affinity rules")
 UNWELCOME = Rejection("node(s) didn't satisfy existing pods anti-affinity rules")
 
 SCORES = "InterPodAffinity scores"  # the note of scoring; filtering has its own under the plugin's name
@@ -125,14 +125,14 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         if not around.has_wanted(node):
             return LONELY
         if any(count > 0 for count in around.shunned.at(node)):
-            return CROWDED
+            return ANTI_AFFINITY
         return UNWELCOME if any(count > 0 for count in around.shunning.at(node)) else None
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Return the same for many nodes."""
         around: Surroundings = cycle.notes[self.name]
         cases = [(~around.have_wanted(nodes), LONELY)] if around.own.required else []
-        for sums, rejection in ((around.shunned, CROWDED), (around.shunning, UNWELCOME)):
+        for sums, rejection in ((around.shunned, ANTI_AFFINITY), (around.shunning, UNWELCOME)):
             if not sums.empty:
                 cases.append((reduce(or_, (counts > 0 for counts in sums.over(nodes))), rejection))
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))

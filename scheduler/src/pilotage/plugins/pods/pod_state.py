@@ -2,18 +2,18 @@
 
 from pydantic import PrivateAttr
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import Score
-from pilotage.framework.scoring import by_range
-from pilotage.framework.volumes.node_facts import NodeColumn
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.node_facts import NodeColumn
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import Score
+from pilotage.framework.api.scoring import by_range
 from pilotage.model.pod import Pod
 
 
 class PodState(Score):
-    """Prefer nodes that many pods are leaving and that are promised to few."""
+    """Prefer nodes that many pods are leaving and that are nominated for few."""
 
-    # Who is promised a node changes without any change of the node.
+    # Who is nominated for a node changes without any change of the node.
     same_for_shape = True
     retry_on = ()
     normalize = by_range
@@ -21,13 +21,13 @@ class PodState(Score):
     _leaving: NodeColumn = PrivateAttr(default_factory=NodeColumn)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how many pods of the node are being deleted, less those that were promised it."""
+        """Return how many pods of the node are being deleted, less those that were nominated it."""
         return leaving(node) - len(cycle.nominated(node.name))
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
-        """Return the same for many nodes; few of them are promised to anybody."""
+        """Return the same for many nodes; few of them are nominated for anybody."""
         scores = self._leaving.read(cycle.nodes, leaving).copy()
-        for name in cycle.promised_nodes():
+        for name in cycle.nominated_nodes():
             if (node := cycle.nodes.find(name)) is not None:
                 scores[node.slot] -= len(cycle.nominated(name))
         return nodes.at(scores)

@@ -1,8 +1,8 @@
 """Pods that somebody holds back."""
 
-from pilotage.framework.events import Action, Resource, Retry
-from pilotage.framework.plugin import PreEnqueue
-from pilotage.framework.verdicts import Filtered, Rejection
+from pilotage.framework.api.events import Action, Resource, Retry
+from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.verdicts import Filtered, Rejection
 from pilotage.model.pod import Pod
 
 

@@ -1,7 +1,7 @@
 """Makes room for a pod by evicting pods of lower priority."""
 
-from pilotage.framework.plugin import PodGroupPostFilter
-from pilotage.framework.preemption.evicting_lower import EvictingLower
+from pilotage.framework.api.plugin import PodGroupPostFilter
+from pilotage.plugins.preemption._shared.evicting_lower import EvictingLower
 
 
 class DefaultPreemption(EvictingLower, PodGroupPostFilter):

@@ -9,16 +9,16 @@ from math import inf
 from pydantic import Field, PrivateAttr
 
 from pilotage.config.types import Item
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.nodes import NodeInfo
-from pilotage.framework.objects import Objects
-from pilotage.framework.plugin import EvictionRule
-from pilotage.framework.preemption.evicting_lower import EvictingLower
-from pilotage.framework.preemption.victims import Victims
-from pilotage.framework.verdicts import NoRoom, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.plugin import EvictionRule
+from pilotage.framework.api.verdicts import NoRoom, Verdicts
+from pilotage.framework.runtime.preemption.victims import Victims
 from pilotage.model.moments import seconds_of, written
 from pilotage.model.objects import PodDisruptionBudget, PriorityClass
 from pilotage.model.pod import Pod
+from pilotage.plugins.preemption._shared.evicting_lower import EvictingLower
 
 log = logging.getLogger(__name__)
 

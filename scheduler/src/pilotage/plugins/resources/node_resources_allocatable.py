@@ -10,11 +10,11 @@ from pydantic import AfterValidator, Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int64, Section
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.huge_amounts import exact_where_huge
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import STATIC, Score
-from pilotage.framework.scoring import by_range, truncated_division
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.huge_amounts import exact_where_huge
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.scoring import by_range, truncated_division
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
 

@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, duplicate, invalid
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.huge_amounts import bounded, exact_where_huge
-from pilotage.framework.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import NODE, PreScore, Score
-from pilotage.framework.resources.resource_scoring import Demands, demands_of
-from pilotage.framework.resources.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
-from pilotage.framework.scoring import MAX_SCORE
-from pilotage.framework.verdicts import SKIP_SHAPE, Skip
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.huge_amounts import bounded, exact_where_huge
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import NODE, PreScore, Score
+from pilotage.framework.api.resource_scoring import Demands, demands_of
+from pilotage.framework.api.scoring import MAX_SCORE
+from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
+from pilotage.framework.api.verdicts import SKIP_SHAPE, Skip
 from pilotage.model.pod import Pod, PodShape
 
 Floats = NDArray[np.float64]

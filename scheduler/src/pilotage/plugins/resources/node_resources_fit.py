@@ -10,14 +10,14 @@ from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.resource_names import unqualified
 from pilotage.config.types import Item
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score
-from pilotage.framework.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
-from pilotage.framework.resources.resource_scoring import Demands, Strategy, demands_of, scores_of
-from pilotage.framework.resources.scoring_arguments import LEAST, ScoringStrategy
-from pilotage.framework.verdicts import Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
+from pilotage.framework.api.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score
+from pilotage.framework.api.resource_scoring import Demands, Strategy, demands_of, scores_of
+from pilotage.framework.api.scoring_arguments import LEAST, ScoringStrategy
+from pilotage.framework.api.verdicts import Rejection, Verdicts
+from pilotage.framework.runtime.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.requests import is_extended, scored_requests
@@ -95,7 +95,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         return scores_of(self._strategy, self._demands(pod), nodes)
 
     def after_pod_deleted(self, pod: Pod, event: Event, old: Pod, new: None) -> bool:
-        """Tell whether the deleted pod had a node, or the promise of one."""
+        """Tell whether the deleted pod had a node, or the nomination of one."""
         return bool(old.node_name or old.nominated_node)
 
     def after_node_change(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:

@@ -3,12 +3,12 @@
 import numpy as np
 from pydantic import PrivateAttr
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import NODE_ADDED, Action, Event, Resource, Retry
-from pilotage.framework.nodes import Bools, NodeInfo, Nodes
-from pilotage.framework.plugin import CLUSTER, Filter, PreFilter
-from pilotage.framework.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
-from pilotage.framework.volumes.node_facts import NodeColumn
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import NODE_ADDED, Action, Event, Resource, Retry
+from pilotage.framework.api.node_facts import NodeColumn
+from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
+from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.inline_disks import clash, exclusive_disks
 from pilotage.model.pod import Pod
 from pilotage.model.pod_claims import named_claims, no_claim

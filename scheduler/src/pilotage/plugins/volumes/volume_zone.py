@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pilotage.framework.cycle import Cycle
-from pilotage.framework.events import Action, Event, Resource, Retry
-from pilotage.framework.node_matching import match_labels
-from pilotage.framework.nodes import ABSENT, Bools, NodeInfo, Nodes
-from pilotage.framework.plugin import CLUSTER, Filter, PreFilter
-from pilotage.framework.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_matching import match_labels
+from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
+from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
 from pilotage.model.pod import Pod
 from pilotage.model.pod_claims import named_claims, no_claim

@@ -1,0 +1,156 @@
+"""Follows the ConfigMap with our configuration: every new text is brought into service, and our pod tells what runs."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Protocol
+
+from pilotage.app.reloading import NeedsRestart, NotListed
+from pilotage.cluster.watch.config_map import ConfigMap
+from pilotage.cluster.watch.watch_events import ObjectIdentity
+from pilotage.config.faults import InvalidConfiguration
+from pilotage.config.handshake import (
+    FAILING,
+    HASH,
+    NEEDS_RESTART,
+    REFUSED,
+    RESTART,
+    STRATEGY,
+    TROUBLE,
+    TRYING,
+    InvalidUnit,
+    Unit,
+    unit_hash,
+    unit_in,
+)
+from pilotage.plugins.catalogue import BrokenPlugin
+
+log = logging.getLogger(__name__)
+
+LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
+UNUSABLE = (InvalidConfiguration, BrokenPlugin, InvalidUnit, NotListed)
+# Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
+# and default plugins would read what our role may not allow, because no profile has them.
+IDLE = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: idle.pilotage.dev
+  plugins: {multiPoint: {enabled: [{name: PrioritySort}, {name: DefaultBinder}], disabled: [{name: "*"}]}}
+"""
+
+Annotate = Callable[[Mapping[str, str | None]], None]
+
+
+class Applies(Protocol):
+    """Who brings a configuration into service."""
+
+    async def apply(self, unit: Unit) -> None:
+        """Run it from now on, or raise and let the one of before go on."""
+
+
+async def _nobody_is_told() -> None:
+    pass
+
+
+class Following:
+    """The sink of the ConfigMap's watch, and the task that acts on it."""
+
+    def __init__(
+        self, reloading: Applies, annotate: Annotate, told: Callable[[], Awaitable[None]] = _nobody_is_told
+    ) -> None:
+        self._reloading = reloading
+        self._annotate = annotate
+        self._told = told  # waits, for a moment, until the annotations are there
+        self._newest: ConfigMap | None = None
+        self._news = asyncio.Event()
+        self.running = ""  # the hash of what runs; "" before there is anything
+        self.swaps = self.refusals = 0
+        self.on_applied: Callable[[], None] = lambda: None
+        self.remind: Callable[[], None] = lambda: None  # tells again what is wrong with what runs
+
+    def begin_with(self, hash_: str) -> None:
+        """Take note of what runs from the start."""
+        self._tell_running(hash_)
+
+    # ----------------------------------------------------------------------------------- what the API server says
+
+    def added(self, new: ConfigMap) -> None:
+        """Take in the ConfigMap."""
+        self._newest = new
+        self._news.set()
+
+    def updated(self, old: ConfigMap, new: ConfigMap) -> None:
+        """Take in what it is now."""
+        self.added(new)
+
+    def deleted(self, last: ConfigMap) -> None:
+        """Go on with what runs: whoever wrote it will write it again."""
+        log.warning("the ConfigMap with our configuration is gone; what runs goes on")
+        self._newest = None
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Go on with what runs."""
+        log.error("the ConfigMap with our configuration cannot be understood, what runs goes on: %s", reason)
+
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Go on with what runs."""
+
+    # ------------------------------------------------------------------------------------------------------ acting
+
+    async def run(self) -> None:
+        """Follow until cancelled; NeedsRestart if there is nothing to go on with."""
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            if self._newest is not None:
+                await self._follow(self._newest)
+
+    async def _follow(self, given: ConfigMap) -> None:
+        wanted = unit_hash(given.data)
+        if wanted == self.running:
+            self._tell_running(wanted)
+            self.remind()
+            return
+        if given.metadata.annotations.get(STRATEGY) == RESTART and self.running:
+            return  # new pods will run it
+        try:
+            unit = unit_in(given.data)
+            if unit.files:
+                await self._tell_trying(wanted)
+            await self._reloading.apply(unit)
+        except NeedsRestart as error:
+            if not self.running:
+                raise  # nothing is lost, and the next start begins with it
+            self._tell_trouble(NEEDS_RESTART, wanted, str(error))
+        except UNUSABLE as error:
+            self.refusals += 1
+            log.error("the configuration %s is refused, what runs goes on: %s", wanted, error)
+            self._tell_trouble(REFUSED, wanted, str(error))
+        else:
+            self.swaps += 1
+            log.info("running the configuration %s", wanted)
+            self._tell_running(wanted)
+            self.on_applied()
+
+    async def _tell_trying(self, wanted: str) -> None:
+        """Tell it before other people's code is imported: a replica that then falls silent did so over this one."""
+        self._annotate({TRYING: wanted})
+        await self._told()
+
+    def _tell_running(self, found: str) -> None:
+        self.running = found
+        self._annotate({HASH: found, TROUBLE: None, TRYING: None})
+
+    def _tell_trouble(self, kind: str, wanted: str, message: str, **more: str) -> None:
+        trouble = {"kind": kind, "hash": wanted, **more, "message": message[:LONGEST_MESSAGE]}
+        self._annotate({TROUBLE: json.dumps(trouble), TRYING: None})
+
+    def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
+        """Tell that since the last change a plugin has failed for every pod of a profile."""
+        self._tell_trouble(FAILING, self.running, message, schedulerName=scheduler, plugin=plugin)
+
+    def tell_well(self) -> None:
+        """Tell that no plugin fails for every pod any more."""
+        self._tell_running(self.running)

@@ -1,0 +1,177 @@
+"""All watches of the scheduler: which resources its plugins need, and whether the view of them is whole."""
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.known_objects import Sink
+from pilotage.cluster.watch.reflector import Reflector
+from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.profiles import Profile
+
+log = logging.getLogger(__name__)
+
+PAUSE = 1.0  # seconds before an API server that does not answer is asked again
+
+
+class Sinks(Protocol):
+    """Who is told what the API server says."""
+
+    @property
+    def pods(self) -> Sink[Pod]: ...
+    @property
+    def nodes(self) -> Sink[Node]: ...
+    @property
+    def objects(self) -> Sink[Any]: ...
+
+
+class Watching:
+    """One reflector for each resource that is needed and served."""
+
+    def __init__(
+        self,
+        api: ApiClient,
+        sinks: Sinks,
+        kinds: Iterable[type[Any]],
+        *,
+        pods: ApiResource[Pod] = PODS,
+        nodes: ApiResource[Node] = NODES,
+    ) -> None:
+        self._api = api
+        self._sinks = sinks
+        self._kinds = set(kinds)
+        self.pods = Reflector(api, pods, sinks.pods)
+        self.nodes = Reflector(api, nodes, sinks.nodes)
+        self.reflectors: list[Reflector[Any]] = [self.nodes]  # pods come last: their places are there when they come
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._trouble = ""  # why the API server could not be asked what it serves
+
+    async def start(self) -> None:
+        """Begin to watch everything."""
+        self.reflectors += await self._reflectors_for(self._kinds)
+        self.reflectors.append(self.pods)
+        for reflector in self.reflectors:
+            self._run(reflector)
+
+    async def _reflectors_for(self, kinds: set[type[Any]]) -> list[Reflector[Any]]:
+        wanted = [resource for resource in RESOURCES if resource.shape in kinds]
+        served = [resource for resource in wanted if await self._is_served(resource)]
+        return [Reflector(self._api, resource, self._sinks.objects) for resource in served]
+
+    async def add(self, kinds: Iterable[type[Any]]) -> None:
+        """Watch these kinds, too, and wait until they have been listed once; none is ever given up."""
+        new = set(kinds) - self._kinds
+        added = await self._reflectors_for(new)
+        self._kinds |= new
+        self.reflectors += added
+        for reflector in added:
+            self._run(reflector)
+        for reflector in added:
+            await reflector.wait_until_synced()
+
+    def _run(self, reflector: Reflector[Any]) -> None:
+        name = str(reflector.resource)
+        self._tasks[name] = asyncio.create_task(reflector.run(), name=f"watch {name}")
+
+    async def synced(self) -> None:
+        """Wait until everything has been listed once."""
+        for reflector in self.reflectors:
+            await reflector.wait_until_synced()
+
+    async def refresh(self) -> None:
+        """List pods and nodes anew and wait for it: another leader may have acted until a moment ago."""
+        again = (self.nodes, self.pods)
+        tasks = [self._tasks.pop(str(reflector.resource)) for reflector in again]
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)  # two runs of one reflector would spoil each other's list
+        for reflector in again:
+            reflector.expire()
+            self._run(reflector)
+        await self.nodes.wait_until_synced()
+        await self.pods.wait_until_synced()
+
+    def unsynced(self) -> list[str]:
+        """Return the resources that have not been listed yet."""
+        return [str(reflector.resource) for reflector in self.reflectors if not reflector.is_synced]
+
+    def ended(self) -> list[str]:
+        """Return the watches that have come to an end, which none ever should."""
+        return [name for name, task in self._tasks.items() if task.done()]
+
+    def silence(self) -> dict[str, float]:
+        """Return for how long each watch has said nothing."""
+        return {str(reflector.resource): reflector.seconds_silent() for reflector in self.reflectors}
+
+    def lists(self) -> dict[str, float]:
+        """Return how often each resource was listed in full, streamed or not."""
+        return {str(each.resource): each.lists + each.streamed_lists for each in self.reflectors}
+
+    def errors(self) -> dict[str, float]:
+        """Return how often a watch or a list of each resource failed."""
+        return {str(each.resource): each.errors for each in self.reflectors}
+
+    def undecodable(self) -> dict[str, float]:
+        """Return how many objects of each resource exist and cannot be understood."""
+        return {str(each.resource): len(each.undecodable) for each in self.reflectors}
+
+    def skipped(self) -> dict[str, float]:
+        """Return how often an object of each resource came that is too long to be understood."""
+        return {str(each.resource): each.skipped for each in self.reflectors}
+
+    def stop(self) -> None:
+        """End all watches."""
+        for task in self._tasks.values():
+            task.cancel()
+
+    async def _is_served(self, resource: ApiResource[Any]) -> bool:
+        """Ask whether the API server knows a resource; an older one may lack some, and plugins then find none."""
+        if not resource.group or resource.optional:
+            return True  # the watch will find it whenever it comes
+        while True:
+            try:
+                await self._api.get(f"/apis/{resource.group}/{resource.version}")
+            except ApiError as error:
+                if error.status == 404:
+                    log.warning("the API server does not serve %s; plugins that read it will find none", resource)
+                    return False
+                if error.status < 500 and error.status != 429:
+                    return True  # the watch will tell what is wrong
+                self._wait_for_answer(error)
+            except (Unreachable, OutcomeUnknown) as error:
+                self._wait_for_answer(error)
+            else:
+                return True
+            await asyncio.sleep(PAUSE)
+
+    def _wait_for_answer(self, error: Exception) -> None:
+        if str(error) != self._trouble:  # once, and not every second
+            log.warning("the API server does not answer, it is asked again every second: %s", error)
+        self._trouble = str(error)
+
+
+def kinds_read(profiles: Mapping[str, Profile]) -> set[type[Any]]:
+    """Return the kinds of objects that the plugins of all profiles read."""
+    plugins = (plugin for profile in profiles.values() for plugin in profile.plugin_set.plugins().values())
+    return {kind for plugin in plugins for kind in plugin.reads}
+
+
+class KnownPods:
+    """Looks pods up where the watch has them, also before there is one."""
+
+    def __init__(self) -> None:
+        self.pods: Mapping[str, Pod] = {}
+
+    def __call__(self, key: str) -> Pod | None:
+        """Return a pod as the API server last had it."""
+        return self.pods.get(key)
+
+    def newest(self, pod: Pod) -> Pod | None:
+        """Return the newest state of a pod; None if it is gone."""
+        found = self.pods.get(pod.key)
+        return found if found is not None and found.uid == pod.uid else None

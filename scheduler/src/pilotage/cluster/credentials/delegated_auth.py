@@ -1,0 +1,207 @@
+"""Who may see the pages of the server: the API server is asked who they are and what they may."""
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from pilotage.cluster.credentials.certificate_trust import Headers, Trust, User
+from pilotage.cluster.credentials.remembered_answers import RememberedAnswers
+from pilotage.cluster.credentials.trust_source import TrustSettings, UnusableTrust, read_trust
+from pilotage.cluster.transport.api_calls import Api
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.model.go_text import quoted
+
+log = logging.getLogger(__name__)
+
+TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
+ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+MOST_REMEMBERED = 4096
+
+_FAILURES = (ApiError, Unreachable, OutcomeUnknown, TimeoutError, msgspec.MsgspecError, UnicodeDecodeError)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Why a request is refused: 401, 403, or 500 where nobody could tell."""
+
+    status: int
+    message: str
+
+
+UNAUTHORIZED = Denial(401, "Unauthorized")
+
+
+@dataclass(frozen=True, slots=True)
+class AuthSettings:
+    """What the flags --authentication-*, --authorization-* and those about client certificates say."""
+
+    # Exact paths, or all that begin like one that ends in a star.
+    always_allow_paths: Sequence[str] = ("/healthz", "/readyz", "/livez")
+    token_ttl: float = 10.0
+    authorized_ttl: float = 10.0
+    unauthorized_ttl: float = 10.0
+    trust: TrustSettings = TrustSettings()  # noqa: RUF009 - it is frozen
+    lookup_timeout: float = 10.0
+    lookups_at_once: int = 16
+    trust_refresh: float = 60.0
+    trust_retry: float = 5.0
+
+
+class _ReviewedUser(msgspec.Struct):
+    username: str = ""
+    uid: str = ""
+    groups: list[str] | None = None
+    extra: dict[str, list[str]] | None = None
+
+
+class _TokenStatus(msgspec.Struct):
+    authenticated: bool = False
+    user: _ReviewedUser = msgspec.field(default_factory=_ReviewedUser)
+
+
+class _TokenReview(msgspec.Struct):
+    status: _TokenStatus
+
+
+class _AccessStatus(msgspec.Struct):
+    allowed: bool = False
+    reason: str = ""
+
+
+class _AccessReview(msgspec.Struct):
+    status: _AccessStatus
+
+
+_decode_token = msgspec.json.Decoder(_TokenReview).decode
+_decode_access = msgspec.json.Decoder(_AccessReview).decode
+
+
+class DelegatedAuth:
+    """Judges requests with the API server's help, and remembers what it said for a few seconds."""
+
+    def __init__(self, api: Api, settings: AuthSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._api = api
+        self._settings = settings
+        self._trust = Trust()
+        # Questions are remembered by a digest: no token stays in memory, and no list of groups fills it.
+        self._salt = secrets.token_bytes(32)
+        at_once = settings.lookups_at_once
+        self._users = RememberedAnswers[_TokenStatus](most=MOST_REMEMBERED, at_once=at_once, clock=clock)
+        self._rights = RememberedAnswers[_AccessStatus](most=MOST_REMEMBERED, at_once=at_once, clock=clock)
+
+    def client_authorities(self) -> str:
+        """Return, as PEM, the authorities of certificates that clients may show."""
+        return self._trust.pem
+
+    async def refresh(self) -> bool:
+        """Learn whom to trust now; tells whether that worked, and keeps what was known if not."""
+        try:
+            async with asyncio.timeout(self._settings.lookup_timeout):
+                self._trust = await read_trust(self._api, self._settings.trust)
+        except (*_FAILURES, UnusableTrust) as error:
+            log.warning("the authorities of client certificates are not known anew: %s", _words(error))
+            return False
+        return True
+
+    async def run(self) -> None:
+        """Keep up with whom to trust."""
+        while True:
+            known = await self.refresh()
+            await asyncio.sleep(self._settings.trust_refresh if known else self._settings.trust_retry)
+
+    async def judge(self, method: str, path: str, headers: Headers, peer_certificate: bytes | None) -> Denial | None:
+        """Return why the request is refused, or None."""
+        # 1. Probes ask nobody: they are answered also while the API server is away.
+        if any(_covers(allowed, path) for allowed in self._settings.always_allow_paths):
+            return None
+        # 2. Who is it?
+        user = await self._authenticate(headers, peer_certificate)
+        if user is None:
+            return UNAUTHORIZED
+        if "system:masters" in user.groups:
+            return None
+        # 3. May they?
+        return await self._authorize(user, method.lower(), path)
+
+    async def _authenticate(self, headers: Headers, peer_certificate: bytes | None) -> User | None:
+        user = None if peer_certificate is None else self._trust.user(peer_certificate, headers)
+        token = _bearer_token(headers)
+        if user is None and token:
+            user = await self._user_of_token(token)
+        elif user is None and peer_certificate is None:
+            return ANONYMOUS
+        if user is None or user.name == ANONYMOUS.name or "system:authenticated" in user.groups:
+            return user
+        return replace(user, groups=(*user.groups, "system:authenticated"))
+
+    async def _user_of_token(self, token: str) -> User | None:
+        key = self._digest(token.encode())
+        found = await self._users.get(key, lambda: self._review_token(token), lambda _: self._settings.token_ttl)
+        if found is None or not found.authenticated:
+            return None
+        user = found.user
+        return User(user.username, user.uid, tuple(user.groups or ()), user.extra or {})
+
+    async def _review_token(self, token: str) -> _TokenStatus | None:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        try:
+            return _decode_token(await self._ask(TOKEN_REVIEWS, review)).status
+        except _FAILURES as error:
+            log.warning("a token could not be looked up: %s", _words(error))
+            return None
+
+    async def _authorize(self, user: User, verb: str, path: str) -> Denial | None:
+        spec: dict[str, object] = {
+            "nonResourceAttributes": {"path": path, "verb": verb},
+            "user": user.name,
+            "uid": user.uid,
+            "groups": user.groups,
+            "extra": user.extra,
+        }
+        key = self._digest(msgspec.json.encode(spec))
+        found = await self._rights.get(key, lambda: self._review_access(spec), self._lifetime)
+        if found is None:
+            return Denial(500, "the API server was asked whether this is allowed and gave no answer")
+        if found.allowed:
+            return None
+        text = f"forbidden: User {quoted(user.name)} cannot {verb} path {quoted(path)}"
+        return Denial(403, f"{text}: {found.reason}" if found.reason else text)
+
+    def _digest(self, question: bytes) -> bytes:
+        return hashlib.blake2b(question, key=self._salt, digest_size=32).digest()
+
+    def _lifetime(self, answer: _AccessStatus) -> float:
+        return self._settings.authorized_ttl if answer.allowed else self._settings.unauthorized_ttl
+
+    async def _review_access(self, spec: dict[str, object]) -> _AccessStatus | None:
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        try:
+            return _decode_access(await self._ask(ACCESS_REVIEWS, review)).status
+        except _FAILURES as error:
+            log.warning("what a user may do could not be looked up: %s", _words(error))
+            return None
+
+    async def _ask(self, path: str, review: object) -> bytes:
+        async with asyncio.timeout(self._settings.lookup_timeout):
+            return await self._api.post(path, msgspec.json.encode(review))
+
+
+def _covers(allowed: str, path: str) -> bool:
+    return path.startswith(allowed[:-1]) if allowed.endswith("*") else path == allowed
+
+
+def _bearer_token(headers: Headers) -> str:
+    scheme, _, rest = next(iter(headers.get("authorization", ())), "").strip().partition(" ")
+    # As the API server reads it: one space, and up to the next one.
+    return rest.partition(" ")[0] if scheme.lower() == "bearer" else ""
+
+
+def _words(error: BaseException) -> str:
+    return str(error) or "no answer in time"

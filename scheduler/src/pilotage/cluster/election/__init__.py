@@ -1,0 +1,1 @@
+"""The Lease, and who holds it."""

@@ -1,0 +1,96 @@
+"""One Lease of coordination.k8s.io/v1: what an election reads in it, and the documents that it writes."""
+
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+
+from pilotage.cluster.write.microtime import format_microtime
+
+_MOST_TRANSITIONS = 2**31 - 1  # the API server refuses more, and a refused claim would lock everybody out
+
+
+class MalformedLease(Exception):
+    """An answer is no Lease that could be written back safely."""
+
+
+class LeaseRecord:
+    """A Lease with all its fields, known and unknown, so that nothing of it is lost when it is written back."""
+
+    __slots__ = ("_document", "spec", "version")
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._document = document
+        self.spec = _mapping(document.get("spec"))
+        self.version = _text(_mapping(document.get("metadata")).get("resourceVersion"))
+
+    @classmethod
+    def decode(cls, body: bytes) -> Self:
+        """Read the answer of an API server."""
+        try:
+            document = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise MalformedLease(f"the Lease is no JSON: {error}") from error
+        record = cls(_mapping(document))
+        if not record.version:
+            # Written back without its version it would overwrite whoever holds it by now.
+            raise MalformedLease("the Lease has no metadata.resourceVersion")
+        return record
+
+    @classmethod
+    def absent(cls, namespace: str, name: str) -> Self:
+        """Return the Lease that nobody has made yet."""
+        metadata = {"name": name, "namespace": namespace}
+        return cls({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
+
+    @property
+    def holder(self) -> str:
+        """Who holds the Lease; empty when it is free."""
+        return _text(self.spec.get("holderIdentity"))
+
+    @property
+    def duration(self) -> int | None:
+        """For how many seconds an unchanged record is to be respected, where it says so."""
+        return _positive(self.spec.get("leaseDurationSeconds"))
+
+    def held_by(self, identity: str, seconds: int, now: datetime) -> "LeaseRecord":
+        """Return the record of a new holder, or of the same one with a new time."""
+        moment = format_microtime(now)
+        transitions = _positive(self.spec.get("leaseTransitions")) or 0
+        acquired = self.spec.get("acquireTime") if self.holder == identity else None
+        if self.version and self.holder != identity:
+            transitions = min(transitions + 1, _MOST_TRANSITIONS)
+        return self._with(identity, seconds, acquired=acquired or moment, renewed=moment, transitions=transitions)
+
+    def released(self, now: datetime) -> "LeaseRecord":
+        """Return the record of a Lease that is free."""
+        moment = format_microtime(now)
+        transitions = _positive(self.spec.get("leaseTransitions")) or 0
+        return self._with("", 1, acquired=moment, renewed=moment, transitions=transitions)
+
+    def encode(self) -> bytes:
+        """Write the document."""
+        return msgspec.json.encode(self._document)
+
+    def _with(self, holder: str, seconds: int, *, acquired: str, renewed: str, transitions: int) -> "LeaseRecord":
+        metadata = {key: value for key, value in self._document["metadata"].items() if key != "managedFields"}
+        spec = self.spec | {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": seconds,
+            "acquireTime": acquired,
+            "renewTime": renewed,
+            "leaseTransitions": transitions,
+        }
+        return LeaseRecord(self._document | {"metadata": metadata, "spec": spec})
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _positive(value: object) -> int | None:
+    return value if type(value) is int and value > 0 else None

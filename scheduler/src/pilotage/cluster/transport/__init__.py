@@ -1,0 +1,1 @@
+"""Requests and answers: HTTP, TLS, connections, flow control."""

@@ -1,0 +1,128 @@
+"""An answer that goes on: bytes as they come, and no more of them than the reader can take."""
+
+import asyncio
+
+from pilotage.cluster.transport.api_errors import OutcomeUnknown
+from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
+
+MOST_WAITING = 1 << 20  # bytes that are here and not read yet, before the server has to wait
+
+
+class HttpStream(asyncio.Protocol):
+    """A connection for one request whose answer is read piece by piece, by one reader."""
+
+    def __init__(self) -> None:
+        self._parser = AnswerParser(None)
+        self._loop = asyncio.get_running_loop()
+        self._gone: asyncio.Future[None] = self._loop.create_future()
+        self._news: asyncio.Future[None] | None = None
+        self._failure: OutcomeUnknown | None = None
+        self._transport: asyncio.Transport | None = None
+        self._waiting = 0
+        self._is_paused = False
+
+    @property
+    def retry_after(self) -> float | None:
+        """The seconds to wait before the next request, if the server named any."""
+        return self._parser.retry_after
+
+    async def begin(self, request: bytes, seconds: float) -> int:
+        """Send the request and return the status of its answer; OutcomeUnknown when none comes in time."""
+        assert self._transport is not None
+        self._transport.write(request)
+        try:
+            async with asyncio.timeout(seconds):
+                while not self._parser.status:
+                    await self._wait_for_news()
+        except TimeoutError:
+            raise OutcomeUnknown(f"no answer within {seconds:.3g} seconds") from None
+        return self._parser.status
+
+    async def read(self, most: int, seconds: float) -> bytes:
+        """Return what follows, up to a size and for so long: the text of a refusal."""
+        pieces: list[bytes] = []
+        try:
+            async with asyncio.timeout(seconds):
+                async for piece in self:
+                    pieces.append(piece)
+                    if sum(map(len, pieces)) >= most:
+                        break
+        except (TimeoutError, OutcomeUnknown):
+            pass  # The status is known, and it counts; the text only explains it.
+        return b"".join(pieces)[:most]
+
+    def __aiter__(self) -> "HttpStream":
+        return self
+
+    async def __anext__(self) -> bytes:
+        """Return the bytes that came since; OutcomeUnknown when the answer breaks off."""
+        parser = self._parser
+        while not parser.pieces:
+            if parser.is_complete:
+                raise StopAsyncIteration
+            await self._wait_for_news()
+        data = b"".join(parser.pieces)
+        parser.pieces.clear()
+        self._waiting = 0
+        if self._is_paused and self._transport is not None and not self._transport.is_closing():
+            self._is_paused = False
+            self._transport.resume_reading()
+        return data
+
+    async def close(self) -> None:
+        """Give the connection up and wait until it is gone."""
+        if self._transport is not None:
+            self._transport.abort()
+            await asyncio.shield(self._gone)
+
+    async def _wait_for_news(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        self._news = self._loop.create_future()
+        await self._news
+
+    # What asyncio calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin to be usable."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes in, and let the server wait when there are enough of them."""
+        if self._failure is not None or self._parser.is_complete:
+            return
+        try:
+            self._parser.feed(data)
+        except Irregular as error:
+            self._fail(OutcomeUnknown(f"the answer cannot be used: {error}"))
+            return
+        self._waiting += len(data)
+        if self._waiting > MOST_WAITING and not self._is_paused and self._transport is not None:
+            self._is_paused = True
+            self._transport.pause_reading()
+        self._tell()
+
+    def eof_received(self) -> None:
+        """Take note that the server sends no more."""
+        if self._parser.end():
+            self._tell()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Take note that the connection is gone."""
+        if not self._gone.done():
+            self._gone.set_result(None)
+        if self._failure is None and not self._parser.is_complete:
+            reason = f" ({exc})" if exc else ""
+            when = "in the middle of the answer" if self._parser.has_begun else "before an answer came"
+            self._fail(OutcomeUnknown(f"the connection was closed {when}{reason}"))
+
+    def _fail(self, error: OutcomeUnknown) -> None:
+        self._failure = error
+        if self._transport is not None:
+            self._transport.abort()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)

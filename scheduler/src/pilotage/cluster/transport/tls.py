@@ -1,0 +1,58 @@
+"""Whom to trust when a connection is made, and which certificate to show."""
+
+import ssl
+import tempfile
+from dataclasses import dataclass
+
+from pilotage.cluster.transport.api_errors import NoAccess
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """The authorities whose certificates count (none: those of the system), and the name that they must hold."""
+
+    authorities: bytes = b""
+    server_name: str = ""
+    is_insecure: bool = False
+
+
+def tls_context(trust: Trust, certificate: bytes = b"") -> ssl.SSLContext:
+    """Make the context of connections; the certificate, if there is one, is followed by its private key."""
+    context = _verifying(trust.authorities)
+    if trust.is_insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    if certificate:
+        _show(context, certificate)
+    return context
+
+
+def _verifying(authorities: bytes) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=authorities.decode("ascii") if authorities else None)
+    except (ssl.SSLError, ValueError) as error:
+        problem = "the certificate authority holds no certificates in PEM form"
+        raise NoAccess(f"{problem}; give the file that begins with -----BEGIN CERTIFICATE-----") from error
+    # As every client of Kubernetes in Go: authorities of clusters often lack what the strict rules ask of them, and
+    # one that is trusted need not be a root.
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    return context
+
+
+def _show(context: ssl.SSLContext, certificate: bytes) -> None:
+    # OpenSSL takes files only; this one is readable by nobody else and gone at once.
+    try:
+        with tempfile.NamedTemporaryFile(prefix="pilotage-") as file:
+            file.write(certificate)
+            file.flush()
+            # Without a password of ours OpenSSL would ask for one on the terminal.
+            context.load_cert_chain(file.name, password="")
+    except (ssl.SSLError, ValueError) as error:
+        problem = "the client certificate and its key cannot be used"
+        raise NoAccess(f"{problem}; both must be PEM, belong together and have no password") from error
+    except OSError as error:
+        problem = f"no temporary file can be made for the client certificate ({error})"
+        raise NoAccess(f"{problem}; let $TMPDIR name a folder that can be written to") from error

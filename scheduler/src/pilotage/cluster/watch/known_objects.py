@@ -1,0 +1,204 @@
+"""The objects of one resource as the API last told them, and who is told about changes."""
+
+import logging
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+from pilotage.cluster.watch.resources import ApiObject, T
+from pilotage.cluster.watch.watch_events import ObjectIdentity, UndecodableObject
+from pilotage.cluster.write.turn import Turn
+from pilotage.model.metadata import Metadata
+
+log = logging.getLogger(__name__)
+
+UNKNOWN = -1
+LONGEST_VERSION = 39  # digits, as many as 128 bits have
+MOST_PASSED = 4096  # deletions to remember; late news of an object come soon after it is gone, or never
+
+T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
+
+
+class Sink(Protocol[T_contra]):
+    """Is told what changes; one that raises loses that change and nothing else."""
+
+    def added(self, new: T_contra) -> None:
+        """Take an object that was not there before."""
+
+    def updated(self, old: T_contra, new: T_contra) -> None:
+        """Take the new state of an object."""
+
+    def deleted(self, last: T_contra) -> None:
+        """Let go of an object, given as it was last told."""
+
+    def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
+        """Take note of an object that cannot be understood; what was known of it was deleted first, or still counts."""
+
+    def vanished(self, metadata: ObjectIdentity) -> None:
+        """Let go of an object that could not be understood, and is gone; one that can be now is just added."""
+
+
+def version_number(version: str) -> int:
+    """Return a resource version as a number that can be compared, or UNKNOWN."""
+    if len(version) <= LONGEST_VERSION and version.isdecimal() and version.isascii():
+        return int(version)
+    return UNKNOWN
+
+
+def key_of(metadata: Metadata | ObjectIdentity) -> str:
+    """Return namespace/name, or the name of what is in no namespace."""
+    return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+
+
+class KnownObjects(Generic[T]):
+    """Keeps the newest state of each object, whatever order and however often news come in.
+
+    Versions tell which of two states is the newer one. Where one of them is no number, the later news wins.
+    """
+
+    def __init__(self, sink: Sink[T] | None = None, outlasts: Callable[[T], bool] = lambda _: False) -> None:
+        self.objects: dict[str, T] = {}
+        self.undecodable: dict[str, UndecodableObject] = {}
+        self.duplicates = 0  # news that were none
+        self.sink_errors = 0
+        self._sink = sink
+        self._outlasts = outlasts  # whether the last state that was understood counts beyond that
+        self._listed = UNKNOWN  # nothing up to this version is news
+        self._passed: dict[str, int] = {}  # the version at which an object was gone, or could not be understood
+
+    def put(self, new: T) -> bool:
+        """Take the present state of an object; False if it is no news."""
+        metadata = new.metadata
+        key = key_of(metadata)
+        old = self.objects.get(key)
+        if not self._is_news(key, old, metadata.resource_version):
+            self.duplicates += 1
+            return False
+        if self.undecodable:
+            self.undecodable.pop(key, None)
+        self._store(key, old, new)
+        return True
+
+    def remove(self, gone: ObjectIdentity) -> bool:
+        """Let an object go; False if that is no news."""
+        key = key_of(gone)
+        old = self.objects.get(key)
+        broken = self.undecodable.get(key)
+        last = old.metadata if old is not None else broken.metadata if broken is not None else None
+        if not (_ends(gone, last) if last is not None else self._is_news(key, None, gone.resource_version)):
+            self.duplicates += 1
+            return False
+        self._depart(key, old, gone.resource_version)
+        if broken is not None:
+            self._tell_vanished(broken)
+        return True
+
+    def lose(self, broken: UndecodableObject) -> bool:
+        """Take note of a state that cannot be understood; False if it is no news."""
+        key = key_of(broken.metadata)
+        old = self.objects.get(key)
+        if not self._is_news(key, old, broken.metadata.resource_version):
+            self.duplicates += 1
+            return False
+        if self._still_counts(old, broken):
+            self._pass(key, broken.metadata.resource_version)
+        else:
+            self._depart(key, old, broken.metadata.resource_version)
+        self._note(key, broken)
+        return True
+
+    async def replace(self, listed: "KnownObjects[T]", version: str) -> None:
+        """Become what was listed at a version, and tell only what differs; what is gone is told last.
+
+        Whoever looks in between sees too much rather than too little, so that nothing taken looks free.
+        """
+        self._listed = version_number(version)
+        self._passed.clear()
+        turn = Turn()
+        for key, new in listed.objects.items():
+            self.undecodable.pop(key, None)
+            old = self.objects.get(key)
+            if old is None or not _same_state(old.metadata, new.metadata):
+                self._store(key, old, new)
+            if turn.step():
+                await turn.give_way()
+        kept = set()
+        for key, broken in listed.undecodable.items():
+            known, old = self.undecodable.get(key), self.objects.get(key)
+            if is_kept := self._still_counts(old, broken):
+                kept.add(key)
+            if known is None or not _same_state(known.metadata, broken.metadata):
+                if not is_kept:
+                    self._depart(key, old, "")
+                self._note(key, broken)
+        for key in self.objects.keys() - listed.objects.keys() - kept:
+            self._depart(key, self.objects[key], "")
+            if turn.step():
+                await turn.give_way()
+        for key in self.undecodable.keys() - listed.undecodable.keys():
+            self._tell_vanished(self.undecodable.pop(key))
+
+    def _is_news(self, key: str, old: T | None, version: str) -> bool:
+        number = version_number(version)
+        if number == UNKNOWN:
+            return True
+        known = UNKNOWN if old is None else version_number(old.metadata.resource_version)
+        return number > self._listed and number > known and number > self._passed.get(key, UNKNOWN)
+
+    def _still_counts(self, old: T | None, broken: UndecodableObject) -> bool:
+        return old is not None and old.metadata.uid == broken.metadata.uid and self._outlasts(old)
+
+    def _store(self, key: str, old: T | None, new: T) -> None:
+        self.objects[key] = new
+        if self._sink is None:
+            return
+        if old is None:
+            self._tell(self._sink.added, new)
+        elif old.metadata.uid == new.metadata.uid:
+            self._tell(self._sink.updated, old, new)
+        else:
+            self._tell(self._sink.deleted, old)
+            self._tell(self._sink.added, new)
+
+    def _depart(self, key: str, old: T | None, version: str) -> None:
+        self.undecodable.pop(key, None)
+        self._pass(key, version)
+        if old is not None:
+            del self.objects[key]
+            if self._sink is not None:
+                self._tell(self._sink.deleted, old)
+
+    def _pass(self, key: str, version: str) -> None:
+        number = version_number(version)
+        if number != UNKNOWN:
+            self._passed[key] = max(number, self._passed.pop(key, UNKNOWN))
+            if len(self._passed) > MOST_PASSED:
+                del self._passed[next(iter(self._passed))]
+
+    def _note(self, key: str, broken: UndecodableObject) -> None:
+        self.undecodable[key] = broken
+        if self._sink is not None:
+            self._tell(self._sink.undecodable, broken.metadata, broken.reason)
+
+    def _tell_vanished(self, broken: UndecodableObject) -> None:
+        if self._sink is not None:
+            self._tell(self._sink.vanished, broken.metadata)
+
+    def _tell(self, say: Callable[..., None], *what: Any) -> None:
+        try:
+            say(*what)
+        except Exception:
+            self.sink_errors += 1
+            log.exception("a change was not taken in: %r", key_of(getattr(what[-1], "metadata", what[0])))
+
+
+def _same_state(one: Metadata | ObjectIdentity, other: Metadata | ObjectIdentity) -> bool:
+    return bool(one.resource_version) and (one.uid, one.resource_version) == (other.uid, other.resource_version)
+
+
+def _ends(gone: ObjectIdentity, last: Metadata | ObjectIdentity) -> bool:
+    """Tell whether a deletion is that of the last known state, or a later one."""
+    deletion, known = version_number(gone.resource_version), version_number(last.resource_version)
+    if UNKNOWN in (deletion, known):
+        return gone.uid == last.uid
+    # A few servers give a deletion the version of the last state.
+    return deletion > known or (deletion == known and gone.uid == last.uid)

@@ -1,0 +1,332 @@
+"""One resource of the API, listed and watched for as long as the scheduler lives."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from typing import Generic
+
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.retry_delay import RetryDelay
+from pilotage.cluster.watch.known_objects import KnownObjects, Sink, version_number
+from pilotage.cluster.watch.large_objects import LARGE, LargeReader
+from pilotage.cluster.watch.listing import LIST_TIMEOUT, Lister, WatchApi, is_expired
+from pilotage.cluster.watch.resources import ApiResource, T
+from pilotage.cluster.watch.watch_events import (
+    Bookmark,
+    Deletion,
+    EventReader,
+    Notice,
+    ServerError,
+    Skipped,
+    UndecodableObject,
+)
+from pilotage.cluster.watch.watch_lines import BrokenStream, TooLong
+from pilotage.cluster.watch.watch_stream import BrokenOff, Silence, read_lines
+from pilotage.cluster.write.turn import Turn
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 75.0  # seconds; a bookmark comes about once a minute, so longer silence is a dead connection
+SHORT = 1.0  # seconds; a watch that ends sooner is no success
+SETTLED = 30.0  # seconds; a server that calls a list too old sooner than this is in trouble
+LONGEST_RETRY_AFTER = 120.0  # seconds
+MOST_FAILURES = 2  # in a row: of watches before a new list, of streamed lists before a plain one
+# What a server says that does not begin a watch with a list, or not for us.
+NOT_STREAMED = {400, 403, 405, 406, 415, 422, 501}
+TOO_MANY_REQUESTS = 429
+ABSENT = {403, 404}  # what a server says of a resource that it does not serve, or not to us
+ABSENT_AFTER = 60.0  # seconds; a server that has just started may say so of what it will serve in a moment
+CONNECTION_LOST = (OutcomeUnknown, OSError, Silence)
+EXPECTED = (ApiError, BrokenStream, BrokenOff, Unreachable, *CONNECTION_LOST)
+
+ADVICE = {
+    401: "the API server does not accept our credentials: check the token or certificate",
+    403: "our role lacks a rule: allow list and watch of {}",
+    404: "the API server does not serve {}: it is too old, or this API is switched off",
+}
+
+
+class NotStreamed(Exception):
+    """The server does not begin a watch with a list."""
+
+
+class Reflector(Generic[T]):
+    """Keeps a sink up to date with one resource, whatever the API server does meanwhile.
+
+    streamed list ─────► watch ──► watch from the last version (end of stream, silence, connection lost, one error)
+      ▲      └──► list ──►┤
+      └───────────────────┴── version too old, a line that is no event, two errors in a row
+    """
+
+    def __init__(
+        self,
+        api: WatchApi,
+        resource: ApiResource[T],
+        sink: Sink[T],
+        *,
+        patience: float = PATIENCE,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.resource = resource
+        self.trouble = ""  # why the view may be out of date, "" when all is well
+        self.lists = self.streamed_lists = self.watches = self.events = self.errors = 0
+        self._api = api
+        self._known = KnownObjects(sink, resource.outlasts)
+        self._reader = EventReader(resource)
+        self._large = LargeReader(self._reader)
+        self._lister = Lister(api, resource, self._reader)
+        self._patience = patience
+        self._clock = clock
+        self._delay = RetryDelay(clock=clock)
+        self._turn = Turn()
+        self._synced = asyncio.Event()
+        self._heard = self._began = self._listed = clock()
+        self._has_spoken = False  # the watch that is open, since its list if it began with one
+        self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest will do
+        self._needs_list = True
+        self._listing: KnownObjects[T] | None = None  # what a streamed list has brought so far
+        self._failed_watches = self._failed_streams = self._skipped = 0
+        self._is_unsure = False  # whether silence is a good sign
+        self._absent_since: float | None = None  # when the server began to say that there is no such resource
+
+    @property
+    def objects(self) -> Mapping[str, T]:
+        """The objects as they were last told, by namespace/name or name."""
+        return self._known.objects
+
+    @property
+    def undecodable(self) -> Mapping[str, UndecodableObject]:
+        """The objects that exist and cannot be understood, by namespace/name or name."""
+        return self._known.undecodable
+
+    @property
+    def duplicates(self) -> int:
+        """How many events were dropped because they were no news."""
+        return self._known.duplicates
+
+    @property
+    def sink_errors(self) -> int:
+        """How many changes the sink failed to take in."""
+        return self._known.sink_errors
+
+    @property
+    def skipped(self) -> int:
+        """How often an object came that is too long to be understood."""
+        return self._skipped + self._lister.skipped
+
+    @property
+    def is_synced(self) -> bool:
+        """Tell whether a first complete list was delivered."""
+        return self._synced.is_set()
+
+    async def wait_until_synced(self) -> None:
+        """Wait for the first complete list."""
+        await self._synced.wait()
+
+    def expire(self) -> None:
+        """Begin with a new list, as things are at that moment, when run again; until it is there this is not synced."""
+        self._version, self._needs_list = "", True
+        self._synced.clear()
+
+    def seconds_silent(self) -> float:
+        """Return for how long nothing came from the API server, not even a bookmark."""
+        return self._clock() - self._heard
+
+    async def run(self) -> None:
+        """List and watch until cancelled; nothing else ends it."""
+        while True:
+            try:
+                if self._needs_list:
+                    await self._list()
+                elif self._is_unsure:
+                    await self._make_sure()
+                else:
+                    await self._watch({"resourceVersion": self._version or ""})
+            except Exception as error:
+                if self.resource.optional and getattr(error, "status", 0) in ABSENT:
+                    await self._do_without()
+                await asyncio.sleep(self._pause_after(error))
+
+    async def _list(self) -> None:
+        if self._failed_streams < MOST_FAILURES:
+            try:
+                await self._list_and_watch()
+            except NotStreamed as reason:
+                log.info("%s: asking for a plain list instead of a streamed one: %s", self.resource, reason)
+            else:
+                return
+        self._began = self._clock()
+        found, version = await self._lister.list("0" if self._version is None else self._version)
+        self._heard = self._clock()
+        self.lists += 1
+        await self._deliver(found, version)
+
+    async def _list_and_watch(self) -> None:
+        self._listing = KnownObjects()
+        query = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+        try:
+            await self._watch({**query, "resourceVersion": self._version or ""})
+            if self._needs_list:
+                raise BrokenOff("the stream ended before its list was whole")
+        except ApiError as error:
+            if self._needs_list and error.status in NOT_STREAMED:
+                raise NotStreamed(str(error)) from None
+            raise
+        finally:
+            self._listing = None
+
+    async def _watch(self, query: Mapping[str, str]) -> None:
+        self.watches += 1
+        self._began, self._has_spoken = self._clock(), False
+        common = {
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": str(random.randrange(300, 600)),  # noqa: S311 - spreads load, keeps no secret
+        }
+        stream = self._api.stream(self.resource.path, {**self.resource.selection, **common, **query})
+        try:
+            await read_lines(stream, self._patience, self._take)
+        except Silence:
+            if self._needs_list or self._has_spoken:
+                raise
+            # Not every server sends bookmarks at once, or at all, of a resource that nothing happens to.
+            self._is_unsure = True
+            return
+        if not self._has_spoken and self._clock() - self._began < SHORT:
+            raise BrokenOff("the watch ended at once")
+
+    async def _make_sure(self) -> None:
+        """Find out whether a silent server has nothing to say, or has not come to the version that we watch from."""
+        self._follow(await self._lister.newest_version())
+        self._is_unsure = False
+
+    async def _take(self, lines: list[bytes | TooLong]) -> None:
+        self._heard = self._clock()
+        read, turn = self._reader.event, self._turn
+        turn.resume()
+        was_listing = self._listing is not None
+        for line in lines:
+            if isinstance(line, TooLong) or len(line) >= LARGE:
+                event = await self._read_large(line)
+            else:
+                event = read(line)
+            if self._listing is None:
+                self._apply(event)
+            elif version := self._gather(event, self._listing):
+                listing, self._listing = self._listing, None
+                self.streamed_lists += 1
+                await self._deliver(listing, version)
+            if turn.step():
+                await turn.give_way()
+        turn.pause()
+        if lines:
+            self.events += len(lines)
+            self._failed_watches = 0
+            self._has_spoken = not was_listing
+        if self._listing is None:
+            self._recover()
+
+    async def _read_large(self, line: bytes | TooLong) -> T | Notice:
+        event = await self._large.event(line, self._turn.give_way)
+        self._skipped += isinstance(line, TooLong)
+        if isinstance(event, Skipped):
+            log.error("%s: skipped %s", self.resource, event.reason)
+        return event
+
+    def _apply(self, event: T | Notice) -> None:
+        if isinstance(event, Bookmark):
+            self._follow(event.version)
+            self._version = event.version
+        elif _tell(self._known, event):
+            self._version = event.metadata.resource_version  # type: ignore[union-attr]  # what is told has metadata
+
+    def _gather(self, event: T | Notice, listing: KnownObjects[T]) -> str:
+        """Add to the list that a stream begins with; returns its version once it is whole."""
+        if not isinstance(event, Bookmark):
+            _tell(listing, event)
+        elif event.ends_list:
+            return event.version
+        elif self._clock() - self._began > LIST_TIMEOUT:
+            raise NotStreamed("the stream goes on and its list does not end")
+        return ""
+
+    def _follow(self, version: str) -> None:
+        if 0 <= version_number(version) < version_number(self._version or ""):
+            # Nobody would tell us what happens up to the version that we have seen.
+            self._version = ""
+            raise BrokenStream("the server went back in history, as after a restore of etcd")
+
+    async def _deliver(self, found: KnownObjects[T], version: str) -> None:
+        await self._known.replace(found, version)
+        self._listed = self._clock()
+        self._version, self._needs_list = version, False
+        self._failed_watches = self._failed_streams = 0
+        self._is_unsure, self._absent_since = False, None
+        self._synced.set()
+        self._recover()
+
+    async def _do_without(self) -> None:
+        """Take it that there are no objects, until the server lists some: nobody has to wait for them."""
+        now = self._clock()
+        self._absent_since = now if self._absent_since is None else self._absent_since
+        if not self.is_synced or now - self._absent_since >= ABSENT_AFTER:
+            await self._known.replace(KnownObjects(), "")
+            self._version, self._needs_list = "", True
+            self._synced.set()
+
+    def _recover(self) -> None:
+        if self.trouble:
+            log.info("%s: up to date again", self.resource)
+            self.trouble = ""
+
+    def _pause_after(self, error: Exception) -> float:
+        """Decide what comes after an error, and return the seconds to wait before."""
+        self.errors += 1
+        self._note(error)
+        is_out_of_date = False  # the server is well, and all that we need is a list
+        if isinstance(error, ApiError) and is_expired(error):
+            is_out_of_date = not self._needs_list and self._clock() - self._listed >= SETTLED
+            self._version, self._needs_list = "", True
+        elif isinstance(error, BrokenStream):
+            self._needs_list, self._failed_streams = True, MOST_FAILURES  # lines may break in a streamed list, too
+        elif not isinstance(error, Unreachable) and getattr(error, "status", 0) != TOO_MANY_REQUESTS:
+            self._count_failure(is_lost=isinstance(error, CONNECTION_LOST))
+        if isinstance(error, ApiError) and error.retry_after is not None:
+            return min(error.retry_after, LONGEST_RETRY_AFTER)
+        if is_out_of_date:
+            return 0.0
+        if isinstance(error, CONNECTION_LOST) and not self._needs_list and self._clock() - self._began >= SHORT:
+            return 0.0  # it was a good watch; if the server is gone, the next try will tell
+        return self._delay.next()
+
+    def _count_failure(self, *, is_lost: bool) -> None:
+        if self._needs_list:
+            self._failed_streams += 1
+        elif not is_lost:
+            self._failed_watches += 1
+            self._needs_list = self._failed_watches >= MOST_FAILURES
+
+    def _note(self, error: Exception) -> None:
+        text = f"{type(error).__name__}: {error}"
+        if isinstance(error, ApiError) and error.status in ADVICE:
+            text = f"{ADVICE[error.status].format(self.resource)} ({error})"
+        if not isinstance(error, EXPECTED):
+            log.error("%s: %s", self.resource, text, exc_info=error)
+        elif text != self.trouble:
+            log.warning("%s: %r; trying again", self.resource, text)
+        self.trouble = text
+
+
+def _tell(known: KnownObjects[T], event: T | Notice) -> bool:
+    if not isinstance(event, Notice):
+        return known.put(event)
+    if isinstance(event, Deletion):
+        return known.remove(event.metadata)
+    if isinstance(event, UndecodableObject):
+        return known.lose(event)
+    if isinstance(event, Skipped):
+        return False
+    assert isinstance(event, ServerError)
+    raise event.error

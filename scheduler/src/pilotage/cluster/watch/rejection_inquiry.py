@@ -1,0 +1,100 @@
+"""Finds out why pods left the watch before they ran.
+
+The watch is of unfinished pods. Of one that has failed it says only that it is gone, with its state of before: the API
+server does not show what it became. So that is read once, of the few pods that nobody deleted and no node started.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+import msgspec
+from msgspec import Struct
+
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.watch.listing import GetApi
+from pilotage.cluster.write.pod_paths import pod_path
+from pilotage.model.kubelet_rejection import KubeletRejection, read_rejection
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+MOST_WAITING = 1000  # pods to ask about; beyond that they are passed over, and counted
+AT_ONCE = 4
+
+OnRejected = Callable[[Pod, KubeletRejection], None]
+
+
+class _Identity(Struct, frozen=True, gc=False):
+    uid: str = ""
+
+
+class _Container(Struct, frozen=True, gc=False):
+    container_id: str = msgspec.field(default="", name="containerID")
+
+
+class _Status(Struct, frozen=True, gc=False, rename="camel"):
+    phase: str = ""
+    reason: str = ""
+    message: str = ""
+    container_statuses: tuple[_Container, ...] = ()
+    init_container_statuses: tuple[_Container, ...] = ()
+
+    @property
+    def has_run(self) -> bool:
+        """Tell whether any container was made."""
+        return any(each.container_id for each in (*self.container_statuses, *self.init_container_statuses))
+
+
+class _EndedPod(Struct, frozen=True, gc=False):
+    """As much of a pod as says how it ended."""
+
+    metadata: _Identity = _Identity()
+    status: _Status = _Status()
+
+
+_decode = msgspec.json.Decoder(_EndedPod).decode
+
+
+def rejection_in(body: bytes, uid: str) -> KubeletRejection | None:
+    """Return why a kubelet did not take the pod of this uid, if a race may be behind it."""
+    found = _decode(body)
+    status = found.status
+    if found.metadata.uid != uid or status.phase != "Failed" or status.has_run:
+        return None
+    return read_rejection(status.reason, status.message)
+
+
+class RejectionInquiry:
+    """Asks the API server about pods, a few at once, and passes on which of them a kubelet has rejected."""
+
+    def __init__(self, api: GetApi, on_rejected: OnRejected) -> None:
+        self._api = api
+        self._on_rejected = on_rejected
+        self._waiting: asyncio.Queue[Pod] = asyncio.Queue(MOST_WAITING)
+        self.passed_over = 0
+
+    def ask_about(self, pod: Pod) -> None:
+        """Find out soon what became of a pod, which names the node that it was on; never waits."""
+        try:
+            self._waiting.put_nowait(pod)
+        except asyncio.QueueFull:
+            self.passed_over += 1
+
+    async def run(self) -> None:
+        """Ask until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(AT_ONCE):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            pod = await self._waiting.get()
+            try:
+                rejection = rejection_in(await self._api.get(pod_path(pod)), pod.uid)
+                if rejection is not None:
+                    self._on_rejected(pod, rejection)
+            except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
+                log.debug("it cannot be found out what became of pod %s: %s", pod.key, error)  # most are deleted
+            except Exception:  # it costs this one pod's story
+                log.exception("the rejection of pod %s was not taken in", pod.key)

@@ -1,0 +1,1 @@
+"""Binds, statuses, events, volumes: what we tell the cluster."""

@@ -1,0 +1,38 @@
+"""Events on their way to the server: new ones before repetitions, and an end to how many wait."""
+
+import asyncio
+from collections import deque
+
+from pilotage.cluster.write.event_series import RecordedEvent
+
+
+class EventQueue:
+    """Events that wait for a worker, each at most once; when too many do, the oldest repetition is given up first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._new: deque[RecordedEvent] = deque()
+        self._repeated: deque[RecordedEvent] = deque()
+        self._tokens = asyncio.Semaphore(0)  # one for each event that waits
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._repeated)
+
+    def put(self, event: RecordedEvent) -> RecordedEvent | None:
+        """Let an event wait; returns the one that was given up for it."""
+        event.is_queued = True
+        (self._repeated if event.written else self._new).append(event)
+        if len(self) > self._most:
+            return self._pop(self._repeated or self._new)
+        self._tokens.release()
+        return None
+
+    async def get(self) -> RecordedEvent:
+        """Wait for an event and take it out."""
+        await self._tokens.acquire()
+        return self._pop(self._new or self._repeated)
+
+    def _pop(self, events: deque[RecordedEvent]) -> RecordedEvent:
+        event = events.popleft()
+        event.is_queued = False
+        return event

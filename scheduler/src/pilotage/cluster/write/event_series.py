@@ -1,0 +1,94 @@
+"""Which events are the same one seen again; only a few sightings of a series are worth a write.
+
+first ──> created ── again ──> series of 2 written ── again, again ──> counted here
+                                   ^                                      │ every half hour, and at its end
+                                   └──────────────────────────────────────┘
+"""
+
+from collections import OrderedDict
+from itertools import islice
+
+from msgspec import Struct
+
+from pilotage.cluster.write.event_objects import Subject
+
+_MINUTE = 60_000_000_000
+ENDS_AFTER = 6 * _MINUTE  # without a repetition, in nanoseconds
+REFRESHED_AFTER = 30 * _MINUTE  # so that the server does not expire it
+_MOST_REMEMBERED = 100_000
+
+
+class RecordedEvent(Struct, gc=False, eq=False):
+    """An event, how often it was seen, and how often the server knows that it was."""
+
+    subject: Subject
+    note: str
+    first: int
+    last: int
+    hold_until: float = 0.0  # on the loop's clock: how long it may stand back behind binds
+    count: int = 1
+    written: int = 0  # the count at the server; 0 while it has no such event
+    written_at: int = 0
+    is_queued: bool = False
+    is_under_way: bool = False
+
+    @property
+    def needs_writing(self) -> bool:
+        """Tell whether the server should hear of it now: of the first sighting, and that there was a second."""
+        return self.written == 0 or self.written == 1 < self.count
+
+    @property
+    def has_news(self) -> bool:
+        """Tell whether the server's count is behind."""
+        return self.count > self.written
+
+
+class EventSeries:
+    """The events of the last minutes, by what they are about."""
+
+    def __init__(self, most_remembered: int = _MOST_REMEMBERED) -> None:
+        self._most_remembered = most_remembered
+        # The one longest without a repetition first.
+        self._events: OrderedDict[Subject, RecordedEvent] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def seen_again(self, subject: Subject, now: int) -> RecordedEvent | None:
+        """Count another sighting of an event and return it; None if it was not seen lately."""
+        event = self._events.get(subject)
+        if event is None or now - event.last > ENDS_AFTER:
+            return None
+        self._events.move_to_end(subject)
+        event.count += 1
+        event.last = now
+        return event
+
+    def remember(self, event: RecordedEvent) -> list[RecordedEvent]:
+        """Remember a new event; returns those that had to make room for it."""
+        ended = [self._events.pop(event.subject)] if event.subject in self._events else []
+        if len(self._events) >= self._most_remembered:
+            ended.append(self._events.popitem(last=False)[1])
+        self._events[event.subject] = event
+        return ended
+
+    def forget(self, event: RecordedEvent) -> None:
+        """Let the next sighting of an event be its first."""
+        if self._events.get(event.subject) is event:
+            del self._events[event.subject]
+
+    def take_ended(self, now: int, most: int) -> list[RecordedEvent]:
+        """Forget events that were not seen again lately, so many at most, and return them."""
+        ended = [event for event in islice(self._events.values(), most) if now - event.last > ENDS_AFTER]
+        for event in ended:
+            del self._events[event.subject]
+        return ended
+
+    def all(self) -> list[RecordedEvent]:
+        """Return all events that are remembered."""
+        return list(self._events.values())
+
+
+def is_stale(event: RecordedEvent, now: int) -> bool:
+    """Tell whether the server last heard of a series so long ago that it should hear of it again."""
+    return event.written > 1 and now - event.written_at >= REFRESHED_AFTER

@@ -1,0 +1,187 @@
+"""Volumes are given to claims, and made for them, through the API server; its controllers do the rest.
+
+volumes ── claims ── look ──> ""                 every claim has its volume
+   │         │        │ └──── wait ── look       for news of them, and at most a second
+   │         │        └─────> why not            it failed, or took too long
+   └─────────┴──────────────> why not            the server refused; what was written before stays
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from pilotage.cluster.transport.api_calls import CautiousApi
+from pilotage.cluster.transport.api_errors import Withheld
+from pilotage.cluster.watch.fair_turns import FairTurns
+from pilotage.cluster.watch.resources import ApiObject
+from pilotage.cluster.write.volume_progress import ClusterView, Failed, Progress, VolumeProgress, Written
+from pilotage.cluster.write.write_retries import FAILURES, PASSING, with_retries, words_of
+from pilotage.model.metadata import Metadata
+from pilotage.model.pod import Pod
+from pilotage.model.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
+
+BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
+BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
+MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
+OUT_OF_TIME = "context deadline exceeded"
+NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is not there any more"
+
+_Key = tuple[type[Any], str, str]
+
+
+class _Version(Struct, frozen=True, gc=False, rename="camel"):
+    resource_version: str
+
+
+class _Versioned(Struct, frozen=True, gc=False):
+    """As much of an answer as says which version we made."""
+
+    metadata: _Version
+
+
+_decode_version = msgspec.json.Decoder(_Versioned).decode
+
+
+class VolumeWriter:
+    """Has volumes bound; `may_write` is asked right before every request is sent."""
+
+    def __init__(self, api: CautiousApi, may_write: Callable[[Pod, str], bool], view: ClusterView) -> None:
+        self._api = api
+        self._may_write = may_write
+        self._view = view
+        self._turns = FairTurns(MOST_WRITES)
+        self._waiting: dict[_Key, set[asyncio.Event]] = {}
+        self._last_look = 0.0  # that was given to anybody, as the loop has the time
+
+    def noticed(self, changed: ApiObject) -> None:
+        """Take note that an object was added, changed or deleted."""
+        for news in self._waiting.get(_key(changed), ()):
+            news.set()
+
+    async def bind(
+        self,
+        pod: Pod,
+        node: str,
+        volumes: Sequence[PersistentVolume],
+        claims: Sequence[PersistentVolumeClaim],
+        timeout_seconds: float,
+    ) -> str:
+        """Write all and wait until every claim has its volume; returns why that failed, or ""."""
+        progress = VolumeProgress(self._view, pod, node)
+        try:
+            await self._write_all(pod, node, volumes, claims, progress)
+        except FAILURES as failure:
+            return words_of(failure)
+        except Withheld:
+            return NOT_ALLOWED
+        failed = await self._wait(progress, timeout_seconds)
+        return f"binding volumes: {failed}" if failed else ""
+
+    async def _write_all(
+        self,
+        pod: Pod,
+        node: str,
+        volumes: Sequence[PersistentVolume],
+        claims: Sequence[PersistentVolumeClaim],
+        progress: VolumeProgress,
+    ) -> None:
+        for volume in volumes:
+            version = await self._write(pod, node, volume_path(volume), volume_patch(volume))
+            progress.volumes.append(Written(volume, version))
+        # A pod may name a claim twice, and the second write would meet a newer version.
+        for claim in {each.metadata.name: each for each in claims}.values():
+            version = await self._write(pod, node, claim_path(claim), claim_patch(claim))
+            progress.claims.append(Written(claim, version))
+
+    async def _write(self, pod: Pod, node: str, path: str, body: bytes) -> str:
+        """Change one object and return its new version."""
+
+        may_send = partial(self._may_write, pod, node)
+        attempt = partial(self._api.patch, path, body, may_send=may_send)
+        # Not after a conflict: what was decided is out of date then. A request that had an effect and no answer meets
+        # one when it is repeated; the pod then finds at its next try what it has.
+        async with self._turns.of(pod.namespace):
+            answer = await with_retries(attempt, PASSING)
+        return _decode_version(answer).metadata.resource_version
+
+    async def _wait(self, progress: VolumeProgress, seconds: float) -> str:
+        """Return "" once every claim has its volume, or why that will not happen."""
+        clock = asyncio.get_running_loop().time
+        deadline, due = clock() + seconds, 0.0
+        is_over = seconds <= 0
+        with self._news_of(progress) as news:
+            while (seen := progress.look()) is Progress.WAITING:
+                if is_over:
+                    return OUT_OF_TIME
+                due = due or min(self._next_look(clock()), deadline)
+                try:
+                    async with asyncio.timeout_at(due):
+                        await news.wait()
+                except TimeoutError:
+                    is_over, due = due >= deadline, 0.0
+                news.clear()
+        return seen.message if isinstance(seen, Failed) else ""
+
+    def _next_look(self, now: float) -> float:
+        self._last_look = max(now + BETWEEN_LOOKS, self._last_look + BETWEEN_PODS)
+        return self._last_look
+
+    @contextmanager
+    def _news_of(self, progress: VolumeProgress) -> Iterator[asyncio.Event]:
+        news = asyncio.Event()
+        keys = {_key(written.wanted) for written in progress.volumes} | {_key(each.wanted) for each in progress.claims}
+        for written in progress.volumes:
+            claimed = written.wanted.spec.claim_ref
+            assert claimed is not None
+            keys.add((PersistentVolumeClaim, claimed.namespace, claimed.name))
+        for key in keys:
+            self._waiting.setdefault(key, set()).add(news)
+        try:
+            yield news
+        finally:
+            for key in keys:
+                self._waiting[key].discard(news)
+                if not self._waiting[key]:
+                    del self._waiting[key]
+
+
+def volume_path(volume: PersistentVolume) -> str:
+    """Return the path of a volume."""
+    return f"/api/v1/persistentvolumes/{quote(volume.metadata.name, safe='')}"
+
+
+def claim_path(claim: PersistentVolumeClaim) -> str:
+    """Return the path of a claim."""
+    namespace, name = quote(claim.metadata.namespace, safe=""), quote(claim.metadata.name, safe="")
+    return f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+
+
+def volume_patch(volume: PersistentVolume) -> bytes:
+    """Return the change that gives a volume, as it was when that was decided, to its claim."""
+    marked = volume.metadata.annotations.get(BOUND_BY_CONTROLLER)
+    reference = msgspec.to_builtins(volume.spec.claim_ref)
+    # A reference is taken over as a whole: what an older one had beside these fields goes.
+    spec = {"claimRef": {**reference, "fieldPath": None}}
+    metadata = _precondition(volume.metadata) | ({"annotations": {BOUND_BY_CONTROLLER: marked}} if marked else {})
+    return msgspec.json.encode({"metadata": metadata, "spec": spec})
+
+
+def claim_patch(claim: PersistentVolumeClaim) -> bytes:
+    """Return the change that says for which node a volume is to be made."""
+    annotations = {SELECTED_NODE: claim.metadata.annotations[SELECTED_NODE]}
+    return msgspec.json.encode({"metadata": {**_precondition(claim.metadata), "annotations": annotations}})
+
+
+def _precondition(metadata: Metadata) -> dict[str, Any]:
+    """Return what makes the server refuse a change of a newer version, or of another object of that name."""
+    return {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+
+
+def _key(thing: ApiObject) -> _Key:
+    return type(thing), thing.metadata.namespace, thing.metadata.name

@@ -1,0 +1,74 @@
+"""What the plugins of a profile come to: who takes part where, as far as it makes a difference."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pilotage.config.catalogue import Catalogue, ExtensionPoint
+from pilotage.config.defaults import DEFAULT_PLUGINS
+from pilotage.config.expansion import Expansion, expand, merged
+from pilotage.config.types import Plugins, PluginSet, Profile
+from pilotage.scheduler_profiles.resource import Point
+
+SCORE, SORT = ExtensionPoint.SCORE, ExtensionPoint.QUEUE_SORT
+DEFAULTS = {plugin.name: plugin.weight or 1 for plugin in DEFAULT_PLUGINS}
+POINTS = {ExtensionPoint(point.value): point for point in Point}
+
+
+@dataclass(frozen=True)
+class EffectivePlugins:
+    """Who takes part where, as far as it makes a difference, and how much each score counts."""
+
+    points: Mapping[str, frozenset[ExtensionPoint]]  # by plugin
+    weights: Mapping[str, int]
+
+    @property
+    def sorter(self) -> str:
+        """Return who sorts the queue."""
+        return next((name for name, points in self.points.items() if SORT in points), "")
+
+
+def plugin_set_of(expansion: Expansion) -> EffectivePlugins:
+    """Return what an expansion comes to."""
+    names = dict.fromkeys(name for point in POINTS for name in expansion.points[point])
+    has = {name: {point for point in POINTS if name in expansion.points[point]} for name in names}
+    points = {name: _of_use(name, points) for name, points in has.items()}
+    used = {name: points for name, points in points.items() if points}
+    return EffectivePlugins(used, {name: weight for name, weight in expansion.weights[SCORE].items() if name in used})
+
+
+def _of_use(name: str, points: set[ExtensionPoint]) -> frozenset[ExtensionPoint]:
+    """Leave out a point at which a default plugin only prepares another one that it does not have."""
+    if name in DEFAULTS and SCORE not in points:
+        points = points - {ExtensionPoint.PRE_SCORE}
+    preempts = name == "DefaultPreemption"
+    return frozenset(points - {ExtensionPoint.PRE_ENQUEUE} if preempts and len(points) == 1 else points)
+
+
+def unknown_plugins(profile: Profile, catalogue: Catalogue) -> list[str]:
+    """Return the plugins of a profile that nobody knows."""
+    return list(parted(profile.plugins, catalogue)[1])
+
+
+def complaints_about(profile: Profile, catalogue: Catalogue) -> list[str]:
+    """Return why no scheduler can put the plugins of a profile together."""
+    known, _ = parted(profile.plugins, catalogue)
+    return [complaint.text for complaint in expanded(profile, known, catalogue).complaints]
+
+
+def expanded(profile: Profile, plugins: Plugins, catalogue: Catalogue) -> Expansion:
+    """Decide which plugins of these sets run where."""
+    return expand(profile.model_copy(update={"plugins": merged(plugins)}), catalogue)
+
+
+def parted(plugins: Plugins, catalogue: Catalogue) -> tuple[Plugins, dict[str, dict[str, int]]]:
+    """Part the sets from plugins that nobody knows, which come by name with their points and weights."""
+    unknown: dict[str, dict[str, int]] = {}
+    sets = {}
+    for field in Plugins.model_fields:
+        given: PluginSet = getattr(plugins, field)
+        for plugin in given.enabled:
+            if plugin.name not in catalogue.names():
+                unknown.setdefault(plugin.name, {})[Plugins.model_fields[field].alias or field] = plugin.weight
+        kept = tuple(plugin for plugin in given.enabled if plugin.name in catalogue.names())
+        sets[field] = given.model_copy(update={"enabled": kept})
+    return Plugins(**sets), unknown

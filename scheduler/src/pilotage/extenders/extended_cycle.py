@@ -1,0 +1,214 @@
+"""One attempt to place a pod that extenders have a word in.
+
+look (in memory) ──> ask (over the network; others are scheduled meanwhile) ──> look again, decide, hold (in memory)
+     ^                                                                                 │
+     └──────────────── all nodes that the extenders left are taken now ────────────────┘
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+
+from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
+from pilotage.cluster.services.extender import Extender, in_order
+from pilotage.extenders.extended_preemption import post_filter
+from pilotage.extenders.extenders import EXTENDER, Opinion, ask, filter_nodes
+from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Verdicts
+from pilotage.model.extender_messages import ExtenderFailed
+from pilotage.model.pod import Pod
+from pilotage.scheduling.attempt import Attempt, Nominations
+from pilotage.scheduling.cycle import OnChoice, Scheduler
+from pilotage.scheduling.diagnosis import NO_NODES, Diagnosis, rejected_everywhere
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
+from pilotage.scheduling.sharing.near_best import near_best
+
+log = logging.getLogger(__name__)
+
+ROUNDS = 3  # of asking, if others are quicker each time
+OVERTAKEN = "the nodes that the extenders left were taken by others before they had answered"
+MOST_REASONS = 50_000  # different ones that can be told apart; codes have 16 bits
+
+
+class NobodyWaits(Exception):
+    """The pod was deleted, bound or changed while extenders were asked about it."""
+
+
+async def _at_once() -> None:
+    pass
+
+
+class ExtendedScheduler(Scheduler):
+    """Places pods one by one, and asks extenders about those that they are interested in."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        engines: Mapping[str, Engine],
+        nominations: Nominations,
+        tie_break: Random,
+        extenders: Sequence[Extender],
+        *,
+        is_waiting: Callable[[Pod], bool] = lambda _: True,
+        on_choice: OnChoice | None = None,
+    ) -> None:
+        super().__init__(cache, engines, nominations, tie_break, on_choice)
+        self.extenders = in_order(extenders)
+        self.turn: Callable[[], Awaitable[None]] = _at_once  # waits until no gang is being decided about
+        self._is_waiting = is_waiting  # whether a pod is still to be placed, asked before its place is held
+
+    def extenders_for(self, pod: Pod) -> list[Extender]:
+        """Return the extenders that have a word in where a pod goes, in order."""
+        return [extender for extender in self.extenders if extender.interested(pod)]
+
+    async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
+        """Find a place for a pod and hold it, or say why there is none; None if nobody waits for it any more."""
+        extenders = self.extenders_for(pod)
+        await self.turn()
+        try:
+            outcome = await self._on_nominated_node(
+                pod, extenders
+            )  # 1. a node that was nominated comes first, and alone
+            return outcome or await self._anywhere(pod, extenders)  # 2. then all others
+        except NobodyWaits:
+            return None
+        except (ExtenderFailed, PluginFailed, AlreadyPlaced) as error:
+            return spoiled(error)
+        except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
+            log.exception("the attempt to schedule pod %s failed", pod.key)
+            self._engines[pod.scheduler_name].equivalence_cache.forget()
+            return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
+
+    async def _on_nominated_node(self, pod: Pod, extenders: Sequence[Extender]) -> Outcome | None:
+        """Place a pod on the node that was nominated for it, if that and the extenders will have it."""
+        node = self._nominated(pod)[1]
+        if not node:
+            return None
+        try:
+            opinion = await filter_nodes(extenders, pod, [node])
+        except ExtenderFailed as error:
+            log.warning("pod %s cannot be tried on node %s, which was nominated for it: %s", pod.key, node, error)
+            return None
+        if not opinion.left:
+            return None
+        await self.turn()
+        self._make_sure_somebody_waits(pod)
+        attempt, node = self._nominated(pod)
+        return self._hold(attempt, node, 1) if node else None
+
+    def _nominated(self, pod: Pod) -> tuple[Attempt, str]:
+        """Return the node that was nominated for the pod and has room for it, or ""."""
+        attempt = self._attempt(pod)
+        if not pod.nominated_node or attempt.run_pre_filter().rejection is not None:
+            return attempt, ""
+        found = attempt.fitting_nominated_node()
+        return attempt, "" if found is None else found.name
+
+    async def _anywhere(self, pod: Pod, extenders: Sequence[Extender]) -> Outcome:
+        for _ in range(ROUNDS):
+            await self.turn()
+            looked = self._look(pod)
+            if isinstance(looked, Unplaced):
+                return looked
+            attempt, feasible = looked
+            if isinstance(feasible, Diagnosis):
+                return await post_filter(attempt, feasible, extenders)
+            asked = [info.name for info in self._some(attempt, feasible)]
+            opinion = await ask(extenders, pod, asked)
+            outcome = await self._decide(pod, extenders, opinion)
+            if outcome is not None:
+                return outcome
+        return Unplaced(OVERTAKEN, SCHEDULER_ERROR)
+
+    def _look(self, pod: Pod) -> tuple[Attempt, Nodes | Diagnosis] | Unplaced:
+        """Return where the pod could run now, or why nowhere."""
+        attempt = self._attempt(pod)
+        nodes = attempt.cycle.nodes
+        if not len(nodes):
+            return Unplaced(NO_NODES)
+        before = attempt.run_pre_filter()
+        if before.rejection is not None:
+            return attempt, rejected_everywhere(attempt.cycle, before, before.rejection)
+        attempt.fitting_nominated_node()  # if that does not do, the reason is told
+        feasible = attempt.feasible()
+        return attempt, feasible if len(feasible) else _diagnosis(attempt)
+
+    async def _decide(self, pod: Pod, extenders: Sequence[Extender], opinion: Opinion) -> Outcome | None:
+        """Place the pod on a node that does now, too; None if the extenders left some and none of them does."""
+        await self.turn()
+        self._make_sure_somebody_waits(pod)
+        looked = self._look(pod)
+        if isinstance(looked, Unplaced):
+            return looked
+        attempt, feasible = looked
+        if isinstance(feasible, Diagnosis):
+            return await post_filter(attempt, feasible, extenders)
+        left = set(opinion.left)
+        nodes = feasible.take(np.array([info.name in left for info in feasible], np.bool_))
+        if len(nodes):
+            return self._hold(attempt, self._best(attempt, nodes, opinion), len(nodes))
+        if left:
+            return None
+        plugins = _diagnosis(attempt).rejected_by() | {EXTENDER}
+        outcome = await post_filter(attempt, _with_opinion(attempt, opinion), extenders)
+        return replace(outcome, rejected_by=outcome.rejected_by | plugins)
+
+    def _best(self, attempt: Attempt, nodes: Nodes, opinion: Opinion) -> str:
+        """Return the best node for plugins and extenders together; of equally good ones, any."""
+        if len(nodes) == 1:
+            return nodes[0].name
+        totals = attempt.totals(nodes)
+        totals += np.array([opinion.scores.get(info.name, 0) for info in nodes], np.int64)
+        percent = self.spread(attempt.engine)
+        best = near_best(totals, percent, self._tie_break) if percent else np.flatnonzero(totals == totals.max())
+        slot = int(nodes.slots[best[self._tie_break.randrange(len(best))]])
+        if self._on_choice is not None:
+            self._on_choice(attempt, nodes, slot)
+        return attempt.cycle.nodes[slot].name
+
+    def _some(self, attempt: Attempt, feasible: Nodes) -> Nodes:
+        """Leave as many nodes as the profile wants scored; extenders are shown all if it scores none."""
+        return self._sampled(attempt, feasible) if attempt.engine.runner.plugin_set.score else feasible
+
+    def _make_sure_somebody_waits(self, pod: Pod) -> None:
+        if not self._is_waiting(pod):
+            raise NobodyWaits
+
+
+def _diagnosis(attempt: Attempt) -> Diagnosis:
+    """Return what plugins say about all nodes; a copy, because others are scheduled before it is used."""
+    assert attempt.entry is not None
+    return Diagnosis(Verdicts(attempt.codes.copy(), list(attempt.entry.rejections)), attempt.before)
+
+
+def _with_opinion(attempt: Attempt, opinion: Opinion) -> Diagnosis:
+    """Return what plugins and extenders say about all nodes.
+
+    A node that an extender leaves out without a word has no reason, and neither has one that nobody looked at; of
+    such a node it is not known that evicting pods would help.
+    """
+    diagnosis = _diagnosis(attempt)
+    codes, rejections = diagnosis.verdicts.codes, list(diagnosis.verdicts.rejections)
+    known: dict[Rejection, int] = {}
+    unsaid = _unsaid(attempt)
+    for info in attempt.cycle.nodes:
+        said = opinion.rejections.get(info.name)
+        if said is None and codes[info.slot]:
+            continue
+        found = said if said is not None and len(known) < MOST_REASONS else unsaid
+        if found not in known:
+            rejections.append(found)
+            known[found] = len(rejections)
+        codes[info.slot] = known[found]
+    return Diagnosis(Verdicts(codes, rejections), attempt.before)
+
+
+def _unsaid(attempt: Attempt) -> Rejection:
+    """Return the verdict about nodes that nobody speaks of: as upstream, they count as ruled out by name if any are."""
+    restricting = attempt.before.restricting
+    reasons = [f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(set(restricting)))}]"] if restricting else []
+    return Rejection(*reasons, preemption_helps=False, plugin=EXTENDER)

@@ -1,0 +1,183 @@
+"""What extenders say about a pod, one after the other or all at once, and what their failures mean."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pilotage.cluster.services.extender import MAX_PRIORITY, Extender, ExtenderSettings
+from pilotage.cluster.transport.service_tls import TLS
+from pilotage.config.extender_services import service_of
+from pilotage.config.types import Extender as ExtenderConfig
+from pilotage.framework.api.events import EXTENDER_RETRIES
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.scoring import MAX_SCORE
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.preemption.victims import Victims
+from pilotage.model.extender_messages import ExtenderFailed, VictimsOnNode
+from pilotage.model.outside_services import OutsideRules, refusals
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+EXTENDER = "Extender"  # the plugin that stands for all of them in the queue
+MOST = 1 << 62  # points that extenders can add to or take from a node; with those of plugins it fits into 64 bits
+
+PodsOnNode = Callable[[str], Mapping[str, Pod] | None]  # by uid; None if there is no such node
+
+
+class Extenders(Plugin):
+    """Stands for all extenders in the queue: nobody can ask them what would help a pod that they rejected."""
+
+    retry_on = EXTENDER_RETRIES
+
+
+Extenders.name = EXTENDER
+
+
+@dataclass
+class Opinion:
+    """What came of asking about nodes: those that are left, why the others are not, and which are better."""
+
+    asked: frozenset[str]
+    left: list[str]
+    rejections: dict[str, Rejection] = field(default_factory=dict)  # of nodes that an extender gave a reason for
+    scores: dict[str, int] = field(default_factory=dict)
+
+
+def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> ExtenderSettings:
+    """Return the settings of an extender from its entry in the configuration; None: whoever wrote it owns us."""
+    refused = () if rules is None else refusals(service_of(given), rules)
+    return ExtenderSettings(
+        url_prefix=given.url_prefix,
+        filter_verb=given.filter_verb,
+        prioritize_verb=given.prioritize_verb,
+        preempt_verb=given.preempt_verb,
+        bind_verb=given.bind_verb,
+        weight=given.weight,
+        node_cache_capable=given.node_cache_capable,
+        ignorable=given.ignorable,
+        managed_resources=frozenset(resource.name for resource in given.managed_resources),
+        timeout=given.http_timeout.seconds,
+        enable_https=given.enable_https,
+        tls=TLS() if given.tls_config is None else TLS(**dict(given.tls_config)),
+        directory=None if rules is None else rules.directory,
+        refused="; ".join(f"{field}: {text}" for field, text in refused),
+    )
+
+
+async def ask(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
+    """Let extenders filter, each what the one before left, then score; the extenders are interested and in order."""
+    extenders = list(extenders)
+    opinion = await filter_nodes(extenders, pod, nodes)
+    if len(opinion.left) > 1:
+        opinion.scores = await prioritize_nodes(extenders, pod, opinion.left)
+    return opinion
+
+
+async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
+    """Ask one extender after the other; ExtenderFailed if one fails that may not."""
+    opinion = Opinion(frozenset(nodes), list(nodes))
+    for extender in extenders:
+        if not opinion.left:
+            break
+        if not extender.filter_verb:
+            continue
+        try:
+            result = await extender.filter(pod, opinion.left)
+        except ExtenderFailed as error:
+            if not extender.ignorable:
+                raise
+            log.warning("extender %s is skipped for pod %s, it may fail: %s", extender.name, pod.key, error)
+            continue
+        opinion.left = list(result.names or ())
+        for hopeless, reasons in ((False, result.failed), (True, result.unresolvable)):  # the latter goes before
+            for node, reason in reasons.items():
+                opinion.rejections[node] = Rejection(reason, preemption_helps=not hopeless, plugin=EXTENDER)
+    return opinion
+
+
+async def prioritize_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> dict[str, int]:
+    """Ask all extenders at once, and add up what they give; one that fails gives nothing."""
+    asked = [extender for extender in extenders if extender.prioritize_verb]
+    answers = await asyncio.gather(*(_scores(extender, pod, nodes) for extender in asked))
+    totals = dict.fromkeys(nodes, 0)
+    for extender, scores in zip(asked, answers, strict=True):
+        points = extender.weight * (MAX_SCORE // MAX_PRIORITY)
+        for node, score in scores:
+            if node in totals:
+                totals[node] += score * points
+    return {node: max(-MOST, min(MOST, total)) for node, total in totals.items()}
+
+
+async def _scores(extender: Extender, pod: Pod, nodes: Sequence[str]) -> list[tuple[str, int]]:
+    try:
+        return await extender.prioritize(pod, nodes)
+    except ExtenderFailed as error:
+        log.warning("extender %s scores no node for pod %s: %s", extender.name, pod.key, error)
+        return []
+
+
+async def trim_victims(
+    extenders: Iterable[Extender], pod: Pod, candidates: Sequence[Victims], pods_on: PodsOnNode
+) -> list[Victims]:
+    """Let extenders strike nodes and change victims, each what the one before left; the extenders are interested.
+
+    ExtenderFailed if one fails that may not.
+    """
+    left = {victims.node: victims for victims in candidates}
+    for extender in extenders:
+        if not left:
+            break
+        if not extender.preempt_verb:
+            continue
+        try:
+            answer = await extender.preempt(pod, left)
+            left = {
+                node: victims
+                for node, found in answer.items()
+                if (victims := _resolved(extender, pod, node, found, pods_on)) is not None
+            }
+        except ExtenderFailed as error:
+            if not extender.ignorable:
+                raise
+            log.warning("extender %s is skipped in preemption for pod %s: %s", extender.name, pod.key, error)
+    return list(left.values())
+
+
+def _resolved(extender: Extender, pod: Pod, node: str, found: VictimsOnNode, pods_on: PodsOnNode) -> Victims | None:
+    """Return the pods that an extender means; None for a node without victims from an extender that may fail."""
+    there = pods_on(node)
+    if there is None:
+        raise ExtenderFailed(f'nodeinfo not found for node name "{node:.253}"')
+    victims = []
+    for uid in dict.fromkeys(found.uids):
+        victim = there.get(uid)
+        claim = f"extender: {extender.name} claims to preempt pod (UID: &{{{uid:.253}}}) on node: {node}"
+        if victim is None:
+            raise ExtenderFailed(f"{claim}, but the pod is not found on that node")
+        if victim.priority >= pod.priority:  # kube-scheduler would evict it; nobody expects that of preemption
+            raise ExtenderFailed(f"{claim}, but its priority is not lower than that of pod {pod.key}")
+        victims.append(victim)
+    if victims:
+        victims.sort(key=lambda victim: -victim.priority)  # the most important first, as elsewhere
+        return Victims(node, tuple(victims), found.violations)
+    if extender.ignorable:
+        return None
+    raise ExtenderFailed(f'expected at least one victim pod on node "{node}"')
+
+
+async def bind_by_extender(extenders: Iterable[Extender], pod: Pod, node: str) -> bool:
+    """Let the first extender that binds such pods do it; False if there is none, or if it failed and may."""
+    for extender in extenders:
+        if not extender.bind_verb or not extender.interested(pod):
+            continue
+        try:
+            await extender.bind(pod, node)
+        except ExtenderFailed as error:
+            if not extender.ignorable:
+                raise
+            log.warning("extender %s does not bind pod %s, it may fail: %s", extender.name, pod.key, error)
+        else:
+            return True
+    return False

@@ -1,0 +1,156 @@
+"""One attempt to place one pod: what plugins can look at, and what they note down for themselves."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol
+
+from pilotage.framework.api.node_memory import NodeMemory
+from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.pods import PlacedPods
+from pilotage.framework.api.remit import EVERYTHING, Remit
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.model.pod import Pod
+
+
+class Trial(Protocol):
+    """A what-if on one node: pods are taken away, there or elsewhere, or put back, and the filters asked again."""
+
+    info: NodeInfo
+
+    @property
+    def has_rules(self) -> bool:
+        """Tell whether any plugin has a say in who may be evicted."""
+
+    def may_evict(self, pod: Pod) -> bool:
+        """Tell whether the profile and all its plugins let a pod be evicted, as things stand in this what-if."""
+
+    @property
+    def spares_foreign(self) -> bool:
+        """Tell whether there are schedulers whose pods are never evicted for this one."""
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Tell whether a pod is another scheduler's, and never evicted for this one."""
+
+    def remove(self, pod: Pod) -> None:
+        """Pretend that a pod is not on the node, or not on the other node that it names."""
+
+    def add(self, pod: Pod) -> None:
+        """Pretend that a pod is on the node."""
+
+    def verdict(self) -> Rejection | None:
+        """Return why the pod of the cycle would still not fit, or None; nominated pods are counted in."""
+
+
+class Cycle:
+    """The pod, the cluster as it is now, and the notes of plugins, which end with the cycle."""
+
+    __slots__ = (
+        "_nominated",
+        "_nominated_nodes",
+        "_trial",
+        "again_at",
+        "memory",
+        "nodes",
+        "nominated_for_others",
+        "notes",
+        "objects",
+        "own_nomination",
+        "placed",
+        "pod",
+        "remit",
+    )
+
+    def __init__(
+        self,
+        pod: Pod,
+        nodes: Nodes,
+        placed: PlacedPods,
+        objects: Objects,
+        *,
+        nominated: Callable[[str], Sequence[Pod]] = lambda _: (),
+        nominated_nodes: Callable[[], Collection[str]] | None = None,
+        trial: Callable[["Cycle", NodeInfo], Trial] | None = None,
+        remit: Remit = EVERYTHING,
+    ) -> None:
+        self.pod = pod
+        self.remit = remit  # what of the cluster the profile may touch
+        self.nodes = nodes  # all of them
+        self.placed = placed
+        self.objects = objects
+        # What was found out about nodes for pods like this one; None if answers depend on more than the node, the pods
+        # on it, and those for which it was nominated.
+        self.memory: NodeMemory | None = None
+        self.own_nomination = -1  # the slot of the node that was nominated for this very pod: for others it is taken
+        self.nominated_for_others: Bools | None = (
+            None  # by slot: the nodes that are nominated for others, if somebody has marked them
+        )
+        self.notes: dict[str, Any] = {}  # by plugin name: whatever pre_filter and pre_score want to keep
+        self.again_at: float | None = None  # when the pod gets another try, should this one fail
+        self._nominated = nominated
+        self._nominated_nodes = nominated_nodes
+        self._trial = trial
+
+    @property
+    def node_count(self) -> int:
+        """Return how many of the nodes exist for the profile."""
+        return self.remit.count(self.nodes)
+
+    def try_again_at(self, moment: float) -> None:
+        """Ask for another try at a time, in seconds as on the wall, even if nothing happens; the earliest counts."""
+        self.again_at = moment if self.again_at is None else min(self.again_at, moment)
+
+    def nominated(self, node: str) -> Sequence[Pod]:
+        """Return the waiting pods for which a node was nominated."""
+        return self._nominated(node)
+
+    def nominated_at_or_above(self, node: str) -> list[Pod]:
+        """Return the pods of at least the same priority for which a node was nominated."""
+        pod = self.pod
+        return [other for other in self._nominated(node) if other.priority >= pod.priority and other.uid != pod.uid]
+
+    def recall(self, what: str, slot: int) -> Any:
+        """Return what was found out about a node for a pod like this one; None if nothing was."""
+        if self.memory is None or slot == self.own_nomination:
+            return None
+        return self.memory.recall(what, slot, self.pod.priority)
+
+    def remember(self, what: str, slot: int, found: Any) -> None:
+        """Remember something about a node for pods like this one, if that is possible."""
+        if self.memory is not None and slot != self.own_nomination:
+            self.memory.remember(what, slot, self.pod.priority, found)
+
+    def nominated_nodes(self) -> Collection[str]:
+        """Return the names of the nodes that were nominated for any waiting pod."""
+        if self._nominated_nodes is not None:
+            return self._nominated_nodes()
+        return [node.name for node in self.nodes if self._nominated(node.name)]
+
+    def try_on(self, info: NodeInfo) -> Trial:
+        """Start a what-if on a node; nothing outside of it changes."""
+        if self._trial is None:
+            raise RuntimeError("this cycle was made without filters to ask")
+        return self._trial(self, info)
+
+    def what_if(self) -> "Cycle":
+        """Return a copy whose notes can change; a note with a `clone` method is cloned, any other shared."""
+        copy = Cycle(
+            self.pod,
+            self.nodes,
+            self.placed,
+            self.objects,
+            nominated=self._nominated,
+            nominated_nodes=self._nominated_nodes,
+            trial=self._trial,
+            remit=self.remit,
+        )
+        copy.notes = {plugin: _copied(plugin, note) for plugin, note in self.notes.items()}
+        return copy
+
+
+def _copied(plugin: str, note: Any) -> Any:
+    if not hasattr(note, "clone"):
+        return note
+    try:
+        return note.clone()
+    except Exception as error:
+        raise PluginFailed(f'copying the notes of plugin "{plugin}": {type(error).__name__}: {error}') from error

@@ -1,0 +1,24 @@
+"""Ask once for each distinct thing, and give the answer to every node that has it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.framework.api.nodes import Ids
+
+Thing = TypeVar("Thing")
+Number = TypeVar("Number", np.bool_, np.int64)
+
+
+def answer_for_each(
+    ids: Ids, things: Sequence[Thing], answer: Callable[[Thing], bool | int], kind: type[Number]
+) -> NDArray[Number]:
+    """Return the answer for each node, whose thing is the one that its id indexes."""
+    # A few nodes that changed do not need the things of all the others.
+    used: Iterable[int] = range(len(things)) if len(things) <= len(ids) else set(ids.tolist())
+    answers = np.zeros(len(things), kind)
+    for each in used:
+        answers[each] = answer(things[each])
+    return answers[ids]

@@ -1,0 +1,35 @@
+"""What was found out about nodes for pods of one class."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+class NodeMemory:
+    """Findings by slot; whoever keeps it forgets a node when it changes, its pods, or those for which it is nominated."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[int, dict[str, tuple[int, Any]]] = {}  # by slot, and by what it is about
+
+    def __len__(self) -> int:
+        """Return about how many nodes anything is remembered."""
+        return len(self._found)
+
+    def recall(self, what: str, slot: int, priority: int) -> Any:
+        """Return what was remembered about a node for pods of a priority; None if nothing was."""
+        known = self._found.get(slot)
+        entry = None if known is None else known.get(what)
+        return None if entry is None or entry[0] != priority else entry[1]
+
+    def remember(self, what: str, slot: int, priority: int, found: Any) -> None:
+        """Remember something about a node, in place of what was found for another priority."""
+        self._found.setdefault(slot, {})[what] = priority, found
+
+    def forget(self, slots: Iterable[int] | None) -> None:
+        """Forget what is known about some nodes, or about all of them."""
+        if slots is None:
+            self._found.clear()
+        else:
+            for slot in slots:
+                self._found.pop(slot, None)

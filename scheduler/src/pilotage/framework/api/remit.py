@@ -1,0 +1,56 @@
+"""What a profile may touch: the nodes that exist for it, and the pods that it may send away."""
+
+import numpy as np
+
+from pilotage.framework.api.node_matching import match_labels
+from pilotage.framework.api.nodes import Bools, Nodes
+from pilotage.model.pod import Pod
+from pilotage.model.selectors import LabelMatcher
+
+
+class Remit:
+    """The schedulers whose pods may be evicted, and the labels of own nodes; None stands for all."""
+
+    __slots__ = ("_count", "_mask", "_nodes", "_version", "labels", "schedulers")
+
+    def __init__(self, schedulers: frozenset[str] | None = None, labels: LabelMatcher | None = None) -> None:
+        self.schedulers = schedulers
+        self.labels = labels
+        self._nodes: Nodes | None = None  # of which the mask is, as of a version
+        self._version = -1
+        self._mask: Bools = np.zeros(0, np.bool_)
+        self._count = 0
+
+    def is_same(self, other: "Remit") -> bool:
+        """Tell whether another one leaves the same."""
+        return self.schedulers == other.schedulers and self.labels is other.labels  # equal selectors share a matcher
+
+    def own(self, nodes: Nodes) -> Bools | None:
+        """Mark the nodes that exist for the profile, of all in the cluster; None if all do."""
+        if self.labels is None:
+            return None
+        if self._nodes is None or self._version != nodes.static_version or not self._nodes.same_cluster(nodes):
+            self._nodes, self._version = nodes, nodes.static_version
+            self._mask = match_labels(self.labels, nodes)
+            self._count = int(np.count_nonzero(self._mask))
+        return self._mask
+
+    def count(self, nodes: Nodes) -> int:
+        """Return how many nodes exist for the profile, of all in the cluster."""
+        return len(nodes) if self.own(nodes) is None else self._count
+
+    def is_foreign(self, pod: Pod) -> bool:
+        """Tell whether a pod is another scheduler's, and not to be evicted."""
+        return self.schedulers is not None and pod.scheduler_name not in self.schedulers
+
+    def may_evict(self, pod: Pod, nodes: Nodes) -> bool:
+        """Tell whether a placed pod may be evicted: it is no other scheduler's, and on a node of the profile."""
+        if self.is_foreign(pod):
+            return False
+        if self.labels is None:
+            return True
+        info = nodes.find(pod.node_name)
+        return info is not None and self.labels.matches(info.labels)
+
+
+EVERYTHING = Remit()

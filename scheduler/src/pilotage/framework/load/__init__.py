@@ -1,1 +1,0 @@
-"""What plugins share that score by how busy nodes really are."""

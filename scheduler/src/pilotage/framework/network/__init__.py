@@ -1,1 +1,0 @@
-"""What plugins about applications and the network between their parts share."""

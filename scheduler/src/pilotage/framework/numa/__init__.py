@@ -1,1 +1,0 @@
-"""What the match of pods and NUMA zones is made of."""

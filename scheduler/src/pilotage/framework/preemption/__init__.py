@@ -1,1 +1,0 @@
-"""What making room is made of: whom to evict, where, and at what cost."""

@@ -1,1 +1,0 @@
-"""What quotas are made of while a pod is being placed: how they stand, and how they would after evictions."""

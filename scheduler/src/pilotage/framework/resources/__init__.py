@@ -1,1 +1,0 @@
-"""What scores by resources are made of."""

@@ -1,0 +1,1 @@
+"""What runs plugins: order, fences, time budgets, the dry runs of preemption."""

@@ -1,0 +1,87 @@
+"""Asks the plugins around the binding of a pod, each behind a fence, after the cycle and beside others."""
+
+from time import perf_counter
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import PreBind
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Skip
+from pilotage.framework.runtime.plugin_guard import is_foreign
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.framework.runtime.runner import CycleFailed, failure, unexpected
+from pilotage.framework.runtime.timings import UNSCHEDULABLE, Timings
+
+
+class BindingRunner:
+    """Runs the plugins of one profile that prepare, make and follow a binding."""
+
+    def __init__(self, plugin_set: PluginSet, timings: Timings) -> None:
+        self._plugin_set = plugin_set
+        self._timings = timings
+        self.binds_by_foreign = any(is_foreign(type(plugin)) for plugin in plugin_set.bind)
+
+    def pre_flight(self, cycle: Cycle, node: str) -> list[PreBind]:
+        """Return the plugins that have something to prepare."""
+        found = []
+        for plugin in self._plugin_set.pre_bind:
+            try:
+                answer: object = plugin.pre_bind_pre_flight(cycle, cycle.pod, node)
+                if answer is not None and not isinstance(answer, Skip):
+                    raise PluginFailed(unexpected(answer))
+            except Exception as error:
+                raise failure('running PreBindPreFlight "{}": {}', plugin, error) from error
+            if answer is None:
+                found.append(plugin)
+        return found
+
+    async def pre_bind(self, cycle: Cycle, node: str, plugins: list[PreBind]) -> Rejection | None:
+        """Let plugins prepare, one after the other, until one finds that it is impossible."""
+        begun = perf_counter()
+        for plugin in plugins:
+            start = perf_counter()
+            try:
+                answer: object = await plugin.pre_bind(cycle, cycle.pod, node)
+                if answer is not None and not isinstance(answer, Rejection):
+                    raise PluginFailed(unexpected(answer))
+            except Exception as error:
+                raise failure('running PreBind plugin "{}": {}', plugin, error) from error
+            finally:
+                self._note(plugin.name, "PreBind", start)
+            if answer is not None:
+                self._timings.past("PreBind", begun, UNSCHEDULABLE)
+                return answer.by(plugin.name)
+        self._timings.past("PreBind", begun)
+        return None
+
+    async def bind(self, cycle: Cycle, node: str) -> Rejection | None:
+        """Bind the pod by the first plugin that does."""
+        for plugin in self._plugin_set.bind:
+            start = perf_counter()
+            try:
+                answer: object = await plugin.bind(cycle, cycle.pod, node)
+                if answer is not None and not isinstance(answer, Rejection | Skip):
+                    raise PluginFailed(unexpected(answer))
+            except Exception as error:
+                raise failure('running Bind plugin "{}": {}', plugin, error) from error
+            finally:
+                self._note(plugin.name, "Bind", start)
+            if answer is None:
+                self._timings.past("Bind", start)
+                return None
+            if isinstance(answer, Rejection):
+                return answer.by(plugin.name)
+        raise CycleFailed("no Bind plugin binds this pod: all of them skip it")
+
+    def post_bind(self, cycle: Cycle, node: str) -> list[str]:
+        """Tell every plugin that the pod was bound; returns what went wrong, which stops nobody."""
+        complaints = []
+        for plugin in self._plugin_set.post_bind:
+            start = perf_counter()
+            try:
+                plugin.post_bind(cycle, cycle.pod, node)
+            except Exception as error:
+                complaints.append(str(failure('running PostBind plugin "{}": {}', plugin, error)))
+            self._note(plugin.name, "PostBind", start)
+        return complaints
+
+    def _note(self, plugin: str, point: str, start: float) -> None:
+        self._timings.of(plugin, point).add(perf_counter() - start)

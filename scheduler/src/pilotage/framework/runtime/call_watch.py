@@ -1,0 +1,293 @@
+"""The call of a plugin that is under way, if the plugin is not ours: noted before and after, ended from outside.
+
+main thread      enter ── the plugin's method ── leave                     attributes are written, and nothing else
+watchdog thread  ── looks every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
+                                                                     OverBudget, if that very call is still under way
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from types import FrameType, TracebackType
+from typing import Any, Protocol
+
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+NO_LIMIT = float("inf")
+CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used its budget up in this turn
+PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not asked, after each time it was ended
+REMEMBERED = 600.0  # seconds for which such a time counts
+ENOUGH = 3  # failures, and no answer
+REST = 30  # times what a call has cost everybody: so long the pod waits at least
+
+
+# Whose failures spoil an attempt, which is told by how it ends.
+OF_ATTEMPTS = frozenset(
+    (
+        *("pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter"),
+        *("pre_score", "score", "score_nodes", "normalize", "epoch", "may_evict", "objection", "enough_leave"),
+        *("reserve", "permit", "pre_bind_pre_flight", "pre_bind", "bind"),
+    )
+)
+
+
+class OverBudget(BaseException):
+    """Raised inside of a plugin that takes too long; no `except Exception` of the plugin's own keeps it."""
+
+
+class Named(Protocol):
+    """A plugin."""
+
+    @property
+    def name(self) -> str:
+        """Return what the plugin is called."""
+
+
+class TookTooLong(PluginFailed):
+    """A call that was ended because it took too long, or was not made because others did."""
+
+    def __init__(self, text: str, *, cost: float = 0.0, rest: float = 0.0) -> None:
+        super().__init__(text)
+        self.cost, self.rest = cost, max(rest, REST * cost)
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A method of one plugin that is not asked for a while."""
+
+    plugin: Any
+    ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were
+    until: float = 0.0
+    reason: str = ""
+    uid: str = ""  # of the pod that it was asked about last
+    cost: float = 0.0  # seconds that this took
+
+    def grow(self, now: float) -> float:
+        """Take note of one more call that was ended; returns the pause."""
+        while self.ended and now - self.ended[0] > REMEMBERED:
+            self.ended.popleft()
+        self.ended.append(now)
+        pause = PAUSES[len(self.ended) - 1]
+        self.until = now + pause
+        return pause
+
+
+class Desk:
+    """One method of a class of plugins."""
+
+    __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
+
+    def __init__(self, point: str) -> None:
+        self.point = point  # as the author of a plugin knows it
+        self.worked = False
+        self.failures = 0
+        self.turn = -1
+        self.spent = 0.0  # seconds in this turn
+        self.stops = False  # there may be a reason not to ask
+        self.blocks: dict[int, Block] = {}  # by the id of the plugin, which a block keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """A call that took too long."""
+
+    plugin: Named
+    point: str
+    pod: Pod | None
+    seconds: float
+    message: str  # what it has done, without the plugin's name
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A call during which the process of before has ended."""
+
+    plugin: str
+    point: str
+    scheduler: str
+    uid: str  # of the pod; "" if there was none
+    pod: str  # as namespace/name
+    times: int
+    until: float  # of `perf_counter`: for so long the plugin is not asked about the pod
+
+    @property
+    def message(self) -> str:
+        """Return what has happened, without the plugin's name."""
+        often = "" if self.times == 1 else f" {self.times} times"
+        about = f" about pod {self.pod}" if self.pod else ""
+        return f"the scheduler ended{often} while the plugin was asked{about} in {self.point}"
+
+
+class Record(Protocol):
+    """Where a call in flight is noted, so that the next process knows of it if this one does not survive it."""
+
+    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+        """Note the call."""
+
+    def end(self) -> None:
+        """Note that it is over."""
+
+
+class CallWatch:
+    """The call of a foreign plugin that is under way in the main thread, of which there is one at most."""
+
+    __slots__ = (
+        "args",
+        "budget",
+        "call",
+        "clock",
+        "doomed",
+        "floor",
+        "has_foreign",
+        "limit",
+        "on_ended",
+        "on_failing",
+        "on_foreign",
+        "on_overrun",
+        "plugin",
+        "record",
+        "since",
+        "spoiled_turn",
+        "suspicions",
+        "turn",
+    )
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self.clock = clock
+        self.has_foreign = False  # there is a plugin to watch
+        self.call: Desk | None = None
+        self.plugin: Any = None
+        self.args: Sequence[Any] = ()
+        self.since = 0.0
+        self.limit = NO_LIMIT  # of the call under way, in seconds
+        self.floor: FrameType | None = None  # of code that is watched without being a call: nothing is raised in it
+        self.budget = NO_LIMIT
+        self.doomed = -1.0  # since when the call is under way that has to end
+        self.turn = 0  # of the event loop: what all calls of a method take together counts
+        self.spoiled_turn = -1  # one in which a call was ended: what is cleaned up afterwards has less time
+        self.record: Record | None = None
+        self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
+        self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
+        self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
+        self.on_ended: Callable[[], None] = lambda: None  # told after a call that had to end
+        self.on_foreign: Callable[[], None] = lambda: None  # told when there is something to watch
+
+    def expect_calls(self) -> None:
+        """Take note that there is a plugin to watch."""
+        if not self.has_foreign:
+            self.has_foreign = True
+            self.on_foreign()
+
+    def next_turn(self) -> None:
+        """Begin anew to count what methods take."""
+        self.turn += 1
+
+    # ------------------------------------------------------------------------------------------- around a call
+
+    def enter(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
+        """Take note of a call that begins; PluginFailed if it must not."""
+        if desk.turn != self.turn:
+            desk.turn, desk.spent = self.turn, 0.0
+        if desk.stops or self.suspicions:
+            self._refuse(desk, plugin, args)
+        if self.record is not None:
+            self.record.begin(plugin, desk, pod_of(args))
+        self.limit = self.budget if self.turn != self.spoiled_turn else self.budget * CLEAN_UP
+        self.plugin, self.args, self.since = plugin, args, perf_counter()
+        self.call = desk
+
+    def leave(self, desk: Desk) -> None:
+        """Take note of its end, whatever it was; the very first step is the one that counts."""
+        self.call = None
+        desk.spent += perf_counter() - self.since
+        if self.record is not None:
+            self.record.end()
+
+    def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
+        """Return what to raise after a call that had to end, or raised what is no Exception."""
+        if not self.is_doomed():
+            assert error is not None
+            return PluginFailed(f"{type(error).__name__}: {error}{line_of(error, plugin)}")
+        self.doomed = -1.0
+        self.on_ended()
+        seconds, pod = perf_counter() - self.since, pod_of(self.args)
+        self.args = ()
+        where = "" if error is None else line_of(error, plugin)
+        message = f"it did not answer within {self.limit:g}s in {desk.point}{where}"
+        self.block(desk, plugin, pod, seconds, message)
+        return TookTooLong(message, cost=seconds)
+
+    def is_doomed(self) -> bool:
+        """Tell whether the call that was last under way had to end, whatever became of that."""
+        return self.doomed == self.since
+
+    def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
+        """Tell of a method that has failed each time, where no attempt of a pod shows that."""
+        if desk.worked or desk.point in OF_ATTEMPTS:
+            return
+        desk.failures += 1
+        if desk.failures >= ENOUGH:
+            what = str(error) if isinstance(error, PluginFailed) else f"{type(error).__name__}: {error}"
+            self.on_failing(plugin, desk.point, f"{desk.point} fails each time: {what}{line_of(error, plugin)}")
+
+    def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
+        """Let a method rest that took too long, and tell."""
+        found = desk.blocks.setdefault(id(plugin), Block(plugin))
+        pause = found.grow(self.clock())
+        found.reason = f"{message}; it is not asked for {pause:g}s"
+        found.uid, found.cost = "" if pod is None else pod.uid, seconds
+        desk.stops = True
+        self.spoiled_turn = self.turn
+        self.on_overrun(Overrun(plugin, desk.point, pod, seconds, message))
+
+    def _refuse(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
+        if self.suspicions:
+            self._refuse_suspicious(plugin, args)
+        now, found = self.clock(), desk.blocks.get(id(plugin))
+        if found is not None and now < found.until:
+            pod = pod_of(args)
+            again = pod is not None and pod.uid == found.uid  # in the same attempt
+            raise TookTooLong(found.reason, rest=found.until - now, cost=found.cost if again else 0.0)
+        if desk.spent > self.budget:
+            message = f"its calls of {desk.point} in one turn took more than {self.budget:g}s together"
+            self.block(desk, plugin, pod_of(args), desk.spent, message)
+            raise TookTooLong(message, cost=desk.spent)
+        for key, block in list(desk.blocks.items()):
+            if now - block.until > REMEMBERED:
+                del desk.blocks[key]
+        desk.stops = bool(desk.blocks)
+
+    def _refuse_suspicious(self, plugin: Any, args: Sequence[Any]) -> None:
+        now, pod = perf_counter(), pod_of(args)
+        self.suspicions = {key: each for key, each in self.suspicions.items() if now < each.until}
+        found = self.suspicions.get((plugin.name, "" if pod is None else pod.uid))
+        if found is not None:
+            raise TookTooLong(f"{found.message}; it is not asked for a while", rest=found.until - now)
+
+
+WATCH = CallWatch()  # of this process: a signal has one handler, and runs it in the main thread
+
+
+def pod_of(args: Sequence[Any]) -> Pod | None:
+    """Return the pod that a call is about."""
+    for value in args:
+        found = value if isinstance(value, Pod) else getattr(value, "pod", None)
+        if isinstance(found, Pod):
+            return found
+    return None
+
+
+def line_of(error: BaseException, plugin: object) -> str:
+    """Return the last line of the plugin's own file that an error went through."""
+    module, found = type(plugin).__module__, ""
+    trace: TracebackType | None = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_globals.get("__name__") == module:
+            found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return found or (line_of(error.__cause__, plugin) if error.__cause__ is not None else "")

@@ -1,0 +1,103 @@
+"""A fence around a plugin that knows gangs and is not ours: what it raises or answers wrongly concerns its own pods."""
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
+
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.runtime.plugin_guard import is_foreign
+from pilotage.framework.runtime.runner import CycleFailed, failure, unexpected
+from pilotage.model.gangs import GangName
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+FAILED = 'running "{}" for a gang: {}'
+ONE = 1  # missing, so that the plugin is asked for its objection
+
+
+class GangFailure(Rejection):
+    """In the place of an objection: the plugin has failed."""
+
+    error: CycleFailed
+
+    def __init__(self, error: CycleFailed) -> None:
+        super().__init__(str(error))
+        object.__setattr__(self, "error", error)
+
+
+def fenced(plugin: FormsGangs | None) -> FormsGangs | None:
+    """Return who is asked about gangs; our own plugin as it is."""
+    if plugin is None or not is_foreign(type(plugin)):
+        return plugin
+    return cast(FormsGangs, FencedGangs(plugin))  # to whoever asks about gangs it is one
+
+
+class FencedGangs:
+    """Asks the plugin; a failure becomes an objection where there can be one, and is left to the log elsewhere."""
+
+    def __init__(self, plugin: FormsGangs) -> None:
+        self.name = plugin.name
+        self._plugin = plugin
+        self._failure: CycleFailed | None = None  # of the last question how many are missing
+        self._complaints: set[str] = set()
+
+    def missing(self, gang: GangName, pod: Pod) -> int | None:
+        """Return how many more pods must find a place at once."""
+        try:
+            answer = self._plugin.missing(gang, pod)
+            _expect(answer, int, type(None))
+        except Exception as error:
+            self._failure = failure(FAILED, self._plugin, error)
+            return ONE
+        self._failure = None
+        return answer
+
+    def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
+        """Return why a gang is not to be tried now; one reason is that the plugin has failed."""
+        if self._failure is not None:
+            return GangFailure(self._failure)
+        return self._rejection(self._plugin.objection, gang, pod, waiting, gated)
+
+    def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
+        """Return what the whole cluster lacks for a gang, or that the plugin has failed."""
+        return self._rejection(self._plugin.shortage, gang, pod)
+
+    def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
+        """Return why a gang was turned down a moment ago; a plugin that fails does not know of it."""
+        return self._known(self._plugin.no_chance, (str, type(None)), None, gang, waiting)
+
+    def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
+        """Tell whether it is known when to try again; a plugin that fails knows nothing."""
+        return bool(self._known(self._plugin.turned_down, (object,), False, gang, waiting, why))
+
+    def placed_together(self, gang: GangName) -> None:
+        """Take note."""
+        self._known(self._plugin.placed_together, (object,), None, gang)
+
+    def _rejection(self, ask: Callable[..., Any], *args: Any) -> Rejection | None:
+        try:
+            answer: Rejection | None = ask(*args)
+            _expect(answer, Rejection, type(None))
+        except Exception as error:
+            return GangFailure(failure(FAILED, self._plugin, error))
+        return answer
+
+    def _known(self, ask: Callable[..., Answer], kinds: tuple[type, ...], otherwise: Answer, *args: Any) -> Answer:
+        try:
+            answer = ask(*args)
+            _expect(answer, *kinds)
+        except Exception:
+            new = ask.__name__ not in self._complaints
+            self._complaints.add(ask.__name__)
+            level = logging.ERROR if new else logging.DEBUG
+            log.log(level, "plugin %s failed at %s", self.name, ask.__name__, exc_info=new)
+            return otherwise
+        return answer
+
+
+def _expect(answer: object, *kinds: type) -> None:
+    if not isinstance(answer, kinds):
+        raise PluginFailed(unexpected(answer))

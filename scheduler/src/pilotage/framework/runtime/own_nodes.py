@@ -1,0 +1,46 @@
+"""The filter behind a profile's nodes of its own: to all other plugins a node that it leaves out is not there."""
+
+from pydantic import PrivateAttr
+
+from pilotage.config.sharing import OwnNodes
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import NODE_ADDED, NODE_LABELS_CHANGED
+from pilotage.framework.api.node_matching import match_labels
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC, Filter
+from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
+from pilotage.model.pod import Pod
+from pilotage.model.selectors import LabelMatcher
+
+NOT_OWN = Rejection("node(s) are not among the profile's own", preemption_helps=False)
+
+
+class NodesOfProfile(Filter):
+    """Leave only the nodes that the profile's selector matches; comes first, and only where there is a selector."""
+
+    nodes: OwnNodes
+
+    depends_on = STATIC
+    same_for_shape = True
+    retry_on = (NODE_ADDED, NODE_LABELS_CHANGED)
+
+    _matcher: LabelMatcher | None = PrivateAttr(default=None)
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a node with other labels."""
+        return None if self._labels().matches(node.labels) else NOT_OWN
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Reject all such nodes at once."""
+        return Verdicts.where(~match_labels(self._labels(), nodes), NOT_OWN)
+
+    def _labels(self) -> LabelMatcher:
+        if self._matcher is None:
+            self._matcher = self.nodes.matcher()
+        assert self._matcher is not None  # nobody makes this plugin for all nodes
+        return self._matcher
+
+
+def is_left_out(rejection: Rejection) -> bool:
+    """Tell whether a rejection says that the node does not exist for the profile."""
+    return rejection.plugin == NodesOfProfile.name

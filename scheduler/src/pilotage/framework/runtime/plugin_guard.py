@@ -1,0 +1,210 @@
+"""Puts a watched region around every method of plugins that are not ours; our own are called as they are.
+
+The methods of a class are replaced once, when a profile with it is made ready. Whatever a method raises that is no
+Exception, SystemExit and the like, becomes a failure of the plugin.
+"""
+
+import asyncio
+import gc
+import traceback
+from collections.abc import Awaitable, Callable, Generator, Iterable
+from functools import partial, wraps
+from inspect import getattr_static, isfunction
+from types import CodeType
+from typing import Any
+
+from pilotage.framework.api.plugin import Filter, Plugin, Score
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.runtime.call_watch import WATCH, Desk, line_of
+
+OURS = "pilotage."
+LOOPS: dict[str, tuple[str, type[Plugin]]] = {
+    "filter_nodes": ("filter", Filter),
+    "score_nodes": ("score", Score),
+}  # these ask about many nodes, one by one
+ONE_BY_ONE = ("filter", "score")
+AWAITED = ("pre_bind", "bind")
+LONGEST_AWAIT = 600.0  # seconds for all of a call that waits, as long as volumes get by default
+
+Method = Callable[..., Any]
+
+
+def is_foreign(kind: type) -> bool:
+    """Tell whether a class is not part of this package."""
+    return not kind.__module__.startswith(OURS)
+
+
+def guard(plugins: Iterable[Plugin]) -> None:
+    """Let every call of these plugins be watched, as far as they are not ours."""
+    for plugin in plugins:
+        if is_foreign(type(plugin)):
+            WATCH.expect_calls()
+            guard_class(type(plugin))
+
+
+def guard_class(kind: type[Plugin]) -> None:
+    """Let every call of a plugin of this class be watched; to do it twice changes nothing."""
+    for name in dir(kind):
+        method = getattr_static(kind, name)
+        if _is_asked(name, method):
+            setattr(kind, name, _guarded(name, method))
+    for name, (one_by_one, base) in LOOPS.items():
+        inherited = getattr(kind, name, None)
+        if issubclass(kind, base) and inherited is getattr(base, name):
+            setattr(kind, name, _guarded(name, inherited, one_by_one))
+
+
+def _is_asked(name: str, method: object) -> bool:
+    """Tell whether somebody else than the plugin calls this: hints may have any name that is no private one."""
+    if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
+        return False
+    return not name.startswith("_") and not hasattr(method, "is_guarded")
+
+
+def _guarded(name: str, method: Any, point: str = "") -> Method:
+    found = (_awaited if name in AWAITED else _called)(method, Desk(point or name))
+    found = _on_one_node(method, found) if name in ONE_BY_ONE else found
+    found.is_guarded = True  # type: ignore[attr-defined]
+    return found
+
+
+def _on_one_node(method: Method, watched: Method) -> Method:
+    """Return a shorter way for what is mostly asked from within a loop over nodes, which is the call that counts."""
+    watch = WATCH
+
+    @wraps(method)
+    def call(self: Any, cycle: Any, pod: Any, node: Any = None, /, **named: Any) -> Any:
+        if watch.call is not None and not named:
+            return method(self, cycle, pod, node)
+        return watched(self, cycle, pod, **named) if named else watched(self, cycle, pod, node)
+
+    REGIONS.add(_code(call))
+    return call
+
+
+def _called(method: Method, desk: Desk) -> Method:
+    watch = WATCH
+
+    @wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if watch.call is not None:  # a part of another call, whose time it takes
+            return method(self, *args, **kwargs)
+        watch.enter(desk, self, args)
+        try:
+            answer = method(self, *args, **kwargs)
+        except MemoryError as error:
+            watch.leave(desk)
+            raise _out_of_memory(self, error) from None
+        except Exception as error:
+            watch.leave(desk)
+            if watch.is_doomed():  # and made something else of it
+                raise watch.failed(desk, self, error) from error
+            watch.complain(desk, self, error)
+            raise
+        except BaseException as error:
+            watch.leave(desk)
+            found = watch.failed(desk, self, error)
+            watch.complain(desk, self, found)
+            raise found from error
+        watch.leave(desk)
+        if watch.is_doomed():  # and has kept that to itself
+            raise watch.failed(desk, self, None)
+        desk.worked = True
+        return answer
+
+    REGIONS.add(_code(call))
+    return call
+
+
+def _out_of_memory(plugin: Any, error: MemoryError) -> PluginFailed:
+    """Return what to raise, once all that the plugin held is let go."""
+    where = line_of(error, plugin)
+    traceback.clear_frames(error.__traceback__)
+    error.__traceback__ = None
+    gc.collect()
+    return PluginFailed(f"MemoryError: it asked for more memory than the scheduler may use{where}")
+
+
+def _awaited(method: Method, desk: Desk) -> Method:
+    @wraps(method)
+    async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        scope = asyncio.timeout(LONGEST_AWAIT)
+        try:
+            async with scope:
+                return await _Steps(self, desk, partial(method, self, *args, **kwargs), args)
+        except TimeoutError as error:
+            if not scope.expired():
+                raise
+            raise PluginFailed(f"it did not end within {LONGEST_AWAIT:g}s in {desk.point}") from error
+
+    return call
+
+
+class _Steps:
+    """A call that waits: what happens between two waits is a watched region."""
+
+    def __init__(self, plugin: Any, desk: Desk, begin: Callable[[], Awaitable[Any]], args: tuple[Any, ...]) -> None:
+        self._plugin, self._desk, self._begin, self._args = plugin, desk, begin, args
+        self._thrown: BaseException | None = None  # what our own task was given to end with, or an awaited failure
+
+    def __await__(self) -> Generator[Any, Any, Any]:
+        steps = self._step(self._first)
+        next_step: Callable[[], Any] = partial(steps.send, None)
+        while True:
+            try:
+                awaited = self._step(next_step)
+            except StopIteration as end:
+                return end.value
+            try:
+                next_step = partial(steps.send, (yield awaited))
+            except BaseException as error:
+                self._thrown = error
+                next_step = partial(steps.throw, error)
+
+    def _first(self) -> Any:
+        return self._begin().__await__()
+
+    def _step(self, step: Callable[[], Any]) -> Any:
+        watch, desk, plugin = WATCH, self._desk, self._plugin
+        if watch.call is not None:
+            return step()
+        watch.enter(desk, plugin, self._args)
+        try:
+            answer = step()
+        except StopIteration:  # the way in which it returns
+            watch.leave(desk)
+            if watch.is_doomed():
+                raise watch.failed(desk, plugin, None) from None
+            raise
+        except MemoryError as error:
+            watch.leave(desk)
+            raise _out_of_memory(plugin, error) from None
+        except Exception as error:
+            watch.leave(desk)
+            if watch.is_doomed():
+                raise watch.failed(desk, plugin, error) from error
+            raise
+        except BaseException as error:
+            watch.leave(desk)
+            if not watch.is_doomed() and self._is_wanted(error):
+                raise
+            raise watch.failed(desk, plugin, error) from error
+        watch.leave(desk)
+        if watch.is_doomed():
+            raise watch.failed(desk, plugin, None)
+        return answer
+
+    def _is_wanted(self, error: BaseException) -> bool:
+        """Tell whether somebody ends the call: our own task was cancelled, or is thrown away."""
+        if isinstance(error, GeneratorExit):
+            return error is self._thrown
+        task = asyncio.current_task()
+        return isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _code(function: Any) -> CodeType:
+    code: CodeType = function.__code__
+    return code
+
+
+REGIONS = {_Steps._step.__code__, type(WATCH).enter.__code__, type(WATCH).leave.__code__}

@@ -1,0 +1,1 @@
+"""What plugins that preempt share with the engine that checks their choice."""

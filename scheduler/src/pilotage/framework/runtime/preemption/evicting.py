@@ -1,0 +1,81 @@
+"""What every plugin shares that makes room by evicting pods: the gate for preemptors, and the choice of a node."""
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from pydantic import PrivateAttr
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.objects import Kind, Objects
+from pilotage.framework.api.plugin import Permission, PostFilter, PreEnqueue
+from pilotage.framework.api.verdicts import Filtered, Nominated, NoRoom, Rejection, Verdicts
+from pilotage.framework.runtime.preemption.candidates import least_harmful
+from pilotage.framework.runtime.preemption.victims import Victims
+from pilotage.model.disruption import DisruptionBudgets
+from pilotage.model.objects import PodDisruptionBudget
+from pilotage.model.pod import Pod
+
+NEVER = "not eligible due to preemptionPolicy=Never."
+VICTIM_IS_LEAVING = "not eligible due to a terminating pod on the nominated node."
+UNDER_WAY = Rejection("waiting for the preemption for this pod to be finished", preemption_helps=False)
+
+
+def is_evicted(pod: Pod) -> bool:
+    """Tell whether a pod is on its way out because a scheduler needs its room."""
+    target = pod.status.condition("DisruptionTarget") if pod.is_terminating else None
+    return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
+
+
+class Evicting(PreEnqueue, PostFilter):
+    """Makes room for a pod by evicting others, and keeps it out of the queue until they are on their way."""
+
+    # Whoever rejected the pod before says when it is worth another try; this only lets it be asked.
+    retry_on: ClassVar[tuple[Retry, ...]] = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "never"),)
+    reads: ClassVar[tuple[type[Kind], ...]] = (PodDisruptionBudget,)
+    permissions = (Permission("", "pods", ("delete",)),)
+    tells_when_open = True  # `end` is called by whoever follows the evictions, and tells the queue, too
+
+    _under_way: set[str] = PrivateAttr(default_factory=set)
+    _budgets: tuple[Objects, int, DisruptionBudgets] | None = PrivateAttr(default=None)
+
+    def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
+        """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""
+        raise NotImplementedError
+
+    def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom:
+        """Return the node to free and the pods to evict, or why that is impossible."""
+        now = time.time()
+        found = self.candidates(cycle, pod, verdicts, now)
+        return found if isinstance(found, NoRoom) else self.nominate(found, now)
+
+    def nominate(self, candidates: Sequence[Victims], now: float) -> Nominated:
+        """Return the one of at least one candidate that does the least harm."""
+        best = least_harmful(candidates, now)
+        message = f"found a potential placement for pod on node {best.node}, preempting {len(best.pods)} victims"
+        keys = tuple(victim.key for victim in best.pods)
+        return Nominated(best.node, keys, f"preemption: {message}", best.other_nodes)
+
+    def begin(self, uid: str) -> None:
+        """Keep a pod out of the queue while its victims are being evicted."""
+        self._under_way.add(uid)
+
+    def end(self, uid: str) -> None:
+        """Let the pod into the queue again."""
+        self._under_way.discard(uid)
+
+    def pre_enqueue(self, pod: Pod) -> Filtered:
+        """Hold a pod whose victims are being evicted."""
+        return UNDER_WAY if pod.uid in self._under_way else None
+
+    def never(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Leave it to the plugins that rejected the pod to say that an eviction helps it."""
+        return False
+
+    def disruption_budgets(self, objects: Objects) -> DisruptionBudgets:
+        """Return the budgets as they are now; the same ones as long as none has changed."""
+        version = objects.version(PodDisruptionBudget)
+        if self._budgets is None or self._budgets[0] is not objects or self._budgets[1] != version:
+            self._budgets = objects, version, DisruptionBudgets(objects.all(PodDisruptionBudget))
+        return self._budgets[2]

@@ -1,0 +1,67 @@
+"""Asks the plugins that have a say in who is evicted, each behind a fence."""
+
+import logging
+from collections.abc import Iterable, Sequence
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.plugin import EvictionRule
+from pilotage.framework.api.verdicts import Nominated, NoRoom, Rejection, Verdicts
+from pilotage.framework.runtime.runner import failure
+from pilotage.model.pod import Pod
+
+log = logging.getLogger(__name__)
+
+FAILED = 'running the eviction rule of plugin "{}": {}'
+
+
+def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom | None:
+    """Return why nobody else has to go for the pod of the cycle, in the words of the first plugin that says so."""
+    for plugin in rules:
+        try:
+            coming = plugin.enough_leave(cycle, cycle.pod, verdicts)
+        except Exception as error:
+            raise failure(FAILED, plugin, error) from error
+        if coming is not None:
+            return coming
+    return None
+
+
+def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
+    """Tell whether every plugin lets a pod be evicted for the pod of the cycle."""
+    for plugin in rules:
+        try:
+            if not plugin.may_evict(cycle, cycle.pod, victim):
+                return False
+        except Exception as error:
+            raise failure(FAILED, plugin, error) from error
+    return True
+
+
+def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
+    """Return why evictions would be in vain, as the notes are now, in the words of the first plugin that objects."""
+    for plugin in rules:
+        try:
+            rejection = plugin.objection(cycle, cycle.pod)
+        except Exception as error:
+            raise failure(FAILED, plugin, error) from error
+        if rejection is not None:
+            return rejection.by(plugin.name)
+    return None
+
+
+def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequence[Pod]) -> None:
+    """Tell every plugin of pods that are told to go; what one makes of it harms nobody else."""
+    for plugin in rules:
+        try:
+            plugin.evictions_began(preemptor, victims)
+        except Exception:
+            log.exception("plugin %s has not taken note of evictions for pod %s", plugin.name, preemptor.key)
+
+
+def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
+    """Tell every plugin of pods that do not leave after all."""
+    for plugin in rules:
+        try:
+            plugin.called_off(victims)
+        except Exception:
+            log.exception("plugin %s has not taken note of evictions that were called off", plugin.name)

@@ -1,0 +1,152 @@
+"""Which pods have to leave one node so that another pod fits: the fewest and least important."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from pilotage.framework.api.cycle import Trial
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.runtime.preemption.shortage import Room
+from pilotage.model.disruption import DisruptionBudgets
+from pilotage.model.moments import seconds_of
+from pilotage.model.pod import Pod
+
+MayGo = Callable[[Pod], bool]  # tells who can be a victim, whatever rules there are besides
+
+NO_VICTIMS = Rejection("No preemption victims found for incoming pod", preemption_helps=False)
+ALL_FOREIGN = Rejection("Pods of other schedulers are not evicted", preemption_helps=False)
+
+
+# Makes every priority positive, so that two victims never count less than one.
+OFFSET = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Victims:
+    """The pods to evict to free a node, most important first, and how many of them violate a disruption budget."""
+
+    node: str
+    pods: tuple[Pod, ...]
+    violations: int = 0
+    _harm: tuple[int, ...] | None = field(default=None, init=False, repr=False, compare=False)
+    _starts: tuple[float, float] = field(default=(inf, inf), init=False, repr=False, compare=False)
+
+    @property
+    def other_nodes(self) -> tuple[str, ...]:
+        """Return the nodes besides where some of them are."""
+        return tuple(dict.fromkeys(pod.node_name for pod in self.pods if pod.node_name != self.node))
+
+    def harm(self, now: float) -> tuple[float, ...]:
+        """Return how much harm is done, the worst first; it is asked for whenever nodes are compared."""
+        if self._harm is None:
+            highest = self.pods[0].priority
+            total = sum(pod.priority + OFFSET for pod in self.pods)
+            most_important = [seconds_of(pod.status.start_time) for pod in self.pods if pod.priority == highest]
+            known = min((start for start in most_important if start is not None), default=inf)
+            object.__setattr__(self, "_harm", (self.violations, highest, total, len(self.pods)))
+            object.__setattr__(self, "_starts", (known, 0.0 if None in most_important else inf))
+        assert self._harm is not None
+        first, unknown = self._starts
+        return *self._harm, -min(first, now + unknown)  # a pod that has just begun loses little
+
+
+def started(pod: Pod, now: float) -> float:
+    """Return when a pod started; one without a start does so now."""
+    moment = seconds_of(pod.status.start_time)
+    return now if moment is None else moment
+
+
+def by_importance(pods: Iterable[Pod], now: float) -> list[Pod]:
+    """Sort the most important first: a higher priority, then an earlier start."""
+    return sorted(pods, key=lambda pod: (-pod.priority, started(pod, now)))
+
+
+def needs_neighbours(pod: Pod) -> bool:
+    """Tell whether a pod may miss the very pods that would be evicted for it.
+
+    To all filters but the one for required affinity, fewer pods on a node are never worse.
+    """
+    affinity = pod.spec.affinity
+    return affinity is not None and affinity.pod_affinity is not None and bool(affinity.pod_affinity.required)
+
+
+def select_victims(
+    trial: Trial,
+    pod: Pod,
+    budgets: DisruptionBudgets,
+    now: float,
+    short: Sequence[str] = (),
+    may_go: MayGo | None = None,
+) -> Victims | Rejection:
+    """Return who has to leave the node of the trial, or why that does not help.
+
+    `short` names the resources that the node lacks, if they are why it rejected the pod; it spares questions and
+    changes no answer. `may_go` tells who can be a victim; without it, every pod of lower priority.
+    """
+    may_go = may_go or (lambda other: other.priority < pod.priority)
+    could_go = [other for other in trial.info.pods.values() if may_go(other)]
+    own = [other for other in could_go if not trial.is_foreign(other)] if trial.spares_foreign else could_go
+    if could_go and not own:
+        return ALL_FOREIGN
+    ranked = by_importance(own, now)
+    if trial.has_rules:
+        ranked, short = _allowed(trial, ranked), ()
+    if not ranked:
+        return NO_VICTIMS
+    violating, others = budgets.split(ranked)
+    leaving = None
+    if short and not needs_neighbours(pod):
+        leaving = _without_room(trial, pod, [*violating, *others], short)
+    if leaving is None:
+        rejection = _clear(trial, ranked)
+        if rejection is not None:
+            return rejection
+        leaving = not_reprieved(trial, [*violating, *others], Room(pod, trial.info, short))
+    if not leaving:
+        raise PluginFailed(f'expected at least one victim pod on node "{trial.info.name}"')
+    victims = tuple(other for other in ranked if other.uid in leaving)
+    return Victims(trial.info.name, victims, sum(other.uid in leaving for other in violating))
+
+
+def _allowed(trial: Trial, ranked: Sequence[Pod]) -> list[Pod]:
+    """Take away, the least important first, whom the rules let go at that point; whoever goes may save the next."""
+    gone: set[str] = set()
+    for other in reversed(ranked):
+        if trial.may_evict(other):
+            trial.remove(other)
+            gone.add(other.uid)
+    return [other for other in ranked if other.uid in gone]
+
+
+def _without_room(trial: Trial, pod: Pod, victims: Sequence[Pod], short: Sequence[str]) -> set[str] | None:
+    """Return those that have no room beside the pod and the victims before them, by uid; None if others must go too.
+
+    If the pod fits when these alone are gone, it would at every step on which more are.
+    """
+    room = Room(pod, trial.info, short, leaving=victims)
+    leaving = [other for other in victims if not room.take(other)]
+    for other in leaving:
+        trial.remove(other)
+    return {other.uid for other in leaving} if trial.verdict() is None else None
+
+
+def _clear(trial: Trial, victims: Iterable[Pod]) -> Rejection | None:
+    """Take away all that are still there; return why the pod does not fit even then."""
+    for other in victims:
+        if other.uid in trial.info.pods:
+            trial.remove(other)
+    return trial.verdict()
+
+
+def not_reprieved(trial: Trial, victims: Iterable[Pod], room: Room) -> set[str]:
+    """Put back one after the other as long as the pod fits; return the rest by uid."""
+    leaving: set[str] = set()
+    for other in victims:
+        if room.take(other):
+            trial.add(other)
+            if trial.verdict() is None:
+                continue
+            trial.remove(other)
+            room.give_back(other)
+        leaving.add(other.uid)
+    return leaving

@@ -1,0 +1,231 @@
+"""A thread that looks at the call under way, and has it ended if it takes too long."""
+
+import logging
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from time import perf_counter
+from types import FrameType, TracebackType
+from typing import Any, Self
+
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.runtime.call_watch import WATCH, CallWatch, Desk, OverBudget, pod_of
+from pilotage.framework.runtime.insistence import Insistence
+from pilotage.framework.runtime.plugin_guard import REGIONS
+
+log = logging.getLogger(__name__)
+
+SIGNAL = signal.SIGUSR2
+TICK = 0.05  # seconds between two looks
+RARELY = 1.0  # seconds, as long as there is no plugin that is not ours
+SOON = 0.005  # seconds until the next one, while a call is being ended
+PATIENCE = 20  # times that code which is not the plugin's own is left alone: it may be in the middle of something
+GENTLE = 3  # times that a plugin may swallow what ends it, and do its own cleaning up
+STALLED = 5.0  # seconds after which a call is told that cannot be ended
+HOPELESS = 10.0  # seconds after which the process had better end: until then nobody else is served
+
+
+class Watchdog:
+    """The one thread, and the signal's handler in the main thread."""
+
+    def __init__(self, watch: CallWatch = WATCH) -> None:
+        self._watch = watch
+        self._thread: threading.Thread | None = None
+        self._is_stopping = False
+        self._wake = threading.Event()
+        self._target = -1.0  # the call that is being ended: since when it is under way
+        self._declined = self._raised = 0  # how often its end was put off, and demanded
+        self._insistence: Insistence | None = None
+        self._told_of = -1.0  # the call that was told to be stalled
+        self._seen = 0.0
+        self.ask_for_turn: Callable[[], None] = watch.next_turn  # to be done by whoever runs the event loop
+        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
+        self.on_hopeless: Callable[[], None] = lambda: None  # in this thread, too
+        watch.on_ended, watch.on_foreign = self._ended, self._wake.set
+
+    def start(self) -> bool:
+        """Begin to look, if that did not happen yet; False outside of the main thread, which alone has signals."""
+        if threading.current_thread() is not threading.main_thread():
+            return False
+        if self._thread is None or not self._thread.is_alive():
+            signal.signal(SIGNAL, self._on_signal)
+            self._is_stopping = False
+            self._thread = threading.Thread(target=self._run, name="plugin-watchdog", daemon=True)
+            self._thread.start()
+        return True
+
+    def look_often(self) -> bool:
+        """Begin to look even if there is no plugin yet; False where that is impossible."""
+        self._watch.expect_calls()
+        return self.start()
+
+    def stop(self) -> None:
+        """Look no more."""
+        self._is_stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = None
+
+    # ----------------------------------------------------------------------------------------- in its own thread
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._is_stopping:
+            self._wake.wait(pause)
+            self._wake.clear()
+            try:
+                pause = self._look()
+            except Exception:
+                log.exception("the watchdog of plugins failed")
+                pause = TICK
+
+    def _look(self) -> float:
+        """Have the call under way ended if it has to be; returns when to look again."""
+        watch = self._watch
+        desk, since, now = watch.call, watch.since, perf_counter()
+        if since != self._seen:
+            self._seen = since
+            self.ask_for_turn()
+        if desk is None:
+            return TICK if watch.has_foreign else RARELY
+        spent = desk.spent if desk.turn == watch.turn else 0.0
+        left = watch.limit - (now - since) - spent
+        if left > 0:
+            return min(TICK, max(left, SOON))
+        desk.stops = True
+        self._demand_end(desk, since)
+        if now - since > watch.limit + STALLED and self._told_of != since:
+            self._told_of = since
+            self._tell_stalled(desk, now - since)
+        if now - since > watch.limit + HOPELESS:
+            self.on_hopeless()
+        return SOON
+
+    def _demand_end(self, desk: Desk, since: float) -> None:
+        if self._target != since:
+            self._target, self._declined, self._raised = since, 0, 0
+            self._tell(desk)
+        self._watch.doomed = since
+        main = threading.main_thread().ident
+        assert main is not None
+        signal.pthread_kill(main, SIGNAL)
+
+    def _tell(self, desk: Desk) -> None:
+        watch, pod = self._watch, pod_of(self._watch.args)
+        who = getattr(watch.plugin, "name", watch.plugin)
+        about = "" if pod is None else f" about pod {pod.key}"
+        log.error("%s has not answered within %gs in %s%s\n%s", who, watch.limit, desk.point, about, _stack())
+
+    def _tell_stalled(self, desk: Desk, seconds: float) -> None:
+        plugin, pod = self._watch.plugin, pod_of(self._watch.args)
+        about = "" if pod is None else f" about pod {pod.key}"
+        message = f"it has not answered for {seconds:.0f}s in {desk.point}{about}, and cannot be interrupted"
+        log.error("%s: %s", getattr(plugin, "name", plugin), message)
+        self.on_stalled(plugin, desk.point, message)
+
+    # ---------------------------------------------------------------------------------------- in the main thread
+
+    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
+        """Raise inside of the plugin, if the call that has to end is still under way, and nowhere else."""
+        watch = self._watch
+        if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
+            return
+        own = type(watch.plugin).__module__
+        self._insistence = self._insistence or Insistence(self._demanded)
+        if frame.f_globals.get("__name__") != own and self._declined < PATIENCE:
+            self._declined += 1
+            frames = [each for each in self._under_way(frame) if each.f_globals.get("__name__") == own]
+            self._insistence.begin(frames, once=self._raised <= GENTLE)  # it ends at its next own line
+            return
+        if self._raised >= GENTLE:
+            self._insistence.begin(self._under_way(frame))
+        raise self._demanded()
+
+    def _demanded(self) -> OverBudget:
+        self._declined, self._raised = 0, self._raised + 1
+        return OverBudget()
+
+    def _is_inside(self, frame: FrameType) -> bool:
+        """Tell whether code runs that the call has called: not the region itself, which begins and ends."""
+        return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
+
+    def _under_way(self, innermost: FrameType) -> list[FrameType]:
+        """Return the functions of the call, of which some may be watched themselves."""
+        frames = list(_outwards(innermost))
+        while frames and not self._is_outside(frames.pop()):
+            pass
+        return [frame for frame in frames if not self._is_outside(frame)]
+
+    def _is_outside(self, frame: FrameType) -> bool:
+        return frame.f_code in REGIONS or frame is self._watch.floor
+
+    def _ended(self) -> None:
+        if self._insistence is not None:
+            self._insistence.end()
+            self._insistence = None
+
+
+WATCHDOG = Watchdog()
+
+
+class within_budget:  # noqa: N801 - it reads like a function
+    """Ends what is done in a `with` after some seconds: PluginFailed tells, as it does of SystemExit and the like.
+
+    Only what the block calls is ended, never the block itself. Outside of the main thread nothing is ended.
+    """
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self._desk, self._seconds = Desk(what), seconds
+        self._is_watched = False
+
+    def __enter__(self) -> Self:
+        watch = WATCH
+        if watch.call is None and self._seconds and WATCHDOG.look_often():
+            self._is_watched = True
+            watch.plugin, watch.args, watch.floor = self, (), sys._getframe(1)
+            watch.limit, watch.since = self._seconds, perf_counter()
+            watch.call = self._desk
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
+        watch = WATCH
+        if self._is_watched:
+            watch.call = None
+            watch.floor, watch.plugin = None, None
+            if watch.is_doomed():
+                watch.doomed = -1.0
+                watch.on_ended()
+                raise PluginFailed(
+                    f"{self._desk.point} did not end within {self._seconds:g}s{_where(error)}"
+                ) from error
+        if error is not None and not isinstance(error, Exception):
+            what = f"{type(error).__name__}: {error}"
+            raise PluginFailed(f"{self._desk.point}: {what}{_where(error)}") from error
+
+
+def _where(error: BaseException | None) -> str:
+    """Return the line in which an error was raised."""
+    found, trace = "", None if error is None else error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals is not globals():
+        found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
+        trace = trace.tb_next
+    return found
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield a function that is under way, who has called it, and so on."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _stack() -> str:
+    """Return what the main thread does."""
+    frame = sys._current_frames().get(threading.main_thread().ident or 0)
+    return "".join(traceback.format_stack(frame)) if frame is not None else ""
+
+
+REGIONS |= {within_budget.__enter__.__code__, within_budget.__exit__.__code__}

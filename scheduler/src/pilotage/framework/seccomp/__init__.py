@@ -1,1 +1,0 @@
-"""What pods may ask of the kernel of their node."""

@@ -1,1 +1,0 @@
-"""What spreading and pod affinity are made of: counts in the domains of a topology."""

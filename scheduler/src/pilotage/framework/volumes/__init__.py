@@ -1,1 +1,0 @@
-"""What volume plugins are made of: claims, the volumes for them, and the nodes that reach them."""

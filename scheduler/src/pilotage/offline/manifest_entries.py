@@ -1,0 +1,161 @@
+"""The single objects in documents, each with the place where it stands."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pilotage.config.documents import Document, Progress, Unreadable
+from pilotage.model.decoding import KINDS, kind_of
+from pilotage.offline import manifest_files
+from pilotage.scheduler_profiles.resource import GROUP
+from pilotage.scheduler_profiles.resource import KIND as PROFILE
+
+KNOWN = frozenset(kind for _, kind in KINDS)
+# A pod or a node of another group is a slip of the pen; other words, such as Service, have meanings elsewhere.
+UNMISTAKABLE = ("Pod", "Node")
+CLUSTER_SCOPED = frozenset(
+    (
+        "Node",
+        "Namespace",
+        "PersistentVolume",
+        "PriorityClass",
+        "StorageClass",
+        "CSINode",
+        "CSIDriver",
+        "VolumeAttachment",
+        "DeviceClass",
+        "NodeMetrics",
+        "NodeResourceTopology",
+    )
+)
+
+
+class Place(NamedTuple):
+    """Where an object was read."""
+
+    source: str
+    document: int
+    item: int | None = None  # of a list
+
+    def __str__(self) -> str:
+        place = f"{self.source}, document {self.document}"
+        return place if self.item is None else f"{place}, items[{self.item}]"
+
+
+class WrittenProfile(NamedTuple):
+    """A SchedulerProfile as it was written, and where."""
+
+    manifest: dict[str, Any]
+    place: Place
+
+
+@dataclass
+class Entry:
+    """One object as it was written."""
+
+    manifest: dict[str, Any]
+    kind: type[Any]
+    place: Place
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Return the metadata, of whatever types its values are."""
+        found = self.manifest.get("metadata")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def title(self) -> str:
+        """Return what people call it: Pod default/web-1."""
+        kind, name = self.manifest["kind"], self.metadata.get("name") or self.metadata.get("generateName", "")
+        space = "" if kind in CLUSTER_SCOPED else f"{self.metadata.get('namespace') or 'default'}/"
+        return f"{kind} {space}{name}"
+
+    def __str__(self) -> str:
+        return f"{self.place} ({self.title})"
+
+
+@dataclass
+class Found:
+    """What was found in the input so far, and what is wrong with it."""
+
+    entries: list[Entry] = field(default_factory=list)
+    profiles: list[WrittenProfile] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
+    problems: list[str] = field(default_factory=list)
+
+
+def find_entries(names: Iterable[str], progress: Progress | None = None) -> Found:
+    """Read files, folders and standard input."""
+    found = Found()
+    take(documents_of(names, found.problems, progress), found)
+    return found
+
+
+def take(documents: Iterable[Document], found: Found) -> None:
+    """Sort the objects of documents."""
+    for document in documents:
+        for manifest, place in objects_in(document):
+            _sort(manifest, place, found)
+
+
+def documents_of(names: Iterable[str], problems: list[str], progress: Progress | None = None) -> Iterator[Document]:
+    """Yield the documents of files, folders and standard input; what cannot be read is told in `problems`."""
+    seen: set[Path] = set()
+    for name in names:
+        try:
+            for file in manifest_files.find(name, seen):
+                yield from _read(file, problems, progress)
+        except manifest_files.NoSuchInput as error:
+            problems.append(str(error))
+
+
+def _read(file: str, problems: list[str], progress: Progress | None) -> Iterator[Document]:
+    try:
+        yield from manifest_files.read(file, progress)
+    except Unreadable as error:
+        problems.append(f"{manifest_files.place_of(error)}: {error.problem}")
+    except OSError as error:
+        problems.append(f"{file}: {error.strerror or error}")
+
+
+def objects_in(document: Document) -> Iterator[tuple[Any, Place]]:
+    """Yield the objects of a document, which may be a list of them."""
+    value, place = document.value, Place(document.source, document.number)
+    if not isinstance(value, dict):
+        if value is not None:
+            yield value, place
+        return
+    kind, items = str(value.get("kind", "")), value.get("items")
+    if not kind.endswith("List") or not isinstance(items, list):
+        yield value, place
+        return
+    # The items of a list leave out what the list itself says.
+    shared = {"kind": kind.removesuffix("List"), "apiVersion": value.get("apiVersion")}
+    for index, item in enumerate(items):
+        yield {**shared, **item} if isinstance(item, dict) else item, Place(document.source, document.number, index)
+
+
+def _sort(manifest: Any, place: Place, found: Found) -> None:
+    """Keep an object, count one that plays no part, or complain."""
+    if not isinstance(manifest, dict):
+        shown = "a list" if isinstance(manifest, list) else repr(manifest)[:40]
+        found.problems.append(f"{place}: an object is a map with apiVersion, kind and metadata, not {shown}")
+        return
+    missing = [key for key in ("apiVersion", "kind") if not manifest.get(key)]
+    found.problems += [f"{place}: {key}: Required value" for key in missing]
+    if missing:
+        return
+    kind, name = kind_of(manifest), str(manifest["kind"])
+    group = str(manifest["apiVersion"]).rpartition("/")[0]
+    if kind is not None:
+        found.entries.append(Entry(manifest, kind, place))
+    elif name in UNMISTAKABLE:
+        found.problems.append(f'{place} ({name}): apiVersion: this must be "v1", not "{manifest["apiVersion"]}"')
+    elif (group, name) == (GROUP, PROFILE):
+        found.profiles.append(WrittenProfile(manifest, place))
+    elif name == "KubeSchedulerConfiguration":
+        found.problems.append(f"{place} ({name}): a configuration is no part of the cluster; name its file by --config")
+    else:
+        found.left_out[f"{name}.{group}" if name in KNOWN else name] += 1

@@ -1,0 +1,183 @@
+"""Any Kubernetes manifests and dumps as the objects that scheduling knows; or everything that is wrong with them."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from pilotage.config.documents import Progress
+from pilotage.model.decoding import OtherObject, Undecodable, decode, without_nulls
+from pilotage.model.metadata import Metadata
+from pilotage.model.node import Node, NodeObject
+from pilotage.model.objects import Namespace, PriorityClass
+from pilotage.model.pod import Pod, PodObject
+from pilotage.model.volumes import PersistentVolumeClaim, StorageClass
+from pilotage.offline.admission import (
+    NAMESPACE_LABEL,
+    Admission,
+    Refused,
+    complete_namespace,
+    complete_node,
+    is_stored,
+)
+from pilotage.offline.manifest_entries import CLUSTER_SCOPED, Entry, WrittenProfile, find_entries
+from pilotage.offline.manifest_faults import Fault, name_faults, quantity_faults, type_faults
+
+Kind = TypeVar("Kind")
+
+MOST_PROBLEMS = 20
+
+
+class BadManifests(Exception):
+    """Input that cannot be used; the text tells everything that is wrong, or the first twenty things."""
+
+    def __init__(self, problems: list[str]) -> None:
+        shown, more = problems[:MOST_PROBLEMS], len(problems[MOST_PROBLEMS:])
+        super().__init__("\n".join([*shown, *([f"... and {more} more"] if more else [])]))
+        self.problems = problems
+
+
+@dataclass
+class Manifests:
+    """The objects of the input in its order, and what was left out."""
+
+    objects: list[Pod | Node | OtherObject] = field(default_factory=list)
+    profiles: list[WrittenProfile] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
+    finished: int = 0  # pods that have run to their end
+    leaving: int = 0  # pods that are deleted before they got a node
+
+    @property
+    def pods(self) -> list[Pod]:
+        """Return all pods."""
+        return [found for found in self.objects if isinstance(found, Pod)]
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Return all nodes."""
+        return [found for found in self.objects if isinstance(found, Node)]
+
+
+def read_manifests(names: Iterable[str], progress: Progress | None = None) -> Manifests:
+    """Read files, folders and standard input; BadManifests tells everything that is wrong with them."""
+    found = find_entries(names, progress)  # 1. what is there
+    work = _Work(found.problems)
+    entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. each once
+    admission = Admission(_of_kind(entries, PriorityClass), _of_kind(entries, StorageClass))
+    for entry in entries:  # 3. as an API server would have it
+        work.take(entry, admission)
+    if work.problems:
+        raise BadManifests(work.problems)
+    work.result.profiles, work.result.left_out = found.profiles, found.left_out
+    work.result.objects += _other_namespaces(work.result.objects)
+    return work.result
+
+
+def _of_kind(entries: Iterable[Entry], kind: type[Kind]) -> Iterator[Kind]:
+    return (msgspec.convert(entry.manifest, kind) for entry in entries if entry.kind is kind)
+
+
+class _Work:
+    """The objects so far, and what is wrong with others."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        self.result = Manifests()
+        self.names: dict[tuple[type[Any], str, str], Entry] = {}
+        self.uids: dict[str, Entry] = {}
+        self.generated: Counter[str] = Counter()
+
+    def is_sound(self, entry: Entry) -> bool:
+        """Tell whether all values of an object have the right type; it gets its name on the way."""
+        faults = list(_faults(entry))
+        if not faults:
+            self.name(entry)
+            faults = list(name_faults(entry.metadata.get("name", ""), ("metadata", "name")))
+        self.problems += [f"{entry}: {path}: {problem}" for path, problem in faults]
+        return not faults
+
+    def name(self, entry: Entry) -> None:
+        """Give an object what every object has: a name, a namespace if its kind is in one, a uid."""
+        metadata, kind = entry.metadata, entry.manifest["kind"]
+        prefix = metadata.get("generateName")
+        if prefix and not metadata.get("name"):
+            self.generated[prefix] += 1
+            metadata["name"] = f"{prefix}{self.generated[prefix]}"
+        if kind in CLUSTER_SCOPED:
+            metadata.pop("namespace", None)
+        elif not metadata.get("namespace"):
+            metadata["namespace"] = "default"
+
+    def is_first(self, entry: Entry) -> bool:
+        """Tell whether no other object has the same name or uid, and complain of a second one."""
+        metadata = entry.metadata
+        name, uid = (entry.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid")
+        if (other := self.names.setdefault(name, entry)) is not entry:
+            self.problems.append(f"{entry}: the same object is in {other.place} already; keep one of the two")
+            return False
+        if uid and (other := self.uids.setdefault(f"{entry.kind.__name__}/{uid}", entry)) is not entry:
+            self.problems.append(f"{entry}: metadata.uid: {other} has the same one; take it out of the copy")
+            return False
+        return True
+
+    def take(self, entry: Entry, admission: Admission) -> None:
+        """Complete an object and keep it."""
+        try:
+            _complete(entry, admission)
+            found = decode(entry.manifest, entry.kind)
+        except Refused as error:
+            self.problems.append(f"{entry}: {error}")
+        except Undecodable as error:
+            told = [f"{entry}: {path}: {problem}" for path, problem in quantity_faults(entry.manifest)]
+            self.problems += told or [f"{entry}: {error}"]
+        else:
+            self.keep(found)
+
+    def keep(self, found: Pod | Node | OtherObject) -> None:
+        if isinstance(found, Pod) and found.is_finished:
+            self.result.finished += 1
+        elif isinstance(found, Pod) and found.is_terminating and not found.node_name:
+            self.result.leaving += 1
+        else:
+            self.result.objects.append(found)
+
+
+def _faults(entry: Entry) -> Iterator[Fault]:
+    """Yield every value of the wrong type and, where no API server has looked yet, every wrong amount."""
+    stored = is_stored(entry.manifest)
+    if not stored:
+        entry.manifest = without_nulls(entry.manifest)
+    if not isinstance(entry.manifest.get("metadata"), dict):
+        yield "metadata", "Required value: every object has a name"
+        return
+    try:
+        msgspec.convert(entry.manifest, entry.kind)
+    except msgspec.ValidationError:
+        entry.manifest = without_nulls(entry.manifest)
+        yield from type_faults(entry.manifest, entry.kind)
+    if not stored:
+        yield from quantity_faults(entry.manifest)
+
+
+def _complete(entry: Entry, admission: Admission) -> None:
+    manifest, stored = entry.manifest, is_stored(entry.manifest)
+    if entry.kind is NodeObject:
+        complete_node(manifest)
+    elif entry.kind is Namespace:
+        complete_namespace(manifest)
+    elif entry.kind is PersistentVolumeClaim and not stored:
+        admission.complete_claim(manifest)
+    elif entry.kind is PodObject and not stored:
+        admission.complete_pod(manifest)
+    if not stored:
+        metadata = entry.metadata
+        metadata["uid"] = "/".join(filter(None, (manifest["kind"], metadata.get("namespace"), metadata["name"])))
+
+
+def _other_namespaces(objects: Iterable[Pod | Node | OtherObject]) -> list[Namespace]:
+    """Return the namespaces that pods are in and nobody wrote down."""
+    written = {found.metadata.name for found in objects if isinstance(found, Namespace)}
+    used = {found.namespace for found in objects if isinstance(found, Pod)}
+    return [Namespace(Metadata(name, labels={NAMESPACE_LABEL: name})) for name in sorted(used - written)]

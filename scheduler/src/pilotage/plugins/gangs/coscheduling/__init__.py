@@ -1,0 +1,5 @@
+"""Pods that start together or not at all."""
+
+from pilotage.plugins.gangs.coscheduling.coscheduling import Coscheduling
+
+__all__ = ["Coscheduling"]

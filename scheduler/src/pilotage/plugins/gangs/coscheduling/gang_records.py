@@ -1,0 +1,162 @@
+"""What is known of each gang besides its definition: who of it is placed, and how its last attempt ended."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pilotage.model.gangs import MIN_LABEL, GangName, gang_of
+from pilotage.model.moments import seconds_of
+from pilotage.model.pod import Pod
+from pilotage.plugins.gangs.coscheduling.gang_room import Wish
+from pilotage.plugins.gangs.coscheduling.greatest import Greatest
+
+MOST_FORGOTTEN = 10_000  # gangs without a placed pod that are remembered for how they failed
+
+
+@dataclass(slots=True)
+class GangRecord:
+    """One gang; what is asked for every pod of it is counted as pods come and go."""
+
+    placed: dict[str, Pod] = field(default_factory=dict)  # by uid
+    staying: int = 0  # of them, that are not about to go
+    minima: Greatest = field(default_factory=Greatest)  # what their labels say that the gang needs
+    failed_at: float | None = None
+    backs_off_until: float = 0.0
+    wish: Wish | None = None  # of the last attempt that failed
+    why: str = ""  # it failed
+    told: frozenset[str] = frozenset()  # the uids of the pods that were told so
+    lacks_members: bool = False  # the last attempt found fewer pods than the gang needs
+    let_go: frozenset[str] = frozenset()  # the uids of the pods whose quorum was there, where that must be known
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod in, as it is now."""
+        self.remove(pod.uid)
+        self.placed[pod.uid] = pod
+        self.staying += not pod.is_terminating
+        if (least := _least(pod)) is not None:
+            self.minima.add(least)
+
+    def remove(self, uid: str) -> None:
+        """Count a pod out, as it was counted in."""
+        pod = self.placed.pop(uid, None)
+        if pod is None:
+            return
+        self.staying -= not pod.is_terminating
+        if (least := _least(pod)) is not None:
+            self.minima.remove(least)
+
+
+class GangRecords:
+    """All gangs that have a pod on a node, and those that failed not long ago."""
+
+    def __init__(self) -> None:
+        self._records: dict[GangName, GangRecord] = {}
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def add(self, pod: Pod) -> None:
+        """Count a pod that has its place."""
+        gang = gang_of(pod)
+        if gang is not None:
+            self._record(gang).add(pod)
+
+    def remove(self, pod: Pod) -> None:
+        """Count it no more."""
+        gang = gang_of(pod)
+        record = self._records.get(gang) if gang is not None else None
+        if gang is None or record is None:
+            return
+        record.remove(pod.uid)
+        if not record.placed and record.failed_at is None:
+            del self._records[gang]
+
+    def pods(self, gang: GangName) -> list[Pod]:
+        """Return the pods of a gang that have a place."""
+        record = self._records.get(gang)
+        return [] if record is None else list(record.placed.values())
+
+    def placed(self, gang: GangName) -> int:
+        """Return how many pods of a gang have a place and are not about to lose it."""
+        record = self._records.get(gang)
+        return 0 if record is None else record.staying
+
+    def least_by_labels(self, gang: GangName, pod: Pod) -> int | None:
+        """Return how many pods a gang needs that only labels define: the most that any says; None if this is silent."""
+        least, record = _least(pod), self._records.get(gang)
+        return None if least is None else max(1, least, 1 if record is None else record.minima.greatest(1))
+
+    def fail(
+        self, gang: GangName, now: float, pods: Sequence[Pod], needed: int, why: str = "", backoff: float = 0
+    ) -> None:
+        """Take note of an attempt that failed, of which its pods are told."""
+        record = self._record(gang)
+        record.failed_at, record.why = now, why
+        record.wish, record.told = Wish.of(pods, needed), frozenset(pod.uid for pod in pods)
+        if backoff and record.backs_off_until <= now:
+            record.backs_off_until = now + backoff
+
+    def succeed(self, gang: GangName) -> None:
+        """Forget how the attempts before ended."""
+        record = self._records.get(gang)
+        if record is not None:
+            record.failed_at, record.backs_off_until, record.wish = None, 0.0, None
+            record.why, record.told = "", frozenset()
+            if not record.placed:
+                del self._records[gang]
+
+    def note_members(self, gang: GangName, are_enough: bool) -> None:
+        """Take note whether there are as many pods of a gang as it needs."""
+        if not are_enough:
+            self._record(gang).lacks_members = True
+        elif (record := self._records.get(gang)) is not None:
+            record.lacks_members = False
+
+    def lacks_members(self, gang: GangName) -> bool:
+        """Tell whether the last attempt found fewer pods of a gang than it needs."""
+        record = self._records.get(gang)
+        return record is not None and record.lacks_members
+
+    def let_go(self, gang: GangName) -> None:
+        """Take note that all pods that have a place now had their quorum."""
+        record = self._record(gang)
+        record.let_go = frozenset(record.placed)
+
+    def was_let_go(self, gang: GangName, pod: Pod) -> bool:
+        """Tell whether a pod had its quorum, and others that had it too have a place."""
+        record = self._records.get(gang)
+        return record is not None and pod.uid in record.let_go and not record.let_go.isdisjoint(record.placed)
+
+    def backs_off(self, gang: GangName, now: float) -> bool:
+        """Tell whether a gang is not to be tried yet."""
+        record = self._records.get(gang)
+        return record is not None and now < record.backs_off_until
+
+    def wish(self, gang: GangName) -> Wish | None:
+        """Return what the last attempt lacked; None if there was none."""
+        record = self._records.get(gang)
+        return None if record is None else record.wish
+
+    def failure(self, gang: GangName, pods: Sequence[Pod], after: float) -> str | None:
+        """Return what these pods were told about the last attempt, if that was after a moment."""
+        record = self._records.get(gang)
+        if record is None or record.failed_at is None or record.failed_at < after:
+            return None
+        return record.why if all(pod.uid in record.told for pod in pods) else None
+
+    def since(self, gang: GangName, created: str | None, otherwise: float) -> float:
+        """Return since when a gang waits for its turn: its last failure, or else its creation."""
+        record = self._records.get(gang)
+        if record is not None and record.failed_at is not None:
+            return record.failed_at
+        moment = seconds_of(created)
+        return otherwise if moment is None else moment
+
+    def _record(self, gang: GangName) -> GangRecord:
+        if len(self._records) > MOST_FORGOTTEN:
+            self._records = {name: each for name, each in self._records.items() if each.placed}
+        return self._records.setdefault(gang, GangRecord())
+
+
+def _least(pod: Pod) -> int | None:
+    text = pod.labels.get(MIN_LABEL, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None

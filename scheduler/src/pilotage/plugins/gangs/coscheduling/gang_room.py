@@ -1,0 +1,94 @@
+"""How much room there is for a gang at the most, by what is free alone: asked for every gang whenever a pod goes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pilotage.framework.api.huge_amounts import exact_sum
+from pilotage.framework.api.nodes import Ints, Nodes
+from pilotage.model.pod import Pod
+
+Kind = tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the pods of a gang want, and how many of them must fit at once."""
+
+    needed: int
+    least: Kind  # of each resource, that so many of them want together at the least
+    kind: Kind | None  # if all of them want the same
+
+    @classmethod
+    def of(cls, pods: Sequence[Pod], needed: int) -> "Wish":
+        """Return the wish of so many of these pods."""
+        kinds = {tuple(sorted(pod.requests.items())) for pod in pods}
+        wanted: dict[str, list[int]] = {}
+        for pod in pods:
+            for resource, amount in pod.requests.items():
+                wanted.setdefault(resource, []).append(amount)
+        least = {
+            resource: _smallest(amounts, needed - len(pods) + len(amounts)) for resource, amounts in wanted.items()
+        }
+        return cls(needed, tuple(least.items()), kinds.pop() if len(kinds) == 1 else None)
+
+
+def _smallest(amounts: Sequence[int], count: int) -> int:
+    """Return the sum of so many of the smallest amounts; the other pods of the gang want nothing of it."""
+    return sum(sorted(amounts)[: max(count, 0)])
+
+
+class FreeRoom:
+    """Knows what is free on all nodes; what many gangs ask for is worked out once for each change."""
+
+    def __init__(self, nodes: Callable[[], Nodes]) -> None:
+        self._nodes = nodes
+        self._state: tuple[int, int] = (-1, -1)
+        self._places = 0
+        self._in_all: dict[str, int] = {}  # free, by resource
+        self._most: dict[Kind, int] = {}
+
+    def could_fit(self, wish: Wish) -> bool:
+        """Tell whether what is free might do; False is sure, True is not.
+
+        All that is free is added up, whoever asks; pods that all want the same are counted node by node, too.
+        """
+        nodes = self._nodes()
+        self._catch_up(nodes)
+        if self._places < wish.needed or any(amount > self._free(nodes, name) for name, amount in wish.least):
+            return False
+        if wish.kind is None:
+            return True
+        most = self._most.get(wish.kind)
+        if most is None:
+            most = self._most[wish.kind] = most_that_fit(nodes, wish.kind)
+        return most >= wish.needed
+
+    def _catch_up(self, nodes: Nodes) -> None:
+        state = nodes.static_version, nodes.pods_version
+        if state != self._state:
+            self._state = state
+            self._most.clear()
+            self._in_all.clear()
+            self._places = exact_sum(np.maximum(nodes.allowed_pods - nodes.pod_count, 0))
+
+    def _free(self, nodes: Nodes, resource: str) -> int:
+        found = self._in_all.get(resource)
+        if found is None:
+            found = self._in_all[resource] = exact_sum(_free(nodes, resource))
+        return found
+
+
+def most_that_fit(nodes: Nodes, kind: Sequence[tuple[str, int]]) -> int:
+    """Return how many pods with these requests the resources of all nodes would do for."""
+    room = np.maximum(nodes.allowed_pods - nodes.pod_count, 0)
+    for resource, amount in kind:
+        if amount > 0:
+            room = np.minimum(room, _free(nodes, resource) // amount)
+    return exact_sum(room)
+
+
+def _free(nodes: Nodes, resource: str) -> Ints:
+    free: Ints = np.maximum(nodes.allocatable(resource) - nodes.requested(resource), 0)
+    return free

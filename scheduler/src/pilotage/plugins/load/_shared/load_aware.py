@@ -1,0 +1,83 @@
+"""What all plugins have that score by how busy nodes are."""
+
+from collections.abc import Callable
+
+import numpy as np
+from pydantic import Field, PrivateAttr, StrictStr
+
+from pilotage.config.documents import At
+from pilotage.config.faults import Fault, invalid
+from pilotage.config.types import Int64
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import Ints, Nodes
+from pilotage.framework.api.plugin import Permission, Plugin, Score
+from pilotage.model.outside_services import Service
+from pilotage.model.pod import Pod
+from pilotage.plugins.load._shared.arguments import PROMETHEUS, MetricProvider, wrong_address
+from pilotage.plugins.load._shared.figures import LoadFigures, LoadSource, LoadView
+
+NO_FIGURES = -1  # the raw score of a node of which nobody has measured anything
+
+
+def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
+    """Give nodes without figures the mean of the others, so that they are neither best nor worst; all 0 if all are."""
+    unknown = scores == NO_FIGURES
+    if not unknown.any():
+        return scores
+    known = scores[~unknown]
+    mean = int((2 * int(known.sum()) + len(known)) // (2 * len(known))) if len(known) else 0
+    return np.where(unknown, mean, scores)
+
+
+class LoadAware(Score):
+    """Scores nodes by figures that somebody collects; where there are none, it prefers no node."""
+
+    watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it wins over others.")
+    metric_provider: MetricProvider = Field(
+        default=MetricProvider(), description="Who is asked: the metrics API of the cluster, or Prometheus."
+    )
+    refresh_seconds: Int64 = Field(default=30, description="How often figures are asked for.")
+    stale_after_seconds: Int64 = Field(default=300, description="How old figures may be that count.")
+
+    same_for_shape = True
+    retry_on = ()
+    permissions = (Permission("metrics.k8s.io", "nodes", ("list",)),)
+    normalize = others_mean
+
+    _view: LoadView = PrivateAttr(default_factory=LoadView)
+
+    def faults(self, at: At) -> list[Fault]:
+        """Return what is wrong with the source of figures."""
+        times = {"refreshSeconds": self.refresh_seconds, "staleAfterSeconds": self.stale_after_seconds}
+        found = [
+            invalid((*at, name), seconds, "must be at least 1 second") for name, seconds in times.items() if seconds < 1
+        ]
+        if self.watcher_address:
+            found += wrong_address((*at, "watcherAddress"), self.watcher_address)
+        else:
+            found += self.metric_provider.wrong((*at, "metricProvider"))
+        return found
+
+    def needed(self) -> tuple[Permission, ...]:
+        """Return the right to ask the metrics API, if that is who is asked."""
+        elsewhere = self.watcher_address or self.metric_provider.type == PROMETHEUS
+        return () if elsewhere else self.permissions
+
+    def service(self) -> tuple[At, Service] | None:
+        """Return who is to be asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        if self.watcher_address:
+            return (), Service(self.watcher_address, "watcherAddress")
+        asked = self.metric_provider
+        return (("metricProvider",), asked.service()) if asked.type == PROMETHEUS else None
+
+    def connect(self, source: LoadSource, clock: Callable[[], float]) -> None:
+        """Take figures from a source; until then, from NodeMetrics objects."""
+        self._view.connect(source, clock, float(self.stale_after_seconds))
+
+    def epoch(self, cycle: Cycle) -> int:
+        """Return a number that changes with the figures, also because some have become too old."""
+        return self.figures(cycle).version
+
+    def figures(self, cycle: Cycle) -> LoadFigures:
+        """Return what is known now."""
+        return self._view.figures(cycle)

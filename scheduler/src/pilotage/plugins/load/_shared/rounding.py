@@ -1,0 +1,18 @@
+"""Rounding as Go does it: half goes away from zero. For numbers that are not negative."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.framework.api.nodes import Ints
+
+
+def rounded(number: float) -> int:
+    """Return the nearest whole number."""
+    return math.floor(number + 0.5)
+
+
+def all_rounded(numbers: NDArray[np.float64]) -> Ints:
+    """Return the same for many."""
+    return np.floor(numbers + 0.5).astype(np.int64)

@@ -1,0 +1,88 @@
+"""The parts of an application in the order in which they depend on each other."""
+
+from datetime import UTC, datetime
+
+from pydantic import Field, PrivateAttr
+
+from pilotage.framework.api.plugin import QueuedPod, QueueSort
+from pilotage.model.app_network import AppGroup
+from pilotage.plugins.network._shared.app_groups import (
+    DEFAULT_NAMESPACES,
+    NAMESPACES_HELP,
+    Namespaces,
+    app_group_of,
+    first_found,
+    searched,
+    workload_of,
+)
+from pilotage.plugins.network._shared.topology_order import topology_order
+
+# Priority, then when its turn is, what it is part of, which part it is, how long it has waited, who it is.
+Key = tuple[int, float, str, int, float, str]
+
+NOT_IN_ORDER = -1
+MOST_GROUPS = 10_000  # remembered; applications come and go
+
+
+class Group:
+    """What sorting needs to know of an application, as it was described when it was looked at."""
+
+    __slots__ = ("anchor", "described", "identity", "indices")
+
+    def __init__(self, described: AppGroup) -> None:
+        metadata = described.metadata
+        self.described = described
+        self.identity = f"{metadata.namespace}/{metadata.name}"
+        self.anchor = _seconds(metadata.creation_timestamp)
+        stated = {each.workload.selector: each.index for each in described.status.topology_order}
+        # Until a controller has written an order, it is the one that it will write.
+        self.indices = stated or topology_order(described.spec).indices
+
+
+class TopologicalSort(QueueSort):
+    """Take the pods of an application one after the other, each part before those that it depends on."""
+
+    namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
+
+    reads = (AppGroup,)
+    retry_on = ()  # it rejects nobody
+
+    _groups: dict[str, Group] = PrivateAttr(default_factory=dict)
+
+    def less(self, one: QueuedPod, other: QueuedPod) -> bool:
+        """Tell whether one goes before the other."""
+        return self.sort_key(one) < self.sort_key(other)
+
+    def sort_key(self, queued: QueuedPod) -> Key:
+        """Return what to sort by, the smallest first.
+
+        The turn of an application is that of its AppGroup, which never changes: so its pods stay together, whenever
+        each of them came, and no comparison depends on who else is there.
+        """
+        pod, waiting = queued.pod, queued.timestamp
+        group = self._group(app_group_of(pod), pod.namespace) if app_group_of(pod) else None
+        if group is None:
+            return -pod.priority, waiting, "", NOT_IN_ORDER, waiting, pod.key
+        index = group.indices.get(workload_of(pod), NOT_IN_ORDER)
+        return -pod.priority, group.anchor, group.identity, index, waiting, pod.key
+
+    def _group(self, name: str, namespace: str) -> Group | None:
+        described = first_found(self._cluster_objects, AppGroup, name, searched(namespace, self.namespaces))
+        if described is None:
+            return None
+        identity = f"{described.metadata.namespace}/{name}"
+        known = self._groups.get(identity)
+        if known is None or known.described is not described:
+            if len(self._groups) >= MOST_GROUPS:
+                self._groups.clear()
+            known = self._groups[identity] = Group(described)
+        return known
+
+
+def _seconds(text: str | None) -> float:
+    """Return a time of the API in seconds; one that cannot be read is long ago."""
+    try:
+        moment = datetime.fromisoformat(text or "")
+    except ValueError:
+        return 0.0
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

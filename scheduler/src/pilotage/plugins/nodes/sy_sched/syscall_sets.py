@@ -1,0 +1,78 @@
+"""The system calls that pods may make, as sets of bits: each call is a bit, and a set is a whole number."""
+
+import logging
+from collections.abc import Iterable
+
+from pilotage.framework.api.objects import Objects
+from pilotage.model.pod import Pod, PodShape
+from pilotage.model.seccomp_profile import SeccompProfile, profile_at
+
+log = logging.getLogger(__name__)
+
+Calls = int  # a set
+Paths = tuple[str, ...]
+Profile = tuple[str, str]  # namespace and name
+
+ANNOTATION = "seccomp.security.alpha.kubernetes.io"
+MOST_REMEMBERED = 20_000  # combinations of paths; pods may name any
+
+
+class SyscallSets:
+    """The sets of pods, as long as no profile changes."""
+
+    def __init__(self, objects: Objects, default: Profile, told: set[Profile]) -> None:
+        self._objects = objects
+        self._default = default
+        self._told = told  # profiles that are not there, of which the log knows
+        self._bits: dict[str, int] = {}
+        self._known: dict[Paths, Calls] = {}
+
+    def of_pod(self, pod: Pod) -> Calls:
+        """Return the calls that any of the pod's profiles permits or, if that is none, those of the default profile."""
+        paths = paths_of(pod)
+        known = self._known.get(paths)
+        if known is None:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            named = (profile_at(path) for path in paths)
+            known = self._known[paths] = self._union(filter(None, named)) or self._union([self._default])
+        return known
+
+    def _union(self, profiles: Iterable[Profile]) -> Calls:
+        calls = 0
+        for namespace, name in profiles:
+            calls |= self._of_profile(namespace, name)
+        return calls
+
+    def _of_profile(self, namespace: str, name: str) -> Calls:
+        """Return the calls that a profile and those that it is based on permit."""
+        calls, seen = 0, set()
+        while name and name not in seen:
+            seen.add(name)  # two that are based on each other end here
+            profile = self._objects.get(SeccompProfile, name, namespace)
+            if profile is None:
+                self._tell((namespace, name))
+                break
+            for call in profile.permitted():
+                calls |= 1 << self._bits.setdefault(call, len(self._bits))
+            name = profile.spec.base_profile_name
+        return calls
+
+    def _tell(self, missing: Profile) -> None:
+        if missing not in self._told and len(self._told) < MOST_REMEMBERED:
+            self._told.add(missing)
+            log.warning("there is no SeccompProfile %.80s/%.80s, it counts as one without system calls", *missing)
+
+
+def paths_of(pod: Pod) -> Paths:
+    """Return the paths of all profiles that a pod names, in its spec and in annotations of old."""
+    paths = pod.shape.remember("paths of seccomp profiles", _paths_in_spec)
+    if pod.annotations:
+        paths += tuple(sorted(path for key, path in pod.annotations.items() if ANNOTATION in key))
+    return paths
+
+
+def _paths_in_spec(shape: PodShape) -> Paths:
+    contexts = (shape.spec.security_context, *(each.security_context for each in shape.spec.containers))
+    references = (context.seccomp_profile for context in contexts if context is not None)
+    return tuple(each.localhost_profile for each in references if each is not None and each.type == "Localhost")

@@ -1,0 +1,192 @@
+"""How the quota of a pod stands, now or in a what-if with other pods."""
+
+from collections.abc import Mapping, Set
+from enum import Enum
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.model.pod import Pod
+from pilotage.model.quota_accounting import Excess, Quota, QuotaLedger, add, beyond, counts_as
+from pilotage.model.requests import Requests
+
+
+class Reach(Enum):
+    """At whose expense a pod gets room."""
+
+    OWN = "pods of its own quota with lower priority"
+    BORROWERS = "pods of quotas that use more than they are sure of"
+
+
+class QuotaStanding:
+    """The quota of one waiting pod, with those with a nominated node, and what a what-if has changed."""
+
+    __slots__ = (
+        "_changes",
+        "_changes_in_all",
+        "_ledger",
+        "_nominated",
+        "_settled",
+        "asked",
+        "asked_in_all",
+        "pod",
+        "quota",
+        "reach",
+    )
+
+    def __init__(self, ledger: QuotaLedger, pod: Pod, quota: Quota) -> None:
+        self._ledger = ledger
+        self._changes: dict[str, Requests] = {}  # by quota, of the resources that it names
+        self._changes_in_all: Requests = {}
+        self._nominated: dict[str, Requests] = {}  # by other quota: what of its nominations it is sure of
+        self._settled: set[str] = set()  # by uid: whom no what-if counts in or out
+        self.pod = pod
+        self.quota = quota
+        # What the pod asks for and those of its quota who come before it, of the resources that it asks for at all.
+        self.asked = {name: amount for name, amount in quota.of(counts_as(pod)).items() if amount > 0}
+        self.asked_in_all = dict(self.asked)  # the same with those of other quotas who take what they are sure of
+        self.reach = Reach.OWN
+
+    @classmethod
+    def of(cls, cycle: Cycle, ledger: QuotaLedger, pod: Pod, quota: Quota) -> "QuotaStanding":
+        """Return how things stand at the beginning of a cycle."""
+        standing = cls(ledger, pod, quota)
+        for node in cycle.nominated_nodes():
+            if cycle.nodes.find(node) is not None:
+                for other in cycle.nominated(node):
+                    standing._leave_room(other)
+        standing.reach = standing.first_reach
+        return standing
+
+    @property
+    def first_reach(self) -> Reach:
+        """Return who is asked first to make room: borrowers, if the pod takes no more than its quota is sure of."""
+        return Reach.BORROWERS if self._guaranteed and not self.over_min else Reach.OWN
+
+    @property
+    def over_max(self) -> list[Excess]:
+        """Return the resources of which the quota would use more than it may."""
+        return beyond(self.asked, self.used(self.quota), self.quota.max)
+
+    @property
+    def over_min(self) -> list[Excess]:
+        """Return the resources of which the quota would use more than it is sure of.
+
+        One that it is not sure of at all is among them if anybody else is. Otherwise two quotas, each sure of another
+        resource, could take turns in evicting each other for ever.
+        """
+        sure, in_all = self.quota.min, self._ledger.guaranteed_in_all
+        return beyond(
+            self.asked, self.used(self.quota), {name: sure.get(name, 0) for name in self.asked if name in in_all}
+        )
+
+    @property
+    def over_total(self) -> list[Excess]:
+        """Return the resources of which all quotas together would use more than they are sure of."""
+        return beyond(self.asked_in_all, self._used_in_all, self._ledger.guaranteed_in_all)
+
+    def used(self, quota: Quota) -> Mapping[str, int]:
+        """Return what a quota uses, in this what-if."""
+        used, changes = self._ledger.used(quota), self._changes.get(quota.key)
+        return used if changes is None else _sum(used, changes)
+
+    def may_evict(self, victim: Pod) -> bool:
+        """Tell whether a pod may go for this one, as things stand."""
+        quota = self._ledger.quota_of(victim)
+        if quota is None:
+            return False
+        if self.reach is Reach.OWN:
+            return quota.key == self.quota.key and victim.priority < self.pod.priority
+        if quota.key == self.quota.key:
+            return False
+        used, amounts = self.used(quota), counts_as(victim)
+        return any(amounts.get(name, 0) > 0 and quota.borrows(used, name) for name in self._guaranteed)
+
+    def surplus(self, victim: Pod, scarce: Set[str]) -> Requests:
+        """Return what a pod of another quota gives back of scarce resources; nothing if that quota is sure of it."""
+        quota = self._ledger.quota_of(victim)
+        if quota is None or quota.key == self.quota.key or victim.uid in self._settled:
+            return {}
+        used = self.used(quota)
+        given = {name: n for name, n in quota.of(counts_as(victim)).items() if n > 0 and name in scarce}
+        is_sure = any(used.get(name, 0) - amount < quota.min.get(name, 0) for name, amount in given.items())
+        return {} if is_sure else given
+
+    def within_reach(self) -> Set[str]:
+        """Return the namespaces in which there may be pods that may go; in all others there is none."""
+        table, quotas = self._ledger.table, self._ledger.table.quotas
+        reached = [self.quota] if self.reach is Reach.OWN else [quota for quota in quotas if self._has_borrowed(quota)]
+        return frozenset().union(*(table.in_force.get(quota.key, frozenset()) for quota in reached))
+
+    def _has_borrowed(self, quota: Quota) -> bool:
+        used = self.used(quota)
+        return quota.key != self.quota.key and any(quota.borrows(used, name) for name in self._guaranteed)
+
+    def change(self, other: Pod, sign: int) -> None:
+        """Count another pod in or out; one with a nominated node is counted already."""
+        quota = self._ledger.quota_of(other)
+        if quota is None or other.uid in self._settled:
+            return
+        amounts = quota.of(counts_as(other))
+        add(self._changes.setdefault(quota.key, {}), amounts, sign)
+        add(self._changes_in_all, amounts, sign)
+
+    def leave_out(self, other: Pod) -> None:
+        """Count a pod no more, whatever a what-if does with it."""
+        self.change(other, -1)
+        self._settled.add(other.uid)
+
+    def whatever_the_total(self) -> "QuotaStanding":
+        """Return a copy to which it does not matter how much all quotas use together."""
+        copy = self.clone()
+        copy.asked_in_all = {}
+        return copy
+
+    def clone(self) -> "QuotaStanding":
+        """Return a copy that can change."""
+        copy = QuotaStanding.__new__(QuotaStanding)
+        copy._ledger, copy._settled, copy.pod, copy.quota = self._ledger, self._settled, self.pod, self.quota
+        copy._nominated = self._nominated
+        copy.asked, copy.asked_in_all, copy.reach = self.asked, self.asked_in_all, self.reach
+        copy._changes = {key: dict(changes) for key, changes in self._changes.items()}
+        copy._changes_in_all = dict(self._changes_in_all)
+        return copy
+
+    @property
+    def _guaranteed(self) -> list[str]:
+        """Return the resources that the pod asks for and of which its quota is sure of some."""
+        return [name for name in self.asked if name in self.quota.min]
+
+    @property
+    def _used_in_all(self) -> Mapping[str, int]:
+        used, changes = self._ledger.used_in_all, self._changes_in_all
+        return _sum(used, changes) if changes else used
+
+    def _leave_room(self, other: Pod) -> None:
+        """Count a pod in with a nominated node, as far as it comes before this one."""
+        quota = self._ledger.quota_of(other)
+        if quota is None or other.uid == self.pod.uid:
+            return
+        self._settled.add(other.uid)
+        amounts = {name: amount for name, amount in quota.of(counts_as(other)).items() if name in self.asked}
+        if quota.key != self.quota.key:
+            add(self.asked_in_all, self._within_min(quota, amounts), 1)
+        elif other.priority >= self.pod.priority:
+            add(self.asked, amounts, 1)
+            add(self.asked_in_all, amounts, 1)
+
+    def _within_min(self, quota: Quota, amounts: Requests) -> Requests:
+        """Return what of a nomination another quota is sure of, after those before it.
+
+        The rest would be borrowed: nobody leaves room for that, who is sure of it and could not get it back yet.
+        """
+        used, nominated = self._ledger.used(quota), self._nominated.setdefault(quota.key, {})
+        sure = {
+            name: amount
+            for name, amount in amounts.items()
+            if used.get(name, 0) + nominated.get(name, 0) + amount <= quota.min.get(name, 0)
+        }
+        add(nominated, sure, 1)
+        return sure
+
+
+def _sum(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in one.keys() | other.keys()}

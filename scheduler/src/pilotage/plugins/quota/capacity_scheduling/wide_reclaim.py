@@ -1,0 +1,76 @@
+"""What was lent comes back from several nodes at once: for the quotas it does not matter where a borrower is.
+
+The pod itself needs its room on one node, as always. Who has to go for that is found there; whom the quotas need to go
+besides is a matter of numbers.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.runtime.preemption.shortage import Room
+from pilotage.framework.runtime.preemption.victims import Victims, by_importance, not_reprieved
+from pilotage.model.disruption import DisruptionBudgets
+from pilotage.model.pod import Pod
+from pilotage.plugins.quota.capacity_scheduling.quota_standing import QuotaStanding
+
+
+class WideReclaim:
+    """All who could give something back to one pod, wherever they are, in the order in which they have to."""
+
+    def __init__(self, cycle: Cycle, standing: QuotaStanding, budgets: DisruptionBudgets, now: float) -> None:
+        self._cycle, self._standing, self._budgets, self._now = cycle, standing, budgets, now
+        self._scarce = {excess.resource for excess in standing.over_total}
+        self._borrowers = self._in_turn(self._find())
+
+    def on(self, info: NodeInfo, in_the_way: Sequence[Pod] = ()) -> Victims | None:
+        """Return who has to go so that the pod fits on a node, with those who are in its way there.
+
+        None if the quotas have no room even then, or only if one were left with less than it is sure of.
+        """
+        victims = [*in_the_way, *self._owed(in_the_way)]
+        trial = self._cycle.try_on(info)
+        for other in victims:
+            trial.remove(other)
+        if trial.verdict() is not None:  # with all filters, and all quotas
+            return None
+        leaving = not_reprieved(trial, self._in_turn(victims)[::-1], Room(self._cycle.pod, trial.info, ()))
+        evicted = by_importance((other for other in victims if other.uid in leaving), self._now)
+        violating, _ = self._budgets.split(evicted[::-1])
+        return Victims(info.name, tuple(evicted), len(violating)) if evicted else None
+
+    def _find(self) -> list[Pod]:
+        """Return the pods that have more than their quota is sure of; each pod of the cluster is looked at once."""
+        cycle, standing, near = self._cycle, self._standing, self._standing.within_reach()
+        found = [
+            other
+            for info in cycle.nodes
+            for other in info.pods.values()
+            if other.namespace in near and standing.surplus(other, self._scarce)
+        ]
+        if not found:
+            return []
+        rules = cycle.try_on(cycle.nodes[0])  # it is all the same to them where a pod is that goes
+        return [other for other in found if rules.may_evict(other)]
+
+    def _owed(self, in_the_way: Sequence[Pod]) -> list[Pod]:
+        """Return who goes, one after the other until the quotas have room for the pod."""
+        after, gone = self._standing.clone(), {other.uid for other in in_the_way}
+        for other in in_the_way:
+            after.change(other, -1)
+        owed: list[Pod] = []
+        for other in self._borrowers:
+            missing = {excess.resource for excess in after.over_total}
+            if not missing:
+                break
+            if other.uid not in gone and after.surplus(other, self._scarce).keys() & missing:
+                after.change(other, -1)
+                owed.append(other)
+        return owed
+
+    def _in_turn(self, pods: Iterable[Pod]) -> list[Pod]:
+        """Sort those first who leave anyway, then by importance, and those last who violate a budget."""
+        ranked = by_importance(pods, self._now)[::-1]
+        ranked.sort(key=lambda pod: not pod.is_terminating)
+        violating, others = self._budgets.split(ranked)
+        return [*others, *violating]

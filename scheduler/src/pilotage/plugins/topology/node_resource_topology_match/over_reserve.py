@@ -1,0 +1,108 @@
+"""Zones less what pods will take that no report accounts for yet.
+
+A report about a node comes late. Until then, each pod that this program gave the node is taken off every zone,
+because the kubelet alone knows in which it will be. A report says by a fingerprint which pods it accounts for; when
+they are pods that are known here, the report is taken over and those pods are taken off no more.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from pilotage.framework.api.objects import Objects
+from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.model.pod import Pod
+from pilotage.plugins.topology.node_resource_topology_match.node_account import Account, Resync
+from pilotage.plugins.topology.node_resource_topology_match.zone_columns import View
+
+FEW: Final = 64  # accounts; below nobody looks for those of nodes that are gone
+
+
+class OverReserve:
+    """The accounts of all nodes."""
+
+    def __init__(self, rules: Resync) -> None:
+        self.changes = 0
+        self.touched: set[str] = set()
+        self._rules = rules
+        self._accounts: dict[str, Account] = {}
+        self._nodes: dict[str, str] = {}  # where each pod is reserved
+        self._ours: set[str] = set()  # names of schedulers that this program is
+        self._most = FEW
+
+    def view(self, objects: Objects, node: str) -> View:
+        """Return the zones as far as they are surely free."""
+        topology = objects.get(NodeResourceTopology, node)
+        if topology is None and node not in self._accounts:
+            return None
+        if len(self._accounts) > self._most:
+            self._clear_out(objects)
+        return self._account(node).view(topology, self._ours)
+
+    def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
+        """Return what would be known of a node without some of its pods, or why that cannot be told."""
+        topology = objects.get(NodeResourceTopology, node)
+        return None if topology is None else self._account(node).evicted(victims, topology, self._ours)
+
+    def serves(self, scheduler: str) -> None:
+        """Take note of the name of a scheduler that this program is: its pods are no strangers."""
+        if scheduler not in self._ours:
+            self._ours.add(scheduler)
+            for account in self._accounts.values():
+                account.recheck()
+            self.changes += 1
+
+    def reserve(self, pod: Pod, node: str) -> None:
+        """Take what a pod wants off the zones of its node."""
+        self._account(node).reserve(pod)
+        self._nodes[pod.uid] = node
+        self.touched.add(node)
+
+    def unreserve(self, pod: Pod, node: str) -> None:
+        """Give it back."""
+        self._account(node).unreserve(pod.uid)
+        self._nodes.pop(pod.uid, None)
+        self.touched.add(node)
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """Keep the reservation: the report does not know of it."""
+
+    def placed(self, pod: Pod) -> None:
+        """Take note of a pod that counts on its node."""
+        if not pod.spec.node_name:
+            self.serves(pod.scheduler_name)
+            self._nodes[pod.uid] = pod.node_name
+        self._account(pod.node_name).placed(pod)
+        self.touched.add(pod.node_name)
+
+    def left(self, pod: Pod) -> None:
+        """Take note of a pod that counts there no more, or is about to count again."""
+        self._account(pod.node_name).left(pod)
+        self._nodes.pop(pod.uid, None)
+        self.touched.add(pod.node_name)
+
+    def came(self, pod: Pod) -> bool:
+        """Tell whether the pods on this pod's node can change what is known of it."""
+        return self._is_open(pod)
+
+    def went(self, pod: Pod) -> bool:
+        """Tell whether the pods on this pod's node can change what is known of it."""
+        return self._is_open(pod)
+
+    def _is_open(self, pod: Pod) -> bool:
+        node = pod.node_name or self._nodes.get(pod.uid, "")
+        return not node or (node in self._accounts and self._accounts[node].is_open)
+
+    def _account(self, node: str) -> Account:
+        found = self._accounts.get(node)
+        if found is None:
+            found = self._accounts[node] = Account(node, self._rules)
+        return found
+
+    def _clear_out(self, objects: Objects) -> None:
+        """Forget nodes that are gone."""
+        self._accounts = {
+            node: account
+            for node, account in self._accounts.items()
+            if not account.is_empty or objects.get(NodeResourceTopology, node) is not None
+        }
+        self._most = FEW + 2 * len(self._accounts)

@@ -1,0 +1,187 @@
+"""Where the zones of nodes are looked up: as they are reported, or not while a pod is on its way to the node."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from pilotage.framework.api.objects import Objects
+from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.model.pod import Pod
+from pilotage.plugins.topology.node_resource_topology_match.zone_columns import STALE, View
+from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTable
+
+FEW: Final = 64  # reports; below nobody looks for those that are gone
+
+
+class Reports:
+    """All reports as they were when somebody last asked which are new."""
+
+    def __init__(self) -> None:
+        self._version = -1
+        self._known: list[NodeResourceTopology] = []
+
+    def renewed(self, objects: Objects) -> list[str] | None:
+        """Return the nodes with another report than before; None if that cannot be told in short."""
+        version = objects.version(NodeResourceTopology)
+        if version == self._version:
+            return []
+        before, self._known = self._known, list(objects.all(NodeResourceTopology))
+        self._version = version
+        if len(before) != len(self._known):
+            return None
+        # A report that replaces another keeps its place, so that few differ.
+        return [
+            name
+            for old, new in zip(before, self._known, strict=True)
+            if old is not new
+            for name in (old.metadata.name, new.metadata.name)
+        ]
+
+
+class ZoneSource(Protocol):
+    """What is known of the zones of each node."""
+
+    changes: int  # grows when what is known of nodes may differ that neither changed nor got another report
+    touched: set[str]  # nodes of which something else is known since somebody emptied this
+
+    def view(self, objects: Objects, node: str) -> View:
+        """Return what is known of a node now."""
+
+    def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
+        """Return what would be known of a node without some of its pods, or why that cannot be told."""
+
+    def serves(self, scheduler: str) -> None:
+        """Take note of the name of a scheduler that this program is."""
+
+    def reserve(self, pod: Pod, node: str) -> None:
+        """Take note of a pod that has got the node."""
+
+    def unreserve(self, pod: Pod, node: str) -> None:
+        """Take note of a pod that will not go there after all."""
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """Take note of a pod that the API server has on the node."""
+
+    def placed(self, pod: Pod) -> None:
+        """Take note of a pod that counts on its node."""
+
+    def left(self, pod: Pod) -> None:
+        """Take note of a pod that counts there no more, or is about to count again."""
+
+    def came(self, pod: Pod) -> bool:
+        """Tell whether more may be known of a node, now that the API server has the pod there."""
+
+    def went(self, pod: Pod) -> bool:
+        """Tell whether more may be known of a node, now that the pod has gone."""
+
+
+class ReportedZones:
+    """The zones as they are reported, each report read once."""
+
+    def __init__(self) -> None:
+        self.changes = 0
+        self.touched: set[str] = set()
+        self._read: dict[str, tuple[NodeResourceTopology, ZoneTable]] = {}
+        self._most = FEW
+
+    def view(self, objects: Objects, node: str) -> View:
+        """Return the zones as they are reported."""
+        topology = objects.get(NodeResourceTopology, node)
+        if topology is None:
+            self._read.pop(node, None)
+            return None
+        known = self._read.get(node)
+        if known is None or known[0] is not topology:
+            known = self._read[node] = topology, ZoneTable.of(topology)
+            if len(self._read) > self._most:
+                self._clear_out(objects)
+        return known[1]
+
+    def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
+        """Return the zones as they are reported: nobody knows what the pods have of which."""
+        return self.view(objects, node)
+
+    def serves(self, scheduler: str) -> None:
+        """Overlook it."""
+
+    def reserve(self, pod: Pod, node: str) -> None:
+        """Overlook it."""
+
+    def unreserve(self, pod: Pod, node: str) -> None:
+        """Overlook it."""
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """Overlook it."""
+
+    def placed(self, pod: Pod) -> None:
+        """Overlook it."""
+
+    def left(self, pod: Pod) -> None:
+        """Overlook it."""
+
+    def came(self, pod: Pod) -> bool:
+        """Return False: only another report tells more."""
+        return False
+
+    def went(self, pod: Pod) -> bool:
+        """Return False: only another report tells more."""
+        return False
+
+    def _clear_out(self, objects: Objects) -> None:
+        """Forget nodes whose reports are gone."""
+        gone = [node for node in self._read if objects.get(NodeResourceTopology, node) is None]
+        for node in gone:
+            del self._read[node]
+        self._most = FEW + 2 * len(self._read)
+
+
+class DiscardReserved(ReportedZones):
+    """The same, and nothing of a node to which a pod is on its way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._coming: dict[str, set[str]] = {}  # pods by node
+        self._going_to: dict[str, str] = {}  # the node of each
+
+    def view(self, objects: Objects, node: str) -> View:
+        """Return the zones as they are reported, unless a pod is on its way."""
+        found = super().view(objects, node)
+        return STALE if found is not None and node in self._coming else found
+
+    def reserve(self, pod: Pod, node: str) -> None:
+        """Trust no report about the node until the pod is there."""
+        self._release(pod.uid)
+        self._coming.setdefault(node, set()).add(pod.uid)
+        self._going_to[pod.uid] = node
+        self.touched.add(node)
+
+    def unreserve(self, pod: Pod, node: str) -> None:
+        """Trust it again."""
+        self._release(pod.uid)
+
+    def bound(self, pod: Pod, node: str) -> None:
+        """Trust it again."""
+        self._release(pod.uid)
+
+    def left(self, pod: Pod) -> None:
+        """Trust it again: the pod is gone, or the API server has it on the node."""
+        self._release(pod.uid)
+
+    def came(self, pod: Pod) -> bool:
+        """Take note too, because this may be told before `bound` is, and then nobody would look again."""
+        self._release(pod.uid)
+        return True
+
+    def went(self, pod: Pod) -> bool:
+        """Tell whether the pod was on its way: the API server never had it anywhere."""
+        return self._release(pod.uid) or not pod.spec.node_name
+
+    def _release(self, uid: str) -> bool:
+        node = self._going_to.pop(uid, None)
+        if node is None:
+            return False
+        self._coming[node].discard(uid)
+        if not self._coming[node]:
+            del self._coming[node]
+        self.touched.add(node)
+        self.changes += 1  # nothing about the node itself has changed
+        return True

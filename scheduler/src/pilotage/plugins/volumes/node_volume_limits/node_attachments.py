@@ -1,0 +1,141 @@
+"""How many volumes are attached to nodes and how many can be, for one node exactly and for all of them as columns."""
+
+from collections import Counter
+from operator import attrgetter
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.node_facts import NodeColumn, NodeFacts
+from pilotage.framework.api.nodes import Ints, NodeInfo
+from pilotage.framework.api.objects import Objects
+from pilotage.model.limits import MOST_VOLUMES
+from pilotage.model.pod import PodShape
+from pilotage.model.volumes import (
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from pilotage.plugins.volumes._shared.csi_nodes import CSINodeColumns
+from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
+    ATTACHABLE,
+    Attachable,
+    attachable_sources,
+    attachments,
+    sources,
+    volumes_of_placed,
+)
+
+# Stand for numbers of volumes, each larger than what can be added to the one before.
+UNLIMITED = 1 << 39  # of this driver, while the node has other limits
+UNCERTAIN = 1 << 40  # the pods of the node must be looked at: one of them may be wrong
+NO_LIMITS = 1 << 41  # whatever the pods of the node are
+
+ByNode = dict[str, list[VolumeAttachment]]
+_node_of = attrgetter("spec.node_name")
+
+
+class Attached:
+    """What is attached to a node: the volumes of its pods by name, and of each driver how many in all."""
+
+    def __init__(self, objects: Objects, node: NodeInfo, others: list[VolumeAttachment]) -> None:
+        # A pod with absurdly many volumes is not gone through for every pod that wants one: its node counts as full.
+        self.is_full = any(len(attachable_sources(pod)) > MOST_VOLUMES for pod in node.pods.values())
+        self.volumes = {} if self.is_full else volumes_of_placed(node.pods.values(), objects)
+        self.counts = Counter(self.volumes.values())
+        # One that is attached but that no pod uses counts, and again if the new pod is the one to use it.
+        self.counts.update(driver for name, driver in attachments(objects, others).items() if name not in self.volumes)
+
+    def leaves_room(self, new: Attachable, limits: dict[str, int]) -> bool:
+        """Tell whether the new volumes can be attached too."""
+        if self.is_full:
+            return limits.keys().isdisjoint(new.values())
+        wanted: dict[str, int] = {}
+        for name, driver in new.items():
+            if driver in limits and name not in self.volumes:
+                wanted[driver] = wanted.get(driver, 0) + 1
+        return all(self.counts[driver] + number <= limits[driver] for driver, number in wanted.items())
+
+
+class NodeAttachments:
+    """Attached volumes and limits of all nodes; columns are by slot, and kept up as the cluster changes."""
+
+    def __init__(self) -> None:
+        self._csi_nodes = CSINodeColumns()
+        self._claims = NodeColumn()
+        self._attachments = NodeColumn()
+        self._attached: NodeFacts[Attached] = NodeFacts()
+        self._counted: tuple[Objects, int, Counter[str]] | None = None
+        self._by_node: tuple[Objects, int, ByNode] | None = None
+
+    def has_csi_node(self, cycle: Cycle) -> Ints:
+        """Return 1 for nodes that CSI drivers have told about."""
+        return self._csi_nodes.column(cycle, ("present",), lambda _: 1)
+
+    def installed(self, cycle: Cycle, driver: str) -> Ints:
+        """Return 1 for nodes where a driver runs."""
+        return self._csi_nodes.column(cycle, ("driver", driver), lambda csi_node: int(csi_node.has_driver(driver)))
+
+    def limits(self, cycle: Cycle, driver: str) -> Ints:
+        """Return how many volumes of a driver nodes can have."""
+        return self._csi_nodes.column(cycle, ("limit", driver), lambda csi_node: _limit(csi_node, driver), NO_LIMITS)
+
+    def at_most(self, cycle: Cycle) -> Ints:
+        """Return how many volumes nodes can have, found without a look at claims; UNCERTAIN if that is not enough."""
+        column = self._claims.read(cycle.nodes, _at_most)
+        version = cycle.objects.version(VolumeAttachment)
+        if not version:
+            return column
+        objects = cycle.objects
+        if self._counted is None or self._counted[0] is not objects or self._counted[1] != version:
+            self._counted = objects, version, Counter(map(_node_of, objects.all(VolumeAttachment)))
+        counts = self._counted[2]
+        return column + self._attachments.read(cycle.nodes, lambda node: counts.get(node.node.name, 0), version)
+
+    def on(self, node: NodeInfo, objects: Objects) -> Attached:
+        """Return what is attached to a node as it is here, perhaps in a what-if."""
+        return Attached(objects, node, self._attachments_by_node(objects).get(node.name, []))
+
+    def catch_up(self, cycle: Cycle) -> None:
+        """Forget what no longer holds about single nodes."""
+        kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
+        self._attached.catch_up(cycle.nodes, cycle.objects.version(*kinds))
+
+    def on_real(self, node: NodeInfo, objects: Objects) -> Attached:
+        """Return what is attached to a node of the cluster, kept since it was asked last; `catch_up` goes before."""
+        return self._attached.of(node, lambda node: self.on(node, objects))
+
+    def _attachments_by_node(self, objects: Objects) -> ByNode:
+        version = objects.version(VolumeAttachment)
+        known = self._by_node
+        if known is None or known[0] is not objects or known[1] != version:
+            by_node: ByNode = {}
+            for attachment in objects.all(VolumeAttachment):
+                by_node.setdefault(attachment.spec.node_name, []).append(attachment)
+            known = self._by_node = objects, version, by_node
+        return known[2]
+
+
+def _limit(csi_node: CSINode, driver: str) -> int:
+    limits = csi_node.limits
+    return limits.get(driver, UNLIMITED) if limits else NO_LIMITS
+
+
+def _at_most(node: NodeInfo) -> int:
+    total = 0
+    for pod in node.pods.values():
+        number: int = pod.shape.remember("attachable volumes at most", _at_most_of) if pod.spec.volumes else 0
+        if number == UNCERTAIN:
+            return UNCERTAIN
+        total += number
+    return total
+
+
+def _at_most_of(shape: PodShape) -> int:
+    total = 0
+    for volume in shape.remember(ATTACHABLE, sources):
+        source = volume.persistent_volume_claim
+        if source is None or not source.claim_name:
+            return UNCERTAIN  # an ephemeral claim may be another pod's, an inline disk unfit: that is an error
+        total += 1
+    return total

@@ -1,0 +1,159 @@
+"""Keeps the number of attached volumes within what the CSI drivers of a node can do."""
+
+from collections import Counter
+
+import numpy as np
+from pydantic import PrivateAttr
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.model.csi_migration import driver_of
+from pilotage.model.pod import Pod
+from pilotage.model.pod_claims import concerns, named_claims
+from pilotage.model.volumes import (
+    CSIDriver,
+    CSINode,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
+    Attachable,
+    MissingClaim,
+    attachable_sources,
+    may_attach,
+    volumes_of,
+)
+from pilotage.plugins.volumes.node_volume_limits.node_attachments import NodeAttachments
+
+TOO_MANY = Rejection("node(s) exceed max volume count")
+
+New = Attachable | Rejection
+
+
+class NodeVolumeLimits(PreFilter, Filter):
+    """Keep a pod off nodes to which a CSI driver cannot attach any more volumes, or where it does not run."""
+
+    depends_on = CLUSTER
+    retry_on = (
+        Retry(Resource.CSI_NODE, Action.ADD),
+        Retry(Resource.CSI_NODE, Action.UPDATE, "limits_changed"),
+        Retry(Resource.ASSIGNED_POD, Action.DELETE, "pod_deleted"),
+        Retry(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, "claim_added"),
+        Retry(Resource.VOLUME_ATTACHMENT, Action.DELETE, "volume_detached"),
+    )
+    reads = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, VolumeAttachment)
+
+    _attachments: NodeAttachments = PrivateAttr(default_factory=NodeAttachments)
+
+    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
+        """SKIP pods without volumes that may be attached."""
+        return None if pod.spec.volumes and may_attach(pod) else SKIP_SHAPE
+
+    def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
+        """Reject a node without the driver of a volume, or where there would be too many."""
+        objects = cycle.objects
+        csi_node = objects.get(CSINode, node.name)
+        new = _new_volumes(cycle, pod, on_csi_node=csi_node is not None)
+        if isinstance(new, Rejection):
+            return new
+        for driver in dict.fromkeys(new.values()):
+            if _must_be_installed(objects, driver) and not (csi_node and csi_node.has_driver(driver)):
+                return _not_installed(driver)
+        limits = csi_node.limits if csi_node else {}
+        if not new or not limits or self._attachments.on(node, objects).leaves_room(new, limits):
+            return None
+        return TOO_MANY
+
+    def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
+        """Return the same for many nodes; only where it may be too many, volumes are looked at one by one."""
+        told: Bools = nodes.at(self._attachments.has_csi_node(cycle)) > 0
+        if told.all():
+            return self._filter(cycle, pod, nodes, on_csi_node=True)
+        verdicts = self._filter(cycle, pod, nodes, on_csi_node=False)
+        if told.any():
+            places = np.flatnonzero(told)
+            others = self._filter(cycle, pod, nodes.take(told), on_csi_node=True)
+            verdicts.codes[places] = np.where(others.codes, others.codes + len(verdicts.rejections), 0)
+            verdicts = Verdicts(verdicts.codes, [*verdicts.rejections, *others.rejections])
+        return verdicts
+
+    def _filter(self, cycle: Cycle, pod: Pod, nodes: Nodes, *, on_csi_node: bool) -> Verdicts:
+        new = _new_volumes(cycle, pod, on_csi_node=on_csi_node)
+        if isinstance(new, Rejection):
+            return Verdicts.where(np.ones(len(nodes), np.bool_), new)
+        drivers = Counter(new.values())
+        needed = [driver for driver in drivers if _must_be_installed(cycle.objects, driver)]
+        cases: list[tuple[Bools, Rejection]] = [
+            (nodes.at(self._attachments.installed(cycle, driver)) == 0, _not_installed(driver)) for driver in needed
+        ]
+        if on_csi_node and new:
+            cases.append((self._too_many(cycle, new, drivers, nodes, [mask for mask, _ in cases]), TOO_MANY))
+        return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
+
+    def _too_many(
+        self, cycle: Cycle, new: Attachable, drivers: Counter[str], nodes: Nodes, rejected: list[Bools]
+    ) -> Bools:
+        attachments, objects = self._attachments, cycle.objects
+        at_most = nodes.at(attachments.at_most(cycle))
+        doubtful = np.zeros(len(nodes), np.bool_)
+        for driver, number in drivers.items():
+            doubtful |= at_most + number > nodes.at(attachments.limits(cycle, driver))
+        for mask in rejected:
+            doubtful &= ~mask
+        places = np.flatnonzero(doubtful).tolist()
+        if places:
+            attachments.catch_up(cycle)
+        for place in places:
+            node = nodes[place]
+            csi_node = objects.get(CSINode, node.name)
+            limits = csi_node.limits if csi_node else {}
+            doubtful[place] = not attachments.on_real(node, objects).leaves_room(new, limits)
+        return doubtful
+
+    def limits_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether a node can now have more volumes of some driver."""
+        if not isinstance(old, CSINode) or not isinstance(new, CSINode):
+            return True
+        before = old.limits
+        return any(limit > before.get(driver, 0) for driver, limit in new.limits.items())
+
+    def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether the pod that went had a node, and volumes there."""
+        if not isinstance(old, Pod):
+            return True
+        return bool(old.node_name or old.nominated_node) and may_attach(old)
+
+    def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether the new claim is the pod's."""
+        return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
+
+    def volume_detached(self, pod: Pod, event: Event, old: object, new: object) -> bool:
+        """Tell whether the pod has volumes that may take the place; ephemeral claims are not thought of."""
+        if not isinstance(old, VolumeAttachment) or named_claims(pod):
+            return True
+        return any(driver_of(volume) == old.spec.attacher for volume in attachable_sources(pod))
+
+
+def _new_volumes(cycle: Cycle, pod: Pod, *, on_csi_node: bool) -> New:
+    known: dict[bool, New] = cycle.notes.setdefault(NodeVolumeLimits.name, {})
+    if on_csi_node not in known:
+        try:
+            known[on_csi_node] = volumes_of(pod, cycle.objects, on_csi_node=on_csi_node)
+        except MissingClaim as missing:
+            known[on_csi_node] = Rejection(str(missing), preemption_helps=False)
+    return known[on_csi_node]
+
+
+def _must_be_installed(objects: Objects, driver: str) -> bool:
+    found = objects.get(CSIDriver, driver)
+    return found is not None and found.spec.prevent_pod_scheduling_if_missing is True
+
+
+def _not_installed(driver: str) -> Rejection:
+    return Rejection(f"{driver} CSI driver is not installed on the node")

@@ -1,0 +1,96 @@
+"""Volumes and free capacities by storage class, with their reach; read anew only when such an object changes."""
+
+from collections.abc import Callable, Hashable
+from typing import Any, Generic, TypeVar
+
+from pilotage.framework.api.objects import Kind, Objects
+from pilotage.model.reach import Reach, reach_of_capacity, reach_of_volume
+from pilotage.model.volumes import CSIStorageCapacity, PersistentVolume
+
+Storage = TypeVar("Storage", PersistentVolume, CSIStorageCapacity)
+Answer = TypeVar("Answer")
+
+MOST_ANSWERS = 64
+
+
+class _ByClass(Generic[Storage]):
+    """Objects of one kind by their storage class."""
+
+    def __init__(self, kind: type[Storage], class_of: Callable[[Storage], str]) -> None:
+        self._kind: type[Storage] = kind
+        self._class_of: Callable[[Storage], str] = class_of
+        self._read: tuple[Objects, int] | None = None
+        self._by_class: dict[str, list[Storage]] = {}
+
+    def of(self, objects: Objects, name: str) -> list[Storage]:
+        """Return the objects of a class."""
+        version = objects.version(self._kind)
+        if self._read is None or self._read[0] is not objects or self._read[1] != version:
+            self._read, self._by_class = (objects, version), {}
+            for each in objects.all(self._kind):
+                self._by_class.setdefault(self._class_of(each), []).append(each)
+        return self._by_class.get(name, [])
+
+
+class _Reaches:
+    """The reach of each object, which costs far more to find than to keep."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], tuple[object, Reach]] = {}
+
+    def of(self, each: Storage, source: object, find: Callable[[Storage], Reach]) -> Reach:
+        """Return the reach, found again only if what it comes from is another object."""
+        key = each.metadata.namespace, each.metadata.name
+        known = self._known.get(key)
+        if known is None or known[0] is not source:
+            known = self._known[key] = source, find(each)
+        return known[1]
+
+    def forget_surplus(self, needed: int) -> None:
+        """Start over when most of what is kept belongs to objects that are gone."""
+        if len(self._known) > 1024 + 4 * needed:
+            self._known.clear()
+
+
+class StorageIndex:
+    """What a claim can choose from."""
+
+    def __init__(self) -> None:
+        self._volumes = _ByClass(PersistentVolume, lambda volume: volume.class_name)
+        self._capacities = _ByClass(CSIStorageCapacity, lambda capacity: capacity.storage_class_name)
+        self._answers: dict[Hashable, Any] = {}
+        self._answered: tuple[Objects, int] | None = None
+        self._volume_reaches = _Reaches()
+        self._capacity_reaches = _Reaches()
+
+    def volumes(self, objects: Objects, class_name: str) -> list[PersistentVolume]:
+        """Return the volumes of a class, as the API has them."""
+        return self._volumes.of(objects, class_name)
+
+    def capacities(self, objects: Objects, class_name: str) -> list[CSIStorageCapacity]:
+        """Return what drivers say is left for a class."""
+        return self._capacities.of(objects, class_name)
+
+    def remember(
+        self, objects: Objects, kinds: tuple[type[Kind], ...], question: Hashable, answer: Callable[[], Answer]
+    ) -> Answer:
+        """Return the answer to a question about objects of some kinds, found again only when one of them changes."""
+        version = objects.version(*kinds)
+        if self._answered is None or self._answered[0] is not objects or self._answered[1] != version:
+            self._answered = objects, version
+            self._answers.clear()
+        elif len(self._answers) >= MOST_ANSWERS:
+            self._answers.clear()
+        if question not in self._answers:
+            self._answers[question] = answer()
+        return self._answers[question]  # type: ignore[no-any-return] # one question has one type of answer
+
+    def volume_reaches(self, volumes: list[PersistentVolume]) -> list[Reach]:
+        """Return from where each volume can be reached."""
+        self._volume_reaches.forget_surplus(len(volumes))
+        return [self._volume_reaches.of(each, each.spec.node_affinity, reach_of_volume) for each in volumes]
+
+    def capacity_reaches(self, capacities: list[CSIStorageCapacity]) -> list[Reach]:
+        """Return from where each capacity can be reached."""
+        self._capacity_reaches.forget_surplus(len(capacities))
+        return [self._capacity_reaches.of(each, each.node_topology, reach_of_capacity) for each in capacities]

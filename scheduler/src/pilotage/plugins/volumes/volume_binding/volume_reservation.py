@@ -1,0 +1,51 @@
+"""What a pod holds while it is on its way to its node: volumes and claims as they will be."""
+
+from dataclasses import dataclass, field
+
+from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.model.volume_matching import made_on, taken
+from pilotage.model.volumes import PersistentVolume, PersistentVolumeClaim
+from pilotage.plugins.volumes.volume_binding.assumed import Assumed, Assumption
+from pilotage.plugins.volumes.volume_binding.volume_choice import NodeVolumes
+
+
+@dataclass
+class Reservation:
+    """The volumes taken and the claims to be served on a node."""
+
+    node: str
+    volumes: list[Assumption[PersistentVolume]] = field(default_factory=list)
+    claims: list[Assumption[PersistentVolumeClaim]] = field(default_factory=list)
+
+
+class Reservations:
+    """All volumes and claims as they will be once everything that is decided has happened."""
+
+    def __init__(self) -> None:
+        self.volumes: Assumed[PersistentVolume] = Assumed()
+        self.claims: Assumed[PersistentVolumeClaim] = Assumed()
+
+    def make(self, chosen: NodeVolumes, node: str, objects: Objects) -> Reservation:
+        """Hold everything that was chosen, or nothing and raise PluginFailed."""
+        held = Reservation(node)
+        try:
+            for delayed, volume in chosen.bindings:
+                stored = objects.get(PersistentVolume, volume.metadata.name)
+                changed = taken(volume, delayed.claim)
+                held.volumes.append(self.volumes.assume(stored, changed, "persistentvolumes"))
+            for delayed, _ in chosen.provisions:
+                metadata = delayed.claim.metadata
+                found = objects.get(PersistentVolumeClaim, metadata.name, metadata.namespace)
+                held.claims.append(self.claims.assume(found, made_on(delayed.claim, node), "persistentvolumeclaims"))
+        except PluginFailed:
+            self.release(held)
+            raise
+        return held
+
+    def release(self, held: Reservation) -> None:
+        """Let go of what is held; a second time does nothing."""
+        while held.volumes:
+            self.volumes.release(held.volumes.pop())
+        while held.claims:
+            self.claims.release(held.claims.pop())

@@ -1,0 +1,1 @@
+"""One decision about all pods of a gang."""

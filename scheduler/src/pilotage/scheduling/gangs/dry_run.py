@@ -1,0 +1,74 @@
+"""What would be if others left: places that are given and victims that leave, until everything is as it was again.
+
+Others may hear news of the cluster meanwhile, but must not decide anything: pods are hidden that still run.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.model.pod import Pod
+from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.outcome import Placed, Unplaced
+
+
+class Pretence:
+    """Places pods at others' expense without telling anybody."""
+
+    def __init__(self, cache: ClusterCache, scheduler: Scheduler, placed: Iterable[Placed] = ()) -> None:
+        self._cache = cache
+        self._scheduler = scheduler
+        self._placed: list[Placed] = list(placed)  # by now without anybody's leaving
+        self._assumed: list[str] = []
+        self._gone: deque[str] = deque()  # the uids of the victims
+        self._plans: dict[str, tuple[Unplaced, list[Pod]]] = {each.pod.uid: (_on(each), []) for each in self._placed}
+        self.victims_leave = False  # of an earlier eviction
+
+    def __len__(self) -> int:
+        return len(self._plans)
+
+    def place(self, pod: Pod) -> bool:
+        """Give a pod a place, and let leave who has to for it; False if there is no way."""
+        outcome = self._scheduler.schedule(pod)
+        if isinstance(outcome, Placed):
+            self._placed.append(outcome)
+            self._plans[pod.uid] = _on(outcome), []
+            return True
+        if not outcome.nominate or not outcome.victims:
+            self.victims_leave |= outcome.nominate is None
+            return False
+        nodes = map(self._cache.find_node, (outcome.nominate, *outcome.other_nodes))
+        victims = [
+            pod for info in nodes if info is not None for pod in info.pods.values() if pod.key in outcome.victims
+        ]
+        for victim in victims:
+            self._cache.hide(victim.uid)
+            self._gone.append(victim.uid)
+        self._cache.assume(pod.on(outcome.nominate))
+        self._assumed.append(pod.uid)
+        self._plans[pod.uid] = outcome, victims
+        return True
+
+    def plans(self) -> dict[str, Unplaced]:
+        """Return where each pod would go and at whose expense, by uid; a victim that left by itself is none."""
+        return {
+            uid: replace(outcome, victims=tuple(pod.key for pod in victims if self._cache.find_pod(pod.uid)))
+            for uid, (outcome, victims) in self._plans.items()
+        }
+
+    def undo(self) -> Iterator[None]:
+        """Let everything be as it was, step by step; what is left to do can be done by another call."""
+        while self._placed:
+            self._scheduler.unreserve(self._placed.pop())
+            yield
+        while self._assumed:
+            self._cache.forget(self._assumed.pop())
+            yield
+        while self._gone:
+            self._cache.show(self._gone.popleft())
+            yield
+
+
+def _on(placed: Placed) -> Unplaced:
+    return Unplaced("", nominate=placed.node)

@@ -1,0 +1,229 @@
+"""One decision about a gang: all of its pods find their places in memory, or none of them keeps one.
+
+popped pod ── objection? ──> it goes back alone, with the reason
+     │
+     └── take its waiting siblings ── the cluster lacks something? ──> all go back, with the reason
+                    │
+                    ├── place one after the other, the largest first ── enough ──> all of them are bound
+                    │                                                └── not enough: give all places back
+                    └── once more, now at others' expense, and only pretending ── enough ──> evict, and wait
+                                                                              └── not enough ──> nobody is evicted
+
+It goes in steps, so that nobody waits for a large gang: between two of them others get their turn (`gang_turns`). What
+has happened meanwhile counts: who has gone is left out, and a place that is not good any more is looked for again.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.model.gangs import GangName, gang_of
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.cost import RestingGangs
+from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.demand import Demand
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.gangs.dry_run import Pretence
+from pilotage.scheduling.gangs.gang_places import SPOILT, Gap, Placing
+from pilotage.scheduling.gangs.gang_words import (
+    Decision,
+    Gang,
+    all_back,
+    named,
+    objected,
+    permitted,
+    told,
+    waiting_for_room,
+)
+from pilotage.scheduling.gangs.group_news import GroupNews
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Unplaced
+from pilotage.scheduling.outside import SILENT, GroupStatuses
+
+Steps = Generator[Gap, None, list[Decision]]
+
+
+class GangScheduler:
+    """Places gangs; whoever belongs to none is left to others."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        engines: Mapping[str, Engine],
+        scheduler: Scheduler,
+        groups: GroupStatuses = SILENT,
+        is_waiting: Callable[[Pod], bool] = lambda _: True,
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._engines = engines
+        self._scheduler = scheduler
+        self._news = GroupNews(groups)
+        self._demand = Demand(engines)
+        self._resting = RestingGangs()
+        self._is_waiting = is_waiting  # whether a pod is still to be placed, asked when its turn comes
+
+    def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
+        """Take note of what became of a pod that was placed for itself: it may be of a group all the same."""
+        name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
+        if name is not None and plugin is not None:
+            self._news.decided_alone(name, plugin, pod, outcome)
+
+    def slow_down(self, pod: Pod, seconds: float) -> None:
+        """Let a gang rest whose attempt took so long, also for pods of it that come meanwhile."""
+        if (name := gang_of(pod)) is not None:
+            self._resting.add(name, seconds)
+
+    def schedule(self, first: QueuedPod) -> list[Decision] | None:
+        """Decide about the gang of a pod that was popped, with all siblings that wait; None if it is for itself."""
+        steps = self.steps(first)
+        if steps is None:
+            return None
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                decided: list[Decision] = end.value
+                return decided
+
+    def steps(self, first: QueuedPod) -> Steps | None:
+        """Begin to do the same, step by step; if it is closed before its end, everything is as it was before."""
+        name, plugin = gang_of(first.pod), self._engines[first.pod.scheduler_name].gangs
+        missing = plugin.missing(name, first.pod) if name is not None and plugin is not None else None
+        if name is None or plugin is None or missing is None or missing <= 0:
+            return None
+        return self._steps(name, plugin, first, missing)
+
+    def _steps(self, name: GangName, plugin: FormsGangs, first: QueuedPod, missing: int) -> Steps:
+        if (resting := self._resting.outcome(name)) is not None:
+            return [(first, resting)]
+        objection = self._objection(name, plugin, first.pod)
+        if objection is not None:  # the siblings have been told, each when it was popped, and stay where they are
+            return [(first, objected(plugin, objection))]
+        members = [first, *self._siblings(name, first.pod.scheduler_name)]
+        sizes = {}
+        for member in members:
+            sizes[member.key] = _size(member)
+            yield Gap.DECIDE
+        # What is hard to place goes first: the others find room around it.
+        members.sort(key=lambda member: sizes[member.key], reverse=True)
+        decided = yield from self._decide(Gang(name, plugin, members, missing))
+        self._news.decided(name, (outcome for _, outcome in decided))
+        return decided
+
+    def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
+        for sibling in self._queue.pop_gang(name, scheduler):
+            if self._cache.is_assumed(sibling.pod.uid):
+                self._queue.done(sibling.pod.uid)  # it has its place, and news about it came late
+            else:
+                yield sibling
+
+    def _objection(self, name: GangName, plugin: FormsGangs, pod: Pod) -> Rejection | None:
+        siblings = self._queue.gang(name, pod.scheduler_name)
+        gated = sum(sibling.is_gated for sibling in siblings)
+        return plugin.objection(name, pod, 1 + len(siblings) - gated, gated)
+
+    def _decide(self, gang: Gang) -> Steps:
+        """Place all members or send all back."""
+        shortage = gang.plugin.shortage(gang.name, gang.members[0].pod)
+        if shortage is not None:
+            return all_back(gang.members, objected(gang.plugin, shortage))
+        known = gang.plugin.no_chance(gang.name, gang.pods)
+        if known is not None:
+            name = frozenset({gang.plugin.name})
+            unplaced = Unplaced(known, rejected_by=name, pending=name, nominate=None, is_news=False)
+            return all_back(gang.members, self._demand.judged(unplaced, *gang.least))
+        placing = Placing(gang, self._cache, self._queue, self._scheduler, self._is_waiting)
+        try:
+            yield from placing.place()
+            if placing.count() >= gang.needed:
+                gang.plugin.placed_together(gang.name)
+                return (yield from _permitted(gang, placing.settled()))
+            return (yield from self._preempt(gang, placing))
+        finally:
+            for _ in placing.unreserve():
+                pass
+
+    def _preempt(self, gang: Gang, placing: Placing) -> Steps:
+        """Evict others if the whole gang fits then; say why it waits in any case."""
+        found = next(((m, o) for m, o in placing.tried if isinstance(o, Unplaced)), None)
+        fit = placing.count()
+        if found is None:
+            return (yield from self._too_few(gang, placing))
+        blocker, why = found
+        named_pod = named(gang, blocker.pod)
+        message = told(gang, named_pod, f"the {gang.needed} pods that are needed at once do not all fit", why.message)
+        count = told(gang, named_pod, f"{fit} of the {gang.needed} pods that are needed at once fit", why.message)
+        engine = self._engines[blocker.pod.scheduler_name]
+        planned: Mapping[str, Unplaced] = {}
+        nominate: str | None = ""
+        if why.reason != SCHEDULER_ERROR and engine.runner.plugin_set.post_filter:
+            planned, nominate = yield from self._plan_evictions(gang, placing)
+        yield from placing.unreserve()
+        members = placing.still_there()
+        if why.reason == SCHEDULER_ERROR:
+            return all_back(members, replace(why, message=message, note=count, gang_fits=fit), named_pod)
+        if any(plan.victims for plan in planned.values()):
+            return [(member, waiting_for_room(gang, planned.get(member.pod.uid))) for member in members]
+        name, rejected_by = gang.plugin.name, why.rejected_by | {gang.plugin.name}
+        outcome = Unplaced(message, why.reason, rejected_by, why.pending, nominate, note=count, gang_fits=fit)
+        outcome = self._demand.judged(outcome, *gang.least)
+        # Free resources say nothing about when a quota lets the gang in.
+        if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
+            outcome = replace(outcome, pending=outcome.pending | {name})
+        return all_back(members, outcome, named_pod)
+
+    def _too_few(self, gang: Gang, placing: Placing) -> Steps:
+        """Send everybody back because others of the gang have gone meanwhile."""
+        yield from placing.unreserve()
+        members = placing.still_there()
+        if not members:
+            return []
+        objection = gang.plugin.objection(gang.name, members[0].pod, len(members), 0)
+        return all_back(members, SPOILT if objection is None else objected(gang.plugin, objection))
+
+    def _plan_evictions(
+        self, gang: Gang, placing: Placing
+    ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None]]:
+        """Return for enough members, by uid, where they would go and at whose expense; {} if that is not enough.
+
+        Besides, what becomes of earlier nominations: None lets them stand, as long as victims of theirs are leaving.
+        """
+        yield from placing.keep_the_first()
+        held = placing.give_away()
+        placed = {outcome.pod.uid for outcome in held}
+        pretence = Pretence(self._cache, self._scheduler, held)
+        try:
+            members = [member for member in gang.members if member.pod.uid not in placed]
+            for left, member in zip(range(len(members), 0, -1), members, strict=True):
+                if len(pretence) + left < gang.needed or len(pretence) == gang.needed:
+                    break
+                if placing.is_there(member):
+                    pretence.place(member.pod)
+                yield Gap.LISTEN
+            for _ in pretence.undo():
+                yield Gap.LISTEN
+            plans = pretence.plans()
+            planned = {each.pod.uid: plans[each.pod.uid] for each in placing.still_there() if each.pod.uid in plans}
+            return planned if len(planned) >= gang.needed else {}, None if pretence.victims_leave else ""
+        finally:
+            for _ in pretence.undo():
+                pass
+
+
+def _permitted(gang: Gang, decided: Iterable[Decision]) -> Steps:
+    found = []
+    for member, outcome in decided:
+        found.append((member, permitted(gang, outcome)))
+        yield Gap.DECIDE
+    return found
+
+
+def _size(member: QueuedPod) -> tuple[int, int, int, float]:
+    requests = member.pod.requests
+    extended = sum(amount for name, amount in requests.items() if "/" in name)
+    return extended, requests.get("cpu", 0), requests.get("memory", 0), -member.timestamp

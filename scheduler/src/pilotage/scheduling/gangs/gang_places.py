@@ -1,0 +1,155 @@
+"""The places that pods of a gang get one by one, and hold until it is decided about all of them."""
+
+from collections.abc import Callable, Container, Generator, Iterator
+from enum import Enum
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.gangs.gang_words import Decision, Gang
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+
+ROUNDS = 3  # of seeking places again that others have spoilt
+SPOILT = Unplaced("the places of the group were taken by others while it was decided about", SCHEDULER_ERROR)
+
+
+class Gap(Enum):
+    """What others may do between two steps."""
+
+    DECIDE = "decide"  # they see the places that the gang has got so far
+    LISTEN = "listen"  # take in news and write: what the cache shows is pretended, or nominated for the gang
+
+
+class Placing:
+    """The members of a gang that have been tried, and the places that they hold until it is decided."""
+
+    def __init__(
+        self,
+        gang: Gang,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        scheduler: Scheduler,
+        is_waiting: Callable[[Pod], bool],
+    ) -> None:
+        self._gang = gang
+        self._cache = cache
+        self._queue = queue
+        self._scheduler = scheduler
+        self._is_waiting = is_waiting
+        self._nodes: dict[str, Node] = {}  # as they were when they were chosen, by uid of the member
+        self._gone: set[str] = set()  # the uids of members that are not to be placed any more
+        # Others could take what is nominated for pods that are just being tried.
+        nominated = any(pod.nominated_node or queue.nominator.node_of(pod) for pod in gang.pods)
+        self._gap = Gap.LISTEN if nominated else Gap.DECIDE
+        self.tried: list[Decision] = []
+
+    def count(self) -> int:
+        """Return how many members have a place."""
+        return sum(isinstance(outcome, Placed) for _, outcome in self.tried)
+
+    def is_there(self, member: QueuedPod) -> bool:
+        """Tell whether a member without a place still wants one."""
+        uid = member.pod.uid
+        if uid not in self._gone and not self._is_waiting(member.pod):
+            self._gone.add(uid)
+            self._queue.done(uid)
+        return uid not in self._gone
+
+    def still_there(self) -> list[QueuedPod]:
+        """Return the members, of whom none has a place, that still want one."""
+        return [member for member in self._gang.members if self.is_there(member)]
+
+    def place(self) -> Iterator[Gap]:
+        """Place members until it is clear that not enough will find room."""
+        members, needed = self._gang.members, self._gang.needed
+        left = len(members)  # that are placed, or may still be
+        for member in members:
+            if left < needed:
+                return
+            left -= not (self.is_there(member) and self._try(member))
+            yield self._gap
+        yield from self._seek_again()
+
+    def _try(self, member: QueuedPod) -> bool:
+        outcome = self._scheduler.schedule(member.pod, preempt=False)
+        self.tried.append((member, outcome))
+        info = self._cache.find_node(outcome.node) if isinstance(outcome, Placed) else None
+        if info is not None:
+            self._nodes[member.pod.uid] = info.node
+        return info is not None
+
+    def _seek_again(self) -> Iterator[Gap]:
+        """Find other places for those whose place is not good any more; what is left at the end is good by now."""
+        for _ in range(ROUNDS):
+            spoilt = yield from self._spoilt()
+            if not spoilt:
+                return
+            lost = {member.pod.uid for member, _ in spoilt}
+            self.tried = [(member, outcome) for member, outcome in self.tried if member.pod.uid not in lost]
+            for _, outcome in spoilt:
+                self._unreserve(outcome)
+            for member, _ in spoilt:
+                if self.is_there(member):
+                    self._try(member)
+                yield self._gap
+        self.tried = [(m, SPOILT if self._is_spoilt(o) and self._unreserve(o) else o) for m, o in self.tried]
+
+    def _spoilt(self) -> Generator[Gap, None, list[Decision]]:
+        """Return those whose place is not good any more, all as of now."""
+        columns = self._cache.columns
+        version, found = columns.pods_version, list[Decision]()
+        for each in self.tried:
+            if self._is_spoilt(each[1]):
+                found.append(each)
+            yield self._gap
+        changed = columns.changed_since(version)
+        if changed is None:
+            return [each for each in self.tried if self._is_spoilt(each[1])]
+        names = {columns.infos[slot].name for slot in changed.tolist()}
+        known = {member.pod.uid for member, _ in found}
+        again = (each for each in self.tried if isinstance(each[1], Placed) and self._may_have_changed(each[1], names))
+        return found + [each for each in again if each[0].pod.uid not in known and self._is_spoilt(each[1])]
+
+    def _may_have_changed(self, placed: Placed, names: Container[str]) -> bool:
+        return placed.node in names or self._cache.find_node(placed.node) is None
+
+    def _is_spoilt(self, outcome: Outcome) -> bool:
+        if not isinstance(outcome, Placed):
+            return False
+        pod, info = outcome.pod, self._cache.find_node(outcome.node)
+        if info is None or not self._cache.is_assumed(pod.uid):
+            return True
+        then = self._nodes[pod.uid]
+        if info.node is not then and not info.node.has_same_facts(then):
+            return True
+        return len(info.pods) > info.node.allowed_pods or any(info.free(resource) < 0 for resource in pod.requests)
+
+    def _unreserve(self, outcome: Outcome) -> bool:
+        if isinstance(outcome, Placed):
+            self._scheduler.unreserve(outcome)
+        return True
+
+    def unreserve(self) -> Iterator[Gap]:
+        """Give all places back, the last one first."""
+        while self.tried:
+            self._unreserve(self.tried.pop()[1])
+            yield self._gap
+
+    def keep_the_first(self) -> Iterator[Gap]:
+        """Give the places back of those that come after the first who found none."""
+        first = next(place for place, (_, outcome) in enumerate(self.tried) if not isinstance(outcome, Placed))
+        while len(self.tried) > first:
+            self._unreserve(self.tried.pop()[1])
+            yield self._gap
+
+    def give_away(self) -> list[Placed]:
+        """Return the places that are held, which are somebody else's from now on."""
+        return [outcome for _, outcome in self.settled() if isinstance(outcome, Placed)]
+
+    def settled(self) -> list[Decision]:
+        """Return what became of all members, which keep their places."""
+        tried, self.tried = self.tried, []
+        return tried

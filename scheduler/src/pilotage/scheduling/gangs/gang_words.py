@@ -1,0 +1,80 @@
+"""What the pods of a gang are told about a decision."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.gang_fence import GangFailure
+from pilotage.model.gangs import GangName
+from pilotage.model.pod import Pod
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.outcome import UNSCHEDULABLE, Outcome, Placed, Unplaced, spoiled
+
+Decision = tuple[QueuedPod, Outcome]
+
+
+@dataclass(frozen=True)
+class Gang:
+    """A gang that is being decided about."""
+
+    name: GangName
+    plugin: FormsGangs
+    members: Sequence[QueuedPod]
+    needed: int  # of the members, at once
+
+    @property
+    def pods(self) -> list[Pod]:
+        """Return the pods of the members."""
+        return [member.pod for member in self.members]
+
+    @property
+    def least(self) -> list[Pod]:
+        """Return as many pods as are needed, the smallest ones."""
+        return self.pods[-self.needed :]
+
+
+def all_back(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
+    """Send all members back; one alone carries what is noted besides."""
+    briefly = replace(outcome, note="")
+    return [(member, outcome if member.pod is noted else briefly) for member in members]
+
+
+def waiting_for_room(gang: Gang, plan: Unplaced | None) -> Unplaced:
+    """Return what a member is told while others leave for the gang."""
+    message, name = f"PodGroup {gang.name} waits for pods to leave that are evicted for it", gang.plugin.name
+    if plan is None:  # beyond the number that is needed
+        return Unplaced(message, rejected_by=frozenset({name}), nominate=None)
+    return replace(plan, message=message, rejected_by=plan.rejected_by | {name})
+
+
+def permitted(gang: Gang, outcome: Outcome) -> Outcome:
+    """Let go who waits only for the rest of the gang."""
+    if not isinstance(outcome, Placed) or gang.plugin.name not in outcome.waits:
+        return outcome
+    return replace(outcome, waits={name: wait for name, wait in outcome.waits.items() if name != gang.plugin.name})
+
+
+def objected(plugin: FormsGangs, objection: Rejection) -> Unplaced:
+    """Return what a pod is told whose gang is not tried."""
+    if isinstance(objection, GangFailure):
+        return spoiled(objection.error)
+    # Who is pending here waits for time to pass, and nothing that happens to the cluster helps.
+    rejected_by = frozenset() if objection.pending else frozenset({plugin.name})
+    return Unplaced(objection.message, objection.held_as or UNSCHEDULABLE, rejected_by=rejected_by, nominate=None)
+
+
+def named(gang: Gang, blocker: Pod) -> Pod:
+    """Return the pod to name as the one that did not fit: of those that are alike always the same one.
+
+    Which of them is left over depends on how many fit, and every member would be told anew for nothing.
+    """
+    return max((pod for pod in gang.pods if pod.shape is blocker.shape), key=lambda pod: pod.name)
+
+
+def told(gang: Gang, blocker: Pod, how_many: str, why: str) -> str:
+    """Return why a gang waits."""
+    return (
+        f"PodGroup {gang.name} gets rejected due to Pod {blocker.name} is unschedulable even after PostFilter: "
+        f"{how_many}, this one does not: {why}"
+    )

@@ -1,0 +1,41 @@
+"""What Kubernetes' own PodGroups are told: that they are scheduled, or why not; as kube-scheduler does."""
+
+from collections.abc import Iterable
+
+from pilotage.framework.api.gangs import FormsGangs
+from pilotage.model.gangs import NATIVE, GangName
+from pilotage.model.pod import Pod
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Placed, Unplaced
+from pilotage.scheduling.outside import GroupStatuses
+
+
+class GroupNews:
+    """Turns decisions into what is said of a group; gangs of other kinds have nobody to be told."""
+
+    def __init__(self, statuses: GroupStatuses) -> None:
+        self._statuses = statuses
+
+    def decided(self, gang: GangName, outcomes: Iterable[Outcome]) -> None:
+        """Take what was decided at once; if any pod is placed, enough of them are."""
+        if gang.source != NATIVE:
+            return
+        why: Unplaced | None = None
+        for outcome in outcomes:
+            if isinstance(outcome, Placed):
+                self._statuses.scheduled(gang)
+                return
+            why = outcome if why is None or outcome.note else why
+        if why is not None and why.is_news:
+            # Nobody adds nodes for a group: it is told as kube-scheduler tells it.
+            reason = SCHEDULER_ERROR if why.reason == SCHEDULER_ERROR else UNSCHEDULABLE
+            self._statuses.waits(gang, reason, why.note or why.message)
+
+    def decided_alone(self, gang: GangName, plugin: FormsGangs, pod: Pod, outcome: Outcome) -> None:
+        """Take what was decided about one pod: its group has no minimum, or has it, or extenders have a word."""
+        if isinstance(outcome, Placed):
+            is_whole = plugin.name not in outcome.waits
+        else:
+            missing = plugin.missing(gang, pod)
+            is_whole = missing is None or missing > 0  # else the group has what it needs, and this one is beyond it
+        if is_whole:
+            self.decided(gang, [outcome])

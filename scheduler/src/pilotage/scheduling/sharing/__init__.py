@@ -1,0 +1,1 @@
+"""Nodes that other schedulers use, too: the race guard and what belongs to it."""

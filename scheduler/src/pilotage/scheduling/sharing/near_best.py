@@ -1,0 +1,37 @@
+"""Which of several good nodes a pod gets: the best, or while schedulers race, any of the nearly best."""
+
+from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pilotage.framework.api.nodes import Ints
+from pilotage.framework.api.scoring import MAX_SCORE
+
+MOST_NEAR = 20  # nodes to draw among, unless more of them are the best
+ALL = 100  # percent
+
+
+def near_best(totals: Ints, percent: int, draw: Random) -> NDArray[np.intp]:
+    """Return the places of the nodes that are so near to the best, the nearest if they are many.
+
+    Another scheduler that looks for the best node finds the same one. Those that are the best are drawn among anyway,
+    however many they are.
+    """
+    best = int(totals.max())
+    # Where nodes are nearly full the best of them scores little, and a part of that would be nothing.
+    near: NDArray[np.intp] = np.flatnonzero(totals >= best - max(abs(best), MAX_SCORE) * percent // ALL)
+    if len(near) <= MOST_NEAR:
+        return near
+    found = totals[near]
+    last = int(np.partition(found, -MOST_NEAR)[-MOST_NEAR])  # the score of the last of them
+    better, equal = near[found > last], near[found == last]
+    if last < best:
+        equal = np.array(draw.sample(equal.tolist(), MOST_NEAR - len(better)), np.intp)
+    return np.append(better, equal)
+
+
+def maxima(totals: Ints) -> NDArray[np.intp]:
+    """Return the places of the nodes with the highest score."""
+    best: NDArray[np.intp] = (totals == np.maximum.reduce(totals)).nonzero()[0]
+    return best

@@ -1,0 +1,259 @@
+"""Other schedulers use our nodes: what their kubelets reject is seen, believed for a while, and told.
+
+            a pod of ours is rejected               its time has come, or a pod of ours starts there
+node ──────────────────────────────────────> held ──────────────────────────────────────────────────> node
+                                             │  ^
+                                             └──┘ rejected again: twice as long
+
+Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; where it gave no numbers, pods of
+that shape stay away; so do twins of the rejected pod for a minute. What a node says concerns that node alone. And for
+ten minutes, what a pod leaves free on any node counts as taken for a moment: its kubelet may still count it.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cache.node_holds import EVERYBODY, Hold, Twins, twins_of
+from pilotage.framework.api.events import POD_GONE
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.model.kubelet_rejection import MIRROR, PODS, KubeletRejection
+from pilotage.model.moments import seconds_of
+from pilotage.model.pod import Pod
+from pilotage.model.selectors import LabelMatcher
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.outside import Recorder
+from pilotage.scheduling.sharing.contention import Contention
+from pilotage.scheduling.sharing.foreign_binds import ForeignBinds
+from pilotage.scheduling.sharing.held_nodes import hold_end
+from pilotage.scheduling.sharing.rejection_messages import Story, free_by_cache, told
+
+log = logging.getLogger(__name__)
+
+REST = 2.0  # seconds in which nobody goes to a node: its kubelet counts a rejected pod for a moment longer
+FIRST_HOLD, LONGEST_HOLD = 10.0, 300.0  # seconds
+TWINS_STAY_AWAY = 60.0  # seconds
+RACING_FOR = 600.0  # seconds after a rejection in which pods are spread over nearly equal nodes
+SWEEP_EVERY = 60.0  # seconds
+
+LINGERS = 0.5  # seconds for which a kubelet may count a pod that is gone already
+
+BELIEF: Final = "belief"  # in place of whom a hold keeps off: ends the amounts that only a kubelet sees
+
+
+class Lingering(NamedTuple):
+    """The same for a pod that is gone, and that its kubelet may still count."""
+
+    uid: str
+
+
+class NodeRecord:
+    """What the kubelet of one node has rejected."""
+
+    __slots__ = ("last", "raced", "reason", "rejections", "sent_before", "strikes")
+
+    def __init__(self) -> None:
+        self.rejections = self.strikes = 0
+        self.last = 0.0
+        self.raced: float | None = None  # when it was last a race
+        self.reason = ""
+        self.sent_before: frozenset[str] = frozenset()  # pods that were on their way at the last one, by uid
+
+    def note(self, uid: str, reason: str, now: float) -> None:
+        """Count a rejection; one of a pod that was on its way before the last belongs to that."""
+        self.strikes += not (self.strikes and uid in self.sent_before)
+        self.rejections += 1
+        self.last, self.reason = now, reason
+
+    @property
+    def hold(self) -> float:
+        """Return for how long the node is held now."""
+        return min(FIRST_HOLD * 2.0 ** min(self.strikes - 1, 10), LONGEST_HOLD)
+
+
+class RaceGuard:
+    """Sees rejections and foreign binds, and keeps pods off nodes that reject them."""
+
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        engines: Mapping[str, Engine],
+        recorder: Recorder,
+        clock: Callable[[], float],
+    ) -> None:
+        self._cache = cache
+        self._queue = queue
+        self._engines = engines
+        self._recorder = recorder
+        self._clock = clock
+        self._next_sweep = clock() + SWEEP_EVERY
+        self._last_race: float | None = None
+        self.records: dict[str, NodeRecord] = {}  # by node
+        self.foreign = ForeignBinds()
+        self.contention: dict[str, Contention] = {}  # by scheduler name
+        self.rejections: Counter[str] = Counter()  # by reason, one of a few
+
+    # -------------------------------------------------------------------------------------------------------- see
+
+    def foreign_bind(self, pod: Pod) -> None:
+        """Take note that a pod of another scheduler has got a node."""
+        if MIRROR not in pod.annotations:
+            self.foreign.note(pod.node_name, pod.scheduler_name, self._clock())
+
+    def bound(self, pod: Pod) -> None:
+        """Take note of a bind of ours."""
+        try:
+            self.contention[pod.scheduler_name].binds += 1
+        except KeyError:
+            self.contention[pod.scheduler_name] = found = Contention()
+            found.binds += 1
+
+    def started(self, pod: Pod) -> None:
+        """Take note that a kubelet has taken a pod of ours: what its node said before is out of date."""
+        record = self.records.get(pod.node_name)
+        if record is None or not record.strikes or pod.uid in record.sent_before:
+            return
+        record.strikes = 0
+        rest = Hold(pod.node_name, EVERYBODY)
+        ended = [hold for hold in self._cache.holds.on(pod.node_name) if not _stays(hold)]
+        for hold in ended:
+            self._cache.holds.lift(hold)
+        if (self._cache.holds.until(rest) or 0.0) > record.last + REST:
+            self._cache.holds.keep_off(rest, record.last + REST)
+        self._tell_ended(ended)
+
+    def left(self, pod: Pod) -> None:
+        """Take note that a pod is gone: while races are seen, its room is not given away before its kubelet is done."""
+        if self._last_race is None:
+            return
+        info, lingering = self._cache.find_node(pod.node_name), Lingering(pod.uid)
+        if info is not None and self._cache.holds.keep_off(Hold(info.name, lingering), self._clock() + LINGERS):
+            known, most = self._cache.believed(info.name), info.allocatable  # nothing counts for more than the node has
+            amounts = {name: min(amount, most.get(name, 0) - known.get(name, 0)) for name, amount in pod.usage.items()}
+            self._cache.believe(info.name, lingering, amounts)
+
+    def rejected(self, pod: Pod, rejection: KubeletRejection) -> None:
+        """Take note that the kubelet of its node did not take a pod of ours, which has left the cache by now."""
+        self.rejections[rejection.label] += 1
+        engine, info = self._engines.get(pod.scheduler_name), self._cache.find_node(pod.node_name)
+        if engine is None or info is None:
+            return
+        story = self._story(pod, rejection, info)
+        if not story.is_old:
+            self.contention.setdefault(pod.scheduler_name, Contention()).rejections += 1
+        if engine.guard:
+            record = self._hold(story, info)
+            if not story.is_old:
+                self._last_race = record.raced = story.now
+            self._recorder.record(
+                pod, "Warning", "RejectedByKubelet", "Binding", told(story), controller=pod.scheduler_name, once=True
+            )
+
+    def _story(self, pod: Pod, rejection: KubeletRejection, info: NodeInfo) -> Story:
+        now, scheduled = self._clock(), pod.status.condition("PodScheduled")
+        bound_at = seconds_of(scheduled.last_transition_time) if scheduled and scheduled.status == "True" else None
+        free = free_by_cache(info, self._cache.believed(info.name), rejection.resource)
+        age = None if bound_at is None else max(0.0, now - bound_at)
+        return Story(pod, info.name, rejection, free, age, self.foreign.at(info.name), now)
+
+    # ---------------------------------------------------------------------------------------------------- believe
+
+    def _hold(self, story: Story, info: NodeInfo) -> NodeRecord:
+        """Keep pods off the node, each for as long as it concerns them."""
+        record = self.records.setdefault(info.name, NodeRecord())
+        record.note(story.pod.uid, story.rejection.label, story.now)
+        record.sent_before = self._on_their_way(info)
+        holds, node, end = self._cache.holds, info.name, story.now + record.hold
+        whom = self._believe(story, info, end)
+        if whom is not None:
+            holds.keep_off(Hold(node, whom), end)
+        twins = twins_of(story.pod)
+        if twins is not None:
+            holds.keep_off(Hold(node, twins), story.now + TWINS_STAY_AWAY)
+        everybody = Hold(node, EVERYBODY)
+        holds.keep_off(everybody, max(story.now + REST, holds.until(everybody) or 0.0))
+        return record
+
+    def _believe(self, story: Story, info: NodeInfo, end: float) -> object | None:
+        """Count what only the kubelet sees as taken; where it gave no numbers, return who stays away instead."""
+        resource, used = story.rejection.resource, story.rejection.used
+        if not resource or used is None:
+            return story.pod.shape
+        if resource == PODS:
+            return EVERYBODY if used > len(info.pods) else None
+        self._end_lingering(info.name)  # it is in the kubelet's numbers
+        amounts = dict(self._cache.believed(info.name))
+        seen = info.requested.get(resource, 0) - amounts.get(resource, 0)
+        amounts[resource] = min(used, info.allocatable.get(resource, 0)) - seen
+        if amounts[resource] > 0 and not self._cache.holds.keep_off(Hold(info.name, BELIEF), end):
+            return None  # nothing is believed whose end nobody would notice
+        self._cache.believe(info.name, BELIEF, amounts)
+        return None
+
+    def _end_lingering(self, node: str) -> None:
+        for hold in self._cache.holds.on(node):
+            if isinstance(hold.whom, Lingering):
+                self._cache.holds.lift(hold)
+                self._cache.believe(node, hold.whom, {})
+
+    def _on_their_way(self, info: NodeInfo) -> frozenset[str]:
+        """Return the pods of ours that the node has not started yet."""
+        ours = self._engines
+        unstarted = (pod for pod in info.pods.values() if not pod.status.start_time and pod.scheduler_name in ours)
+        return frozenset(pod.uid for pod in unstarted)
+
+    # ----------------------------------------------------------------------------------------------------- spread
+
+    def spread(self, engine: Engine) -> int:
+        """Return how many percent below the best score a node may be that is drawn; 0 as long as nobody races."""
+        if self._last_race is None or not engine.guard:
+            return 0
+        now = self._clock()
+        if now - self._last_race > RACING_FOR:
+            self._last_race = None
+            return 0
+        return engine.spread if engine.remit.labels is None or self._races_among(engine.remit.labels, now) else 0
+
+    def _races_among(self, own: LabelMatcher, now: float) -> bool:
+        """Tell whether a race was seen on any of a profile's own nodes."""
+        raced = [node for node, each in self.records.items() if each.raced and now - each.raced <= RACING_FOR]
+        infos = map(self._cache.find_node, raced)
+        return any(info is not None and own.matches(info.labels) for info in infos)
+
+    # ------------------------------------------------------------------------------------------------------- time
+
+    def next_end(self) -> float | None:
+        """Return when `tick` has something to do; None if nothing is held."""
+        return self._cache.holds.next_end()
+
+    def tick(self) -> None:
+        """End what is due; cheap if nothing is."""
+        now = self._clock()
+        if self._cache.holds.active:
+            self._tell_ended(self._cache.holds.expire(now))
+        if now >= self._next_sweep:
+            self._next_sweep = now + SWEEP_EVERY
+            if self._last_race is not None and now - self._last_race > RACING_FOR:
+                self._last_race = None  # also where nobody asks how far to spread
+            self.contention = {name: each for name, each in self.contention.items() if name in self._engines}
+            for each in self.contention.values():
+                each.turn(now)
+            self.foreign.forget_old(now)
+            self.records = {node: each for node, each in self.records.items() if now - each.last <= RACING_FOR}
+
+    def _tell_ended(self, ended: list[Hold]) -> None:
+        """Take back what was believed, and wake the pods that wait for these nodes."""
+        for hold in ended:
+            if hold.whom == BELIEF or isinstance(hold.whom, Lingering):
+                self._cache.believe(hold.node, hold.whom, {})
+        for node in dict.fromkeys(hold.node for hold in ended):
+            self._queue.move_all(POD_GONE, hold_end(node), None)
+
+
+def _stays(hold: Hold) -> bool:
+    """Tell whether a hold goes on though a pod of ours was taken."""
+    return hold.whom is EVERYBODY or isinstance(hold.whom, Twins | Lingering)

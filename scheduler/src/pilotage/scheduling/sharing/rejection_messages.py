@@ -1,0 +1,63 @@
+"""What we tell the owner of a pod that a kubelet has rejected."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.model.kubelet_rejection import PODS, KubeletRejection
+from pilotage.model.pod import Pod
+from pilotage.model.quota_accounting import quantity_text
+from pilotage.scheduling.sharing.foreign_binds import MOMENT, Lately
+
+JOB_ADVICE = "its Job counts this as a failure: raise backoffLimit while schedulers share nodes"
+OLD_BIND = 30.0  # seconds: a kubelet that looks at a pod so late was not there, and our view of then is not to blame
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that is known about a rejection."""
+
+    pod: Pod
+    node: str
+    rejection: KubeletRejection
+    free: int | None  # of the resource, as we saw it
+    age: float | None  # of the bind, in seconds
+    foreign: Lately | None
+    now: float
+
+    @property
+    def is_old(self) -> bool:
+        """Tell whether the kubelet was late, so that no race need be behind it."""
+        return self.age is not None and self.age > OLD_BIND
+
+
+def told(story: Story) -> str:
+    """Return the note of the event."""
+    parts = [_about(story)]
+    if story.is_old:
+        parts.append(f"it was bound {story.age:.0f} s ago")
+    lately = story.foreign
+    if lately is not None and story.now - lately.last <= 2 * MOMENT:
+        pods = "a pod" if lately.pods == 1 else f"{lately.pods} pods"
+        parts.append(f"{lately.scheduler} placed {pods} there in the last second")
+    note = f"node {story.node} rejected the pod ({'; '.join(parts)})"
+    owner = story.pod.metadata.controller
+    return f"{note}; {JOB_ADVICE}" if owner is not None and owner.kind == "Job" else note
+
+
+def _about(story: Story) -> str:
+    rejection, resource = story.rejection, story.rejection.resource
+    amounts = {"asked": rejection.requested, "free by its kubelet": rejection.free, "by our cache": story.free}
+    if rejection.requested is None or rejection.free is None:
+        return rejection.reason
+    texts = [f"{quantity_text(resource, number)} {what}" for what, number in amounts.items() if number is not None]
+    return f"{rejection.reason}: {', '.join(texts)}"
+
+
+def free_by_cache(info: NodeInfo, believed: Mapping[str, int], resource: str) -> int | None:
+    """Return how much of a resource is left on a node for all that we see; None if it is no amount."""
+    if not resource:
+        return None
+    if resource == PODS:
+        return max(0, info.node.allowed_pods - len(info.pods))
+    return max(0, info.free(resource) + believed.get(resource, 0))
