@@ -4,7 +4,7 @@
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
 # hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench, hostile, races,
-# supply.
+# rooms, supply.
 export PYTHONPATH := $(CURDIR)/hack
 
 BIN   := .venv/bin
@@ -51,6 +51,7 @@ lint: $(READY) ## Check format, style, types, layers, generated files, licences,
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m rooms
 	$(BIN)/python -m generate --check
 	$(BIN)/python -m supply licences
 	$(shell_scripts) | xargs $(BIN)/shellcheck

@@ -1,4 +1,4 @@
-"""Verdicts on nodes that are nominated for others are kept, and equal those that are found anew, whatever has changed."""
+"""Verdicts on nodes that are nominated for others are cached, and equal fresh ones, whatever has changed."""
 
 from hypothesis import settings
 from hypothesis import strategies as st

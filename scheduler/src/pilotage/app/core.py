@@ -111,11 +111,12 @@ def core(
     gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
     loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act)
     if extenders:
-        loop.extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
-        loop.extended.spread = guard.spread
-        loop.extended.lost_nominations = scheduler.lost_nominations
-        loop.extended.turn = loop.between_decisions
-        bindings.bind_by_extender = partial(bind_by_extender, loop.extended.extenders)
+        extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
+        extended.spread = guard.spread
+        extended.lost_nominations = scheduler.lost_nominations
+        extended.turn = loop.between_decisions
+        loop.extended = extended
+        bindings.bind_by_extender = partial(bind_by_extender, extended.extenders)
     bindings.on_ended = loop.wake
     pods = PodIntake(cache, queue, waiting, evictions, ready, loop.wake)
     pods.on_foreign_bind, pods.on_started, pods.on_left = guard.foreign_bind, guard.started, guard.left

@@ -167,14 +167,21 @@ class PluginCatalogue:
 def built_in() -> PluginCatalogue:
     """Return the plugins of this folder and of installed packages."""
     catalogue = PluginCatalogue()
-    for module in pkgutil.walk_packages(pilotage.plugins.__path__, "pilotage.plugins."):
-        if not module.ispkg and module.name != __name__:
-            for plugin in plugins_of(import_module(module.name), module.name):
-                catalogue.add(plugin, "built in")
+    for name in _modules_of_plugins():
+        for plugin in plugins_of(import_module(name), name):
+            catalogue.add(plugin, "built in")
     for point in entry_points(group=ENTRY_POINTS):
         origin = f"{point.dist.name if point.dist else '?'} ({point.value})"
         catalogue.add(checked(_from_package(point.load, origin), origin), origin)
     return catalogue
+
+
+def _modules_of_plugins() -> Iterator[str]:
+    """Yield the modules and packages of plugins: all that lies in the folder of a subject, but for what they share."""
+    for subject in pkgutil.iter_modules(pilotage.plugins.__path__, "pilotage.plugins."):
+        if subject.ispkg:
+            folder = import_module(subject.name).__path__
+            yield from (f"{subject.name}.{each.name}" for each in pkgutil.iter_modules(folder) if each.name[0] != "_")
 
 
 def _imported(file: PluginFile) -> list[type[Plugin]]:

@@ -40,9 +40,14 @@ def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
 
 
 def plugins_of(module: ModuleType, origin: str) -> Iterator[type[Plugin]]:
-    """Yield the plugins that a module defines itself."""
+    """Yield the plugins that a module, or a package, defines itself."""
+    inside = f"{module.__name__}."
     for found in list(vars(module).values()):
-        own = isinstance(found, type) and issubclass(found, Plugin) and found.__module__ == module.__name__
+        own = (
+            isinstance(found, type)
+            and issubclass(found, Plugin)
+            and (found.__module__ == module.__name__ or found.__module__.startswith(inside))
+        )
         if own and found.points() and not isabstract(found) and not found.__name__.startswith("_"):
             yield checked(found, origin)
 

@@ -187,7 +187,7 @@ class Attempt:
             self.cycle.own_nomination = slot
 
     def _filter_nominated_nodes(self, entry: EquivalenceEntry, nominated: NominatedNodeCache) -> Nodes:
-        """Give the nodes that are nominated for others their verdicts; of equal pods only the first has to try there."""
+        """Give the nodes that are nominated for others their verdicts; of equal pods only the first has to try."""
         cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_nomination
         if not nominated.is_for(cycle.pod.priority, len(nodes)):
             nominated.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Container
 from time import perf_counter, thread_time
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.model.gangs import gang_of
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -17,7 +16,7 @@ from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.gangs.gang_turns import GangTurns
 from pilotage.scheduling.held_up import HeldUp
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
-from pilotage.scheduling.outside import Recorder
+from pilotage.scheduling.outside import ExtendedCycle, Recorder
 from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 log = logging.getLogger(__name__)
@@ -63,7 +62,7 @@ class Loop:
         self._news = asyncio.Event()
         self._last_turn: float | None = None  # None while it does not run
         self.held_up = HeldUp()
-        self.extended: ExtendedScheduler | None = None  # for pods that extenders have a word in
+        self.extended: ExtendedCycle | None = None  # for pods that extenders are interested in
         self._asking: set[asyncio.Task[None]] = set()
         self._asked_at_once: dict[str, asyncio.Semaphore] = {}  # by extender
         self._fault: BaseException | None = None  # of our own, while an extender was asked
@@ -181,7 +180,7 @@ class Loop:
         else:
             self._failures.requeue(queued, outcome, cost)
 
-    def _ask_extenders(self, scheduler: ExtendedScheduler, queued: QueuedPod, first: str, started: float) -> None:
+    def _ask_extenders(self, scheduler: ExtendedCycle, queued: QueuedPod, first: str, started: float) -> None:
         """Place a pod while others are placed, too: an extender that is slow keeps only its own pods waiting."""
         turns = self._asked_at_once.setdefault(first, asyncio.Semaphore(MOST_ASKING))
 

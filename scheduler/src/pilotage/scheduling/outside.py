@@ -1,11 +1,12 @@
 """What scheduling asks of the world outside: whoever can write to the API server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
+from pilotage.scheduling.outcome import Outcome
 
 Lookup = Callable[[str], Pod | None]  # a pod as the API server last had it, by namespace/name
 
@@ -63,3 +64,21 @@ class Evicts(Protocol):
 
     async def evict(self, victim: Pod, scheduler: str) -> Evicted | NotEvicted:
         """Mark a pod as evicted for the sake of another one, and delete it."""
+
+
+class Named(Protocol):
+    """Something with a name."""
+
+    @property
+    def name(self) -> str:
+        """Return it."""
+
+
+class ExtendedCycle(Protocol):
+    """Places pods that extenders are interested in."""
+
+    def extenders_for(self, pod: Pod) -> Sequence[Named]:
+        """Return the extenders that are interested in a pod, in order."""
+
+    async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
+        """Place a pod or say why not; None if it no longer waits."""

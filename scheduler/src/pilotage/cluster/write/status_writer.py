@@ -95,7 +95,7 @@ class StatusWriter:
         self._idle.set()
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Say why a pod was not placed; `nominate` nominates a node for it, "" clears the nomination, None leaves it."""
+        """Say why a pod was not placed; `nominate` names its nominated node, "" clears it, None leaves it."""
         self._put(pod, StatusChange(waiting_condition(pod, reason, message), nominate))
 
     def nominate(self, pod: Pod, node: str) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 
 class NodeMemory:
-    """Findings by slot; whoever keeps it forgets a node when it changes, its pods, or those for which it is nominated."""
+    """Findings by slot; its keeper forgets a node when it changes, its pods, or the pods that it is nominated for."""
 
     __slots__ = ("_found",)
 

@@ -176,7 +176,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     def _node_to_come(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> str:
         """Leave out of the count whoever was evicted already; return a node where the pod fits without them, or "".
 
-        Their room is nominated for others, whom the quota counts in: without this, every pod would evict for all of them.
+        Their nodes are nominated for others, whom the quota counts in: without this, every pod would evict for all.
         """
         leaving = self._pending_evictions.all()
         for other in leaving:
