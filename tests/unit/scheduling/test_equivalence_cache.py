@@ -423,4 +423,4 @@ def test_what_was_not_used_for_long_is_forgotten(monkeypatch: pytest.MonkeyPatch
     scheduler.attempt(make_pod(cpu="1m")).feasible()  # still of use
     now += 1
     scheduler.attempt(make_pod(cpu="99m")).feasible()
-    assert len(scheduler.engine.equivalence_cache._rows) == 2
+    assert len(scheduler.engine.equivalence_cache._entries) == 2
