@@ -256,7 +256,7 @@ class TestFailures:
             def fail(*_: object) -> None:
                 raise ZeroDivisionError("oh")
 
-            scheduler.live.core.loop.on_decided = fail
+            scheduler.live.core.loop.on_decided.connect(fail)
             api.put("pods", pod("web"))
             assert await scheduler.ends() == LOST
         [record] = [record for record in caplog.records if record.message.startswith("the scheduler failed")]

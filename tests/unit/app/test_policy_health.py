@@ -9,6 +9,7 @@ from pilotage.app.policy_health import PolicyHealth
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.testing import make_pod
+from testbed.live_core import LiveCore, One
 
 SPOILED = Unplaced("it raised", failed_plugin="Mine")
 REJECTED = Unplaced("no room")
@@ -96,3 +97,28 @@ def test_profiles_are_judged_apart() -> None:
     assert world.told == []
     world.overran("two")
     assert world.told == ["two Mine: too long"]
+
+
+@pytest.mark.parametrize("step", ["reserve", "pre_bind"])
+@pytest.mark.looptime
+async def test_it_hears_of_attempts_without_any_metrics(step: str) -> None:
+    faults = [ValueError("no")]
+
+    def answer() -> None:
+        if faults:
+            raise faults[0]
+
+    live, world = LiveCore(One(answers={step: answer})), World()
+    world.policy_health.watch(live.core.loop, live.core.bindings)
+    live.add_node()
+    live.create(*(make_pod(name, uid=name, cpu="1m") for name in ("a", "b")))
+    await live.settle()
+    assert world.told == []
+    live.create(make_pod("c", uid="c", cpu="1m"))
+    await live.settle()
+    assert len(world.told) == 1
+    assert "One" in world.told[0]
+    faults.clear()
+    live.create(make_pod("d", uid="d", cpu="1m"))
+    await live.settle()
+    assert world.told[1:] == ["well"]

@@ -1,5 +1,6 @@
 """Answers taken apart: the same in whatever pieces they come, and refused when they are not right."""
 
+import gc
 from itertools import pairwise
 from typing import Any
 
@@ -34,7 +35,17 @@ VALID = [
     pytest.param(HEAD + b"Connection: x\r\nConnection: close\r\n" + ONE, 200, b"x", False, id="it says so last"),
     pytest.param(b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\nx", 200, b"x", False, id="an old server"),
     pytest.param(HEAD + b"Content-Length: 1\r\n\r\nxsurplus", 200, b"x", False, id="more than was asked for"),
+    pytest.param(HEAD + ONE + HEAD + ONE, 200, b"x", False, id="another answer that nobody asked for"),
+    pytest.param(HEAD + b"Connection: close\r\n" + ONE + HEAD + ONE, 200, b"x", False, id="another one after the last"),
     pytest.param(HEAD + b"Content-Encoding: identity\r\n" + ONE, 200, b"x", True, id="not compressed"),
+    pytest.param(b"HTTP/1.1 304 No\r\nContent-Length: 7\r\n\r\n", 304, b"", True, id="the length of what is not sent"),
+    pytest.param(
+        b"HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n" + ONE, 200, b"x", True, id="an old server that keeps open"
+    ),
+    pytest.param(
+        b"HTTP/1.1 103 Early Hints\r\nRetry-After: 5\r\nContent-Encoding: gzip\r\n\r\n" + HEAD + ONE,
+        200, b"x", True, id="fields of an interim answer are not those of the real one",
+    ),
 ]  # fmt: skip
 
 IRREGULAR = [
@@ -55,6 +66,9 @@ IRREGULAR = [
     pytest.param(HEAD + b"Content-Length: \r\n\r\nx", id="an empty length"),
     pytest.param(HEAD + b"Content-Length: 9999999999999999\r\n\r\nx", id="a length beyond all measure"),
     pytest.param(HEAD + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", id="chunks and a length"),
+    pytest.param(HEAD + b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n" + ONE, id="two codings"),
+    pytest.param(HEAD + b"Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", id="two transfer codings"),
+    pytest.param(b"HTTP/1.1 600 OK\r\n" + ONE, id="a status beyond the last"),
     pytest.param(HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", id="another transfer coding"),
     pytest.param(b"HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", id="chunks of an old server"),
     pytest.param(HEAD + b"Content-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", id="a compressed body"),
@@ -63,14 +77,16 @@ IRREGULAR = [
     pytest.param(CHUNKED + b"0x1\r\nx\r\n", id="a size with a prefix"),
     pytest.param(CHUNKED + b"1\nx\r\n", id="a chunk line with a bare line feed"),
     pytest.param(CHUNKED + b"1\r\nxy\r\n", id="a chunk that is longer than it said"),
-    pytest.param(CHUNKED + b"1" * 16 + b"\r\n", id="a chunk beyond all measure"),
+    pytest.param(CHUNKED + b"1" * 17 + b"\r\n", id="a chunk beyond all measure"),
     pytest.param(CHUNKED + b"0\r\nno trailer\r\n\r\n", id="a trailer without a colon"),
     pytest.param(HEAD + b"A: " + b"b" * LARGEST_HEAD + b"\r\n\r\n", id="too many headers"),
     pytest.param(HEAD + b"A: " + b"b" * LARGEST_HEAD, id="headers without end"),
-    pytest.param(CHUNKED + b"1;" + b"x" * 5000, id="a chunk line without end"),
+    pytest.param(CHUNKED + b"1;" + b"x" * LARGEST_HEAD, id="a chunk line without end"),
+    pytest.param(CHUNKED + b"1\r\nx\r\n1;" + b"x" * (LARGEST_HEAD + 8192), id="a later chunk line without end"),
     pytest.param(CHUNKED + b"0\r\n" + b"A: b\r\n" * 6000, id="trailers without end"),
     pytest.param(HEAD + b"Content-Length: 101\r\n\r\n", id="a body that will be too large"),
-    pytest.param(CHUNKED + b"32\r\n" + b"x" * 50 + b"\r\n33\r\n", id="chunks that are too large together"),
+    pytest.param(CHUNKED + b"32\r\n" + b"x" * 50 + b"\r\n33\r\n" + b"x" * 51, id="chunks too large together"),
+    pytest.param(CHUNKED + b"1000000000\r\n" + b"x" * 101, id="a chunk that is too large by itself"),
     pytest.param(HEAD + b"\r\n" + b"x" * 101, id="a body without a length that is too large"),
 ]  # fmt: skip
 
@@ -124,6 +140,44 @@ def test_garbage_is_refused_or_waited_for_and_nothing_else(data: bytes, at: list
         assert len(b"".join(parser.pieces)) <= 100
 
 
+@given(cases=st.lists(st.sampled_from([case for case in VALID if case.values[3]]), max_size=5), size=st.integers(1, 99))
+def test_one_connection_has_one_answer_after_the_other(cases: list[Any], size: int) -> None:
+    parser = AnswerParser(0)
+    for case in cases:
+        data, status, body, _ = case.values
+        parser.expect(100)
+        assert not parser.has_begun
+        for at in range(0, len(data), size):
+            parser.feed(data[at : at + size])
+        assert (parser.status, parser.taken(), parser.is_complete) == (status, body, True)
+        assert parser.keeps_open
+        assert not parser.pieces
+
+
+@given(
+    case=st.sampled_from(VALID),
+    at=st.integers(0, 300),
+    length=st.integers(0, 5),
+    other=st.binary(max_size=5),
+    cuts=st.lists(st.integers(0, 500), max_size=5),
+)
+def test_an_answer_with_a_fault_is_refused_or_read_and_nothing_else(
+    case: Any, at: int, length: int, other: bytes, cuts: list[int]
+) -> None:
+    data = case.values[0]
+    at %= len(data)
+    parser = AnswerParser(100)
+    try:
+        for piece in cut(data[:at] + other + data[at + length :], cuts):
+            parser.feed(piece)
+            if parser.is_complete:
+                break
+    except Irregular:
+        return
+    assert len(parser.taken()) <= 100
+    assert isinstance(parser.end(), bool)
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -159,6 +213,26 @@ def test_a_body_without_a_length_ends_with_the_connection() -> None:
 def test_when_to_come_again(value: bytes, seconds: float | None) -> None:
     parser = fed(b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: " + value + b"\r\nContent-Length: 0\r\n\r\n")
     assert parser.retry_after == seconds
+
+
+def test_many_small_chunks_are_no_long_line() -> None:
+    parser = AnswerParser(None)
+    parser.feed(CHUNKED + b"1\r\nx\r\n" * 40_000)
+    parser.feed(b"1\r\nx\r\n" * 40_000 + b"0\r\n\r\n")
+    assert (parser.is_complete, len(parser.taken())) == (True, 80_000)
+
+
+def test_a_closed_one_is_no_garbage() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        parser = AnswerParser(100)
+        parser.feed(HEAD + ONE)
+        parser.close()
+        del parser
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 def test_a_stream_has_no_limit() -> None:

@@ -161,7 +161,7 @@ async def test_one_that_was_preempted_before_that_neither() -> None:
 
 async def test_waiting_ends_when_the_waiter_is_cancelled() -> None:
     waiting, told = expecting(One=60), []
-    waiting.on_ended = lambda result, seconds: told.append(result)
+    waiting.on_ended.connect(lambda result, seconds: told.append(result))
     task = asyncio.create_task(waiting.wait("a"))
     await asyncio.sleep(0)
     task.cancel()
@@ -181,7 +181,7 @@ async def test_waiting_ends_when_the_waiter_is_cancelled() -> None:
 )
 async def test_what_the_metric_says(deed: Deed, result: str) -> None:
     waiting, told = expecting(One=60), []
-    waiting.on_ended = lambda result, seconds: told.append((result, seconds >= 0))
+    waiting.on_ended.connect(lambda result, seconds: told.append((result, seconds >= 0)))
     [found] = waiting
     deed(found)
     await decided(waiting)

@@ -15,6 +15,7 @@ import pytest
 
 from pilotage.listening import front_door
 from pilotage.listening.front_door import FrontDoor, Patience
+from pilotage.listening.tls_protocol import TlsProtocol
 from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
 
 PATIENCE = 60.0  # seconds until a test gives up
@@ -251,3 +252,11 @@ async def test_closing_hangs_up_on_who_is_connecting() -> None:
         await house.holds(1)
         house.door.close()
         assert await cut(reader)
+
+
+async def test_tls_takes_little_memory_on_each_connection() -> None:
+    async with opened(secure=True) as house:
+        reader = await house.come(b"hello", secure=True)
+        assert await reader.readexactly(5) == b"hello"
+        [echo] = house.made
+        assert type(echo.transport._ssl_protocol) is TlsProtocol  # type: ignore[attr-defined]

@@ -138,7 +138,7 @@ class TestTheWayToANode:
 
     async def test_what_is_told_of_each_bind(self) -> None:
         live, told = world(), []
-        live.core.bindings.on_bound = lambda queued, placed, started: told.append((queued.attempts, placed.node))
+        live.core.bindings.on_bound.connect(lambda queued, placed, started: told.append((queued.attempts, placed.node)))
         await started(live)
         assert told == [(1, "n1")]
 
@@ -255,7 +255,7 @@ async def test_every_failure_gives_everything_back(
 ) -> None:
     live = world(one)
     failed: list[str] = []
-    live.core.bindings.on_failed = lambda _queued, outcome, _started: failed.append(outcome.message)
+    live.core.bindings.on_failed.connect(lambda _queued, outcome, _started: failed.append(outcome.message))
     pod = await started(live)
     deed(live)
     await live.settle()
@@ -379,7 +379,7 @@ async def test_what_fails_after_the_bind_is_told(caplog: pytest.LogCaptureFixtur
     def fail(*_: object) -> None:
         raise SURPRISE
 
-    live.core.bindings.on_bound = fail
+    live.core.bindings.on_bound.connect(fail)
     await started(live)
     assert "what followed the binding of pod a failed: ZeroDivisionError('oh')" in caplog.text
     assert not len(live.core.bindings)

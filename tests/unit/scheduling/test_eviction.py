@@ -37,7 +37,7 @@ class World(LiveCore):
         self.victims = [victim(name) for name in victims]
         self.create(*self.victims)
         self.results: list[str] = []
-        self.core.evictions.on_ended = self.results.append
+        self.core.evictions.on_ended.connect(self.results.append)
 
     def is_gated(self, name: str = "high") -> bool:
         return name in self.preemption._under_way

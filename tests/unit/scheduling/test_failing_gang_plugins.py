@@ -88,7 +88,7 @@ async def test_who_knows_gangs_and_fails_stops_its_own_pods_alone(method: str, a
         world.create(f"bad-{number}", "bad", labels=SERIES)
     world.create("good", "good")
     ended: dict[str, Any] = {}
-    world.core.loop.on_decided = lambda queued, outcome, *_: ended.setdefault(queued.pod.name, outcome)
+    world.core.loop.on_decided.connect(lambda queued, outcome, *_: ended.setdefault(queued.pod.name, outcome))
     running = asyncio.create_task(world.core.loop.run())
     async with asyncio.timeout(20):
         while len(ended) < 3 or "good" not in world.bound:

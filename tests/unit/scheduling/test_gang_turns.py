@@ -322,7 +322,7 @@ def everything_is_expensive(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_gang_that_was_expensive_in_vain_rests_and_says_so_once() -> None:
     core = live(3)
     slowed: list[str] = []
-    core.core.failures.on_slowed_down = slowed.append
+    core.core.failures.on_slowed_down.connect(slowed.append)
     core.create(*gang(4))
     await core.settle()
     notes = [(name, note) for name, _, reason, _, note in core.api.events if reason == "SlowedDown"]

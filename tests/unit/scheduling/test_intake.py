@@ -64,7 +64,7 @@ class World:
         )()
         self.woken = 0
         self.pods = PodIntake(self.cache, queue, self.waiting, self.evictions, {OURS}, self._wake)
-        self.pods.on_resolved = lambda pod, uid: self.said.append(f"resolved {uid} {pod and pod.node_name}")
+        self.pods.on_resolved.connect(lambda pod, uid: self.said.append(f"resolved {uid} {pod and pod.node_name}"))
         self.nodes = NodeIntake(self.cache, queue, self._wake)
         self.objects = ObjectIntake(self.cache, queue, self._wake)
         self.cache.put_node(make_node("n1"))
@@ -288,7 +288,7 @@ class TestPodsThatCannotBeUnderstood:
         self, world: World, caplog: pytest.LogCaptureFixture, scheduler: str, node: str, told: list[str]
     ) -> None:
         found = []
-        world.pods.on_not_understood = lambda pod, reason: found.append(f"{pod.key}: {reason}")
+        world.pods.on_not_understood.connect(lambda pod, reason: found.append(f"{pod.key}: {reason}"))
         identity = ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=scheduler, node_name=node)
         world.pods.undecodable(identity, "cpu")
         assert found == told
@@ -355,7 +355,7 @@ class TestOtherObjects:
 
     async def test_what_can_help_a_pod_is_told_to_the_queue(self, world: World) -> None:
         changed: list[object] = []
-        world.objects.on_changed = changed.append
+        world.objects.on_changed.connect(changed.append)
         world.objects.added(self.CLAIM)
         assert world.cache.objects.all(PersistentVolumeClaim) == [self.CLAIM]
         world.objects.updated(self.CLAIM, self.CLAIM)

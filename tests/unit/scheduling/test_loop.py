@@ -253,8 +253,10 @@ async def test_each_decision_is_told() -> None:
     live = LiveCore()
     live.add_node()
     told: list[tuple[str, bool]] = []
-    live.core.loop.on_decided = lambda queued, outcome, started, ended: told.append(
-        (queued.pod.name, isinstance(outcome, Placed) and started <= ended)
+    live.core.loop.on_decided.connect(
+        lambda queued, outcome, started, ended: told.append(
+            (queued.pod.name, isinstance(outcome, Placed) and started <= ended)
+        )
     )
     live.create(make_pod("fits", cpu="1m"), make_pod("huge", cpu="9"))
     await live.settle()
@@ -364,7 +366,7 @@ class TestExtenders:
         def fail(*_: object) -> None:
             raise ZeroDivisionError("oh")
 
-        live.core.loop.on_decided = fail
+        live.core.loop.on_decided.connect(fail)
         task = asyncio.create_task(live.core.loop.run())
         live.create(*with_gpus("a"))
         with pytest.raises(ZeroDivisionError):

@@ -24,6 +24,7 @@ from pilotage.config.handshake import (
     unit_hash,
     unit_in,
 )
+from pilotage.framework.api.signal import Signal
 from pilotage.plugins.catalogue import BrokenPlugin
 
 log = logging.getLogger(__name__)
@@ -67,8 +68,8 @@ class Following:
         self._news = asyncio.Event()
         self.running = ""  # the hash of what runs; "" before there is anything
         self.swaps = self.refusals = 0
-        self.on_applied: Callable[[], None] = lambda: None
-        self.remind: Callable[[], None] = lambda: None  # tells again what is wrong with what runs
+        self.on_applied: Signal[()] = Signal()
+        self.on_unchanged: Signal[()] = Signal()  # what runs was told again; what is wrong with it should be, too
 
     def begin_with(self, hash_: str) -> None:
         """Take note of what runs from the start."""
@@ -111,7 +112,7 @@ class Following:
         wanted = unit_hash(given.data)
         if wanted == self.running:
             self._tell_running(wanted)
-            self.remind()
+            self.on_unchanged()
             return
         if given.metadata.annotations.get(STRATEGY) == RESTART and self.running:
             return  # new pods will run it

@@ -97,32 +97,41 @@ def core(
         observe_event=observe_event,
     )
     statuses, recorder = outside.statuses, outside.recorder
-    evictions = Evictions(cache, queue, waiting, statuses, outside.evictor, recorder, _holders(profiles), _rules(ready))
-    failures = Failures(queue, outside.known, statuses, recorder, evictions, ready)
-    bindings = Bindings(cache, queue, waiting, failures, statuses, recorder)
-    evictions.cancel_binding, evictions.may_act = bindings.cancel, outside.may_act
-    tie_break = Random(seed)  # noqa: S311 - no secret
-    guard = RaceGuard(cache, queue, ready, recorder, clock)
-    bindings.count_bound = guard.bound
-    scheduler = Scheduler(cache, ready, queue.nominator, tie_break)
-    scheduler.spread = guard.spread
-    evictions.lost_nominations = scheduler.lost_nominations = LostNominations(cache, ready, clock)
+    guard, lost_nominations = RaceGuard(cache, queue, ready, recorder, clock), LostNominations(cache, ready, clock)
     waits = _is_waiting(cache, outside)
-    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
-    loop = Loop(cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act)
+    parts = (cache, ready, queue.nominator, Random(seed))  # noqa: S311 - no secret
+    scheduler = Scheduler(*parts, spread=guard.spread, lost_nominations=lost_nominations)
+    extended = None
     if extenders:
-        extended = ExtendedScheduler(cache, ready, queue.nominator, tie_break, extenders, is_waiting=waits)
-        extended.spread = guard.spread
-        extended.lost_nominations = scheduler.lost_nominations
-        extended.turn = loop.between_decisions
-        loop.extended = extended
-        bindings.bind_by_extender = partial(bind_by_extender, extended.extenders)
-    bindings.on_ended = loop.wake
-    pods = PodIntake(cache, queue, waiting, evictions, ready, loop.wake)
-    pods.on_foreign_bind, pods.on_started, pods.on_left = guard.foreign_bind, guard.started, guard.left
-    pods.on_not_understood = partial(_tell_not_understood, recorder)
-    pods.on_gave_up = partial(_asks_no_more, Demand(ready), queue)
-    return Core(
+        extended = ExtendedScheduler(
+            *parts,
+            extenders,
+            is_waiting=waits,
+            spread=guard.spread,
+            lost_nominations=lost_nominations,
+            turn=lambda: loop.between_decisions(),
+        )
+    evictions = Evictions(
+        cache,
+        queue,
+        waiting,
+        statuses,
+        outside.evictor,
+        recorder,
+        _holders(profiles),
+        _rules(ready),
+        cancel_binding=lambda uid, cause: bindings.cancel(uid, cause),
+        may_act=outside.may_act,
+        lost_nominations=lost_nominations,
+    )
+    failures = Failures(queue, outside.known, statuses, recorder, evictions, ready)
+    by_extender = None if extended is None else partial(bind_by_extender, extended.extenders)
+    bindings = Bindings(cache, queue, waiting, failures, statuses, recorder, by_extender)
+    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
+    loop = Loop(
+        cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act, extended
+    )
+    made = Core(
         cache,
         queue,
         ready,
@@ -131,11 +140,25 @@ def core(
         bindings,
         failures,
         loop,
-        pods,
+        PodIntake(cache, queue, waiting, evictions, ready, loop.wake),
         NodeIntake(cache, queue, loop.wake),
         ObjectIntake(cache, queue, loop.wake),
         guard,
     )
+    _connect(made, recorder)
+    return made
+
+
+def _connect(made: Core, recorder: Recorder) -> None:
+    """Let the parts hear of each other."""
+    bindings, pods, guard = made.bindings, made.pods, made.guard
+    bindings.on_ended.connect(made.loop.wake)
+    bindings.on_bound.connect(lambda _queued, placed, _started: guard.bound(placed.pod))
+    pods.on_foreign_bind.connect(guard.foreign_bind)
+    pods.on_started.connect(guard.started)
+    pods.on_left.connect(guard.left)
+    pods.on_not_understood.connect(partial(_tell_not_understood, recorder))
+    pods.on_gave_up.connect(partial(_asks_no_more, Demand(made.engines), made.queue))
 
 
 def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:

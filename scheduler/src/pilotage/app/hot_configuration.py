@@ -36,8 +36,8 @@ class HotConfiguration:
             Following(reloading, self.annotate, self._pod.written) if self._pod else Following(reloading, self.annotate)
         )
         self.policy_health = PolicyHealth(self.following.tell_failing, self.following.tell_well)
-        self.following.on_applied = self.policy_health.begin
-        self.following.remind = self.policy_health.remind
+        self.following.on_applied.connect(self.policy_health.begin)
+        self.following.on_unchanged.connect(self.policy_health.remind)
         self._watch = Reflector(watches, config_map_resource(place.namespace, place.name), self.following)
         if first is not None:
             self.following.begin_with(first)

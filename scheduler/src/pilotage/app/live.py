@@ -102,7 +102,7 @@ class Live:
         self.extenders = [Extender(settings, self._pod_json, self._node_json) for settings in asked]
         self.core = self._core()
         self.posting = Posting(self.core.cache, self.known, self.may_act, self.core.bindings.second_look.still_fits)
-        self.core.pods.on_resolved = self.posting.resolved
+        self.core.pods.on_resolved.connect(self.posting.resolved)
         self._binder = Binder(self.clients.binds, self.posting.may_send)
         self._volumes = self._volume_writer()
         self.load = LoadCollecting(
@@ -132,7 +132,7 @@ class Live:
         measuring.watch(self.watching, self.recorder, self.election)
         self.metrics.read_load(self.load.ages, self.load.healthy)
         if self.hot is not None:
-            measuring.follow(self.hot.following, self.hot.policy_health)
+            measuring.follow(self.hot.following)
 
     def _hot(self, ready: Configured, followed: str | None) -> HotConfiguration | None:
         """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
@@ -140,9 +140,11 @@ class Live:
             return None
         parts = (self.profiles, self.core, self.watching, self.known, self._connect)
         reloading = Reloading(ready, *parts, has_extenders=bool(self.extenders))
-        return HotConfiguration(
+        hot = HotConfiguration(
             self.options.config_map, self.clients.watches, self.clients.statuses, reloading, followed
         )
+        hot.policy_health.watch(self.core.loop, self.core.bindings)
+        return hot
 
     def leave_out(self, broken: Iterable[BrokenPlugin]) -> None:
         """Take note of profiles that could not begin, and are served as soon as they can."""
@@ -222,7 +224,7 @@ class Live:
         cache = self.core.cache
         view = ClusterView(cache.objects, cache.find_node, self.known)
         writer = VolumeWriter(self.clients.binds, self.posting.may_bind, view)
-        self.core.objects.on_changed = writer.noticed
+        self.core.objects.on_changed.connect(writer.noticed)
         return writer
 
     def _connect(self, profile: Profile) -> None:

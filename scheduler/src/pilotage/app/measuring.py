@@ -7,7 +7,6 @@ from time import perf_counter
 from pilotage.app.config_follower import Following
 from pilotage.app.core import Core
 from pilotage.app.informers import Watching
-from pilotage.app.policy_health import PolicyHealth
 from pilotage.cluster.election.lease import LeaderElection
 from pilotage.cluster.write.event_recorder import EventRecorder
 from pilotage.framework.runtime.preemption.evicting import Evicting
@@ -25,13 +24,13 @@ class Measuring:
         self._core = core
         self._clock = clock
         self._preemptions: Counter[str] = Counter()
-        core.loop.on_decided = self._decided
-        core.loop.on_slice = metrics.slice_ended
-        core.failures.on_slowed_down = metrics.slowed_down
-        core.bindings.on_bound = self._bound
-        core.bindings.on_failed = self._failed
-        core.evictions.on_ended = metrics.evicted
-        core.waiting.on_ended = metrics.permit_waited
+        core.loop.on_decided.connect(self._decided)
+        core.loop.on_slice.connect(metrics.slice_ended)
+        core.failures.on_slowed_down.connect(metrics.slowed_down)
+        core.bindings.on_bound.connect(self._bound)
+        core.bindings.on_failed.connect(self._failed)
+        core.evictions.on_ended.connect(metrics.evicted)
+        core.waiting.on_ended.connect(metrics.permit_waited)
         queue, cache = core.queue, core.cache
         metrics.read_queue(
             pending=lambda: queue.pending()._asdict(),
@@ -52,29 +51,13 @@ class Measuring:
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)
 
-    def follow(self, following: Following, policy_health: PolicyHealth) -> None:
-        """Name the source of what is configured, and pass on how attempts end."""
+    def follow(self, following: Following) -> None:
+        """Name the source of what is configured."""
         self._metrics.read_configuration(
             running=lambda: following.running,
             swaps=lambda: following.swaps,
             refusals=lambda: following.refusals,
         )
-
-        def count_and_pass_on(queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
-            self._decided(queued, outcome, started, ended)
-            policy_health.decided(queued, outcome)
-
-        def count_bound_and_pass_on(queued: QueuedPod, placed: Placed, started: float) -> None:
-            self._bound(queued, placed, started)
-            policy_health.bound(queued)
-
-        def count_failed_and_pass_on(queued: QueuedPod, outcome: Unplaced, started: float) -> None:
-            self._failed(queued, outcome, started)
-            policy_health.decided(queued, outcome)
-
-        self._core.loop.on_decided = count_and_pass_on
-        self._core.bindings.on_bound = count_bound_and_pass_on
-        self._core.bindings.on_failed = count_failed_and_pass_on
 
     def _decided(self, queued: QueuedPod, outcome: Outcome, started: float, ended: float) -> None:
         if isinstance(outcome, Placed):

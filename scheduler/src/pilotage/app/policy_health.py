@@ -6,6 +6,8 @@ A plugin that takes too long harms everybody, so that a few such calls are enoug
 from collections.abc import Callable
 
 from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.binding import Bindings
+from pilotage.scheduling.loop import Loop
 from pilotage.scheduling.outcome import Outcome, Unplaced
 
 IsThere = Callable[[], bool]
@@ -25,6 +27,12 @@ class PolicyHealth:
         self._failing: set[str] = set()
         # Profiles with a plugin that no attempt absolves, why, and whether it is still in service.
         self._condemned: dict[str, tuple[str, str, IsThere]] = {}
+
+    def watch(self, loop: Loop, bindings: Bindings) -> None:
+        """Hear how attempts end, from those who end them."""
+        loop.on_decided.connect(lambda queued, outcome, _started, _ended: self.decided(queued, outcome))
+        bindings.on_bound.connect(lambda queued, _placed, _started: self.bound(queued))
+        bindings.on_failed.connect(lambda queued, outcome, _started: self.decided(queued, outcome))
 
     def begin(self) -> None:
         """Forget everything, the policy is another one; except plugins that did harm and stayed as they are."""

@@ -30,7 +30,7 @@ class RaceWatching:
         self._annotate = annotate
         self._clock = clock
         self._inquiry = RejectionInquiry(api, core.guard.rejected)
-        core.pods.on_lost = self._lost
+        core.pods.on_lost.connect(self._lost)
 
     def measure(self, metrics: Metrics) -> None:
         """Name the sources of the metrics."""

@@ -21,10 +21,11 @@ from pilotage.framework.api.verdicts import PluginFailed, Rejection, Verdicts
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations
-from pilotage.scheduling.cycle import OnChoice, Scheduler
+from pilotage.scheduling.cycle import OnChoice, Scheduler, Spread
 from pilotage.scheduling.diagnosis import NO_NODES, Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
+from pilotage.scheduling.sharing.lost_nominations import LostNominations
 from pilotage.scheduling.sharing.near_best import near_best
 
 log = logging.getLogger(__name__)
@@ -55,10 +56,13 @@ class ExtendedScheduler(Scheduler):
         *,
         is_waiting: Callable[[Pod], bool] = lambda _: True,
         on_choice: OnChoice | None = None,
+        spread: Spread = lambda _engine: 0,
+        lost_nominations: LostNominations | None = None,
+        turn: Callable[[], Awaitable[None]] = _at_once,
     ) -> None:
-        super().__init__(cache, engines, nominations, tie_break, on_choice)
+        super().__init__(cache, engines, nominations, tie_break, on_choice, spread, lost_nominations)
         self.extenders = in_order(extenders)
-        self.turn: Callable[[], Awaitable[None]] = _at_once  # waits until no gang is being decided about
+        self._turn = turn  # waits until no gang is being decided about
         self._is_waiting = is_waiting  # whether a pod is still to be placed, asked before its place is held
 
     def extenders_for(self, pod: Pod) -> list[Extender]:
@@ -68,7 +72,7 @@ class ExtendedScheduler(Scheduler):
     async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
         """Find a place for a pod and hold it, or say why there is none; None if nobody waits for it any more."""
         extenders = self.extenders_for(pod)
-        await self.turn()
+        await self._turn()
         try:
             outcome = await self._on_nominated_node(
                 pod, extenders
@@ -95,7 +99,7 @@ class ExtendedScheduler(Scheduler):
             return None
         if not opinion.left:
             return None
-        await self.turn()
+        await self._turn()
         self._make_sure_somebody_waits(pod)
         attempt, node = self._nominated(pod)
         return self._hold(attempt, node, 1) if node else None
@@ -110,7 +114,7 @@ class ExtendedScheduler(Scheduler):
 
     async def _anywhere(self, pod: Pod, extenders: Sequence[Extender]) -> Outcome:
         for _ in range(ROUNDS):
-            await self.turn()
+            await self._turn()
             looked = self._look(pod)
             if isinstance(looked, Unplaced):
                 return looked
@@ -139,7 +143,7 @@ class ExtendedScheduler(Scheduler):
 
     async def _decide(self, pod: Pod, extenders: Sequence[Extender], opinion: Opinion) -> Outcome | None:
         """Place the pod on a node that does now, too; None if the extenders left some and none of them does."""
-        await self.turn()
+        await self._turn()
         self._make_sure_somebody_waits(pod)
         looked = self._look(pod)
         if isinstance(looked, Unplaced):
@@ -163,7 +167,7 @@ class ExtendedScheduler(Scheduler):
             return nodes[0].name
         totals = attempt.totals(nodes)
         totals += np.array([opinion.scores.get(info.name, 0) for info in nodes], np.int64)
-        percent = self.spread(attempt.engine)
+        percent = self._spread(attempt.engine)
         best = near_best(totals, percent, self._tie_break) if percent else np.flatnonzero(totals == totals.max())
         slot = int(nodes.slots[best[self._tie_break.randrange(len(best))]])
         if self._on_choice is not None:

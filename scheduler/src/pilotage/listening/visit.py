@@ -5,6 +5,9 @@ import socket
 import ssl
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+
+from pilotage.listening.tls_protocol import opened
 
 
 class Visit(asyncio.Protocol):
@@ -29,10 +32,10 @@ class Visit(asyncio.Protocol):
         """Make a transport of the connection, unless it is over."""
         if self._connection is None:
             return
-        loop, limits = asyncio.get_running_loop(), {}
-        if context is not None:
-            limits = {"ssl_handshake_timeout": handshake, "ssl_shutdown_timeout": closing}
-        making = loop.connect_accepted_socket(lambda: self, self._connection, ssl=context, **limits)
+        loop = asyncio.get_running_loop()
+        accept = partial(loop.connect_accepted_socket, sock=self._connection)
+        limits = {"ssl_handshake_timeout": handshake, "ssl_shutdown_timeout": closing}
+        making = opened(accept, self, context, server_side=True, **limits)
         self._connecting = loop.create_task(making, name="accepting")
         self._connecting.add_done_callback(self._connected)
 

@@ -14,6 +14,7 @@ from functools import partial
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.events import POD_GONE
 from pilotage.framework.api.plugin import PreBind
+from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.binding_runner import BindingRunner
@@ -49,6 +50,7 @@ class Bindings:
         failures: Failures,
         statuses: Statuses,
         recorder: Recorder,
+        bind_by_extender: ExtenderBind | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -61,11 +63,10 @@ class Bindings:
         self._rooms = Preparing(queue)
         self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and why they were
         self.second_look = SecondLook(cache)
-        self.bind_by_extender: ExtenderBind | None = None
-        self.on_ended: Callable[[], None] = lambda: None
-        self.on_bound: Callable[[QueuedPod, Placed, float], None] = lambda _queued, _placed, _started: None
-        self.count_bound: Callable[[Pod], None] = lambda _pod: None
-        self.on_failed: Callable[[QueuedPod, Unplaced, float], None] = lambda _queued, _outcome, _started: None
+        self.bind_by_extender = bind_by_extender
+        self.on_ended: Signal[()] = Signal()  # others may be sent
+        self.on_bound: Signal[QueuedPod, Placed, float] = Signal()  # with the moment at which its attempt began
+        self.on_failed: Signal[QueuedPod, Unplaced, float] = Signal()
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -216,7 +217,6 @@ class Bindings:
         self._recorder.record(pod, "Normal", "Scheduled", "Binding", note, controller=pod.scheduler_name, once=True)
         tell(log, V2, "Successfully bound pod to node", pod=pod.key, node=node, feasibleNodes=placed.feasible)
         self.on_bound(queued, placed, started)
-        self.count_bound(pod)
         for complaint in placed.engine.binding.post_bind(placed.cycle, node):
             log.error("pod %s: %s", pod.key, complaint)
 

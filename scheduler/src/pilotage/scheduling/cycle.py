@@ -24,6 +24,7 @@ OnChoice = Callable[[Attempt, Nodes, int], None]
 log = logging.getLogger(__name__)
 
 FEWEST_NODES = 100  # that are always looked at, however small the percentage
+Spread = Callable[[Engine], int]  # percent below the best score that are good enough
 
 
 class Scheduler:
@@ -36,14 +37,16 @@ class Scheduler:
         nominations: Nominations,
         tie_break: Random,
         on_choice: OnChoice | None = None,
+        spread: Spread = lambda _engine: 0,
+        lost_nominations: LostNominations | None = None,
     ) -> None:
         self._cache = cache
         self._engines = engines
         self._nominations = nominations
         self._tie_break = tie_break
         self._on_choice = on_choice
-        self.spread: Callable[[Engine], int] = lambda _engine: 0  # percent below the best score that are good enough
-        self.lost_nominations: LostNominations | None = None
+        self._spread = spread
+        self._lost_room = lost_nominations
         self._first_node = 0  # where the next look at a part of the nodes begins
 
     def schedule(self, pod: Pod, *, preempt: bool = True) -> Outcome:
@@ -74,7 +77,7 @@ class Scheduler:
 
     def _attempt(self, pod: Pod) -> Attempt:
         attempt = Attempt(self._cache, self._engines[pod.scheduler_name], self._nominations, pod)
-        attempt.lost_nominations = self.lost_nominations
+        attempt.lost_nominations = self._lost_room
         return attempt
 
     def unreserve(self, placed: Placed) -> None:
@@ -88,7 +91,7 @@ class Scheduler:
         nodes = feasible if len(feasible) == 1 else self._sampled(attempt, feasible)
         if len(nodes) == 1:
             return nodes[0].name
-        percent = self.spread(attempt.engine)
+        percent = self._spread(attempt.engine)
         best = attempt.near_best(nodes, percent, self._tie_break) if percent else attempt.best(nodes)
         slot = int(best[0] if len(best) == 1 else best[self._tie_break.randrange(len(best))])
         if self._on_choice is not None:

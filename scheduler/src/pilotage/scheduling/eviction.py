@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.write.evictor import NotEvicted
 from pilotage.framework.api.plugin import EvictionRule
+from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.preemption.evicting import Evicting
 from pilotage.framework.runtime.preemption.eviction_rules import called_off, evictions_began
@@ -48,6 +49,10 @@ class Evictions:
         recorder: Recorder,
         holders: Holders,
         rules: Rules,
+        *,
+        cancel_binding: Cancel = lambda _uid, _cause: False,
+        may_act: Callable[[], bool] = lambda: True,
+        lost_nominations: LostNominations | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -59,10 +64,10 @@ class Evictions:
         self._rules = rules
         self._awaited: dict[str, dict[str, tuple[Pod, Sequence[Evicting]]]] = {}  # by last victim and preemptor
         self._tasks: set[asyncio.Task[None]] = set()
-        self.cancel_binding: Cancel = lambda _uid, _cause: False
-        self.may_act: Callable[[], bool] = lambda: True
-        self.lost_nominations: LostNominations | None = None
-        self.on_ended: Callable[[str], None] = lambda _result: None
+        self._cancel_binding = cancel_binding
+        self._may_act = may_act
+        self.lost_nominations = lost_nominations
+        self.on_ended: Signal[str] = Signal()  # the result
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -139,7 +144,7 @@ class Evictions:
             called_off(self._rules(), [victim])
             note += " (in kube-scheduler memory)."
         else:
-            if not self.may_act():
+            if not self._may_act():
                 raise NotMadeRoom(f"pod {victim.key}: this scheduler is not the leader any more")
             outcome = await self._evictor.evict(victim, preemptor.scheduler_name)
             if isinstance(outcome, NotEvicted):
@@ -155,7 +160,7 @@ class Evictions:
         if waiting is not None and waiting.preempt("preempted"):
             return True
         names = ", ".join(plugin.name for plugin in self._holders(scheduler))
-        return self.cancel_binding(uid, f"preempted by {names}")
+        return self._cancel_binding(uid, f"preempted by {names}")
 
     def _release(self, preemptor: Pod, holders: Sequence[Evicting]) -> None:
         for plugin in holders:

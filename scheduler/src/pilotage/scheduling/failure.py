@@ -1,9 +1,10 @@
 """What happens to a pod that got no place, or lost it again: back to the queue, and its owner is told why."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from pilotage.framework.api.events import POD_GONE
+from pilotage.framework.api.signal import Signal
 from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
@@ -39,7 +40,7 @@ class Failures:
         self._evictions = evictions
         self._engines = engines
         self._demand = Demand(engines)
-        self.on_slowed_down: Callable[[str], None] = lambda _profile: None
+        self.on_slowed_down: Signal[str] = Signal()  # the profile
 
     def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
         """Let a pod wait for its next try, unless it is gone or has a node; both are told by the API server alone.

@@ -9,6 +9,7 @@ from pilotage.cluster.watch.known_objects import key_of
 from pilotage.cluster.watch.resources import KIND_OF
 from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.framework.api.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource
+from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.changes import node_events, pod_events
 from pilotage.model.app_network import AppGroup, NetworkTopology
@@ -84,13 +85,13 @@ class PodIntake:
         self._evictions = evictions
         self._served = served
         self._wake = wake
-        self.on_not_understood: Callable[[Pod, str], None] = lambda _pod, _reason: None
-        self.on_gave_up: Callable[[Pod], None] = lambda _pod: None  # waiting for a node
-        self.on_resolved: Callable[[Pod | None, str], None] = lambda _pod, _uid: None  # bound (as it is now), or gone
-        self.on_foreign_bind: Callable[[Pod], None] = lambda _pod: None
-        self.on_left: Callable[[Pod], None] = lambda _pod: None  # any pod that had a node, as it was counted
-        self.on_started: Callable[[Pod], None] = lambda _pod: None  # one of ours
-        self.on_lost: Callable[[Pod], None] = lambda _pod: None  # one of ours that nobody deleted and no node started
+        self.on_not_understood: Signal[Pod, str] = Signal()  # and why
+        self.on_gave_up: Signal[Pod] = Signal()  # waiting for a node
+        self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (as it is now), or gone
+        self.on_foreign_bind: Signal[Pod] = Signal()
+        self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as it was counted
+        self.on_started: Signal[Pod] = Signal()  # one of ours
+        self.on_lost: Signal[Pod] = Signal()  # one of ours that nobody deleted and no node started
 
     def added(self, new: Pod) -> None:
         """Take in a pod."""
@@ -229,7 +230,7 @@ class ObjectIntake:
         self._objects = cache.objects
         self._queue = queue
         self._wake = wake
-        self.on_changed: Callable[[OtherObject], None] = lambda _changed: None
+        self.on_changed: Signal[OtherObject] = Signal()
 
     def added(self, new: OtherObject) -> None:
         """Take in an object."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Container
 from time import perf_counter, thread_time
 
 from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.signal import Signal
 from pilotage.model.gangs import gang_of
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
@@ -27,8 +28,6 @@ MOST_ASKING = 16  # pods at once about which one extender is asked
 LONGEST_SILENCE = 30.0  # seconds, after which something must be wrong
 LONGEST_SLEEP = 1.0  # back-off ends with whole seconds
 
-OnDecided = Callable[[QueuedPod, Outcome, float, float], None]  # the pod, how it ended, when it began and ended
-
 
 class Loop:
     """Schedules pods for as long as it may."""
@@ -46,6 +45,7 @@ class Loop:
         clock: Callable[[], float],
         guard: RaceGuard,
         may_act: Callable[[], bool] = lambda: True,
+        extended: ExtendedCycle | None = None,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -62,12 +62,13 @@ class Loop:
         self._news = asyncio.Event()
         self._last_turn: float | None = None  # None while it does not run
         self.held_up = HeldUp()
-        self.extended: ExtendedCycle | None = None  # for pods that extenders are interested in
+        self._extended = extended  # for pods that extenders are interested in
         self._asking: set[asyncio.Task[None]] = set()
         self._asked_at_once: dict[str, asyncio.Semaphore] = {}  # by extender
         self._fault: BaseException | None = None  # of our own, while an extender was asked
-        self.on_slice: Callable[[float], None] = lambda _seconds: None  # told how long nobody else had a turn
-        self.on_decided: OnDecided = lambda _queued, _outcome, _started, _ended: None
+        self.on_slice: Signal[float] = Signal()  # for how long nobody else had a turn
+        # The pod, how it ended, when it began and ended.
+        self.on_decided: Signal[QueuedPod, Outcome, float, float] = Signal()
 
     def wake(self) -> None:
         """Look at the queue again: something may have changed."""
@@ -139,15 +140,15 @@ class Loop:
             self._place_beside_gang(queued, started, begun)
         elif self._turns.is_telling and gang_of(pod) is not None:
             self._turns.stand_aside(queued)
-        elif self.extended is not None and (asked := self.extended.extenders_for(pod)):
-            self._ask_extenders(self.extended, queued, asked[0].name, started)
+        elif self._extended is not None and (asked := self._extended.extenders_for(pod)):
+            self._ask_extenders(self._extended, queued, asked[0].name, started)
         elif not self._turns.begin(queued, started, end):
             outcome = self._scheduler.schedule(pod)
             self._take_alone(queued, outcome, started, thread_time() - begun)
 
     def _place_beside_gang(self, queued: QueuedPod, started: float, begun: float) -> None:
         """Place a pod while a gang is being decided about, if there is a place; else it waits for the end of that."""
-        asks = self.extended is not None and bool(self.extended.extenders_for(queued.pod))
+        asks = self._extended is not None and bool(self._extended.extenders_for(queued.pod))
         outcome = None
         if not asks and gang_of(queued.pod) is None:
             outcome = self._scheduler.schedule(queued.pod, preempt=False)

@@ -4,19 +4,17 @@ import asyncio
 import select
 import socket
 import ssl
-from asyncio import sslproto
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple, Protocol, TypeVar
 
 from pilotage.cluster.transport.api_errors import KeptConnectionClosed, OutcomeUnknown, Unreachable
 from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
+from pilotage.listening.tls_protocol import opened
 
 LONGEST_CONNECTING = 10.0
 # A peer that is gone without a word is found out within a minute; a watch would wait for it for ever.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
-
-# asyncio holds 256 KiB for every connection, and takes as much again for a moment with every read. A TLS record has 16.
-sslproto.SSLProtocol.max_size = 32 << 10
 
 ConnectionT = TypeVar("ConnectionT", bound=asyncio.Protocol)
 
@@ -51,14 +49,12 @@ class Answer(NamedTuple):
 
 async def connect(endpoint: Endpoint, make: Callable[[], ConnectionT], seconds: float) -> ConnectionT:
     """Make a connection, or tell by Unreachable why there is none."""
-    tls = endpoint.tls
-    where = f"{endpoint.host} port {endpoint.port}"
+    connection, where = make(), f"{endpoint.host} port {endpoint.port}"
+    reach = partial(asyncio.get_running_loop().create_connection, host=endpoint.host, port=endpoint.port)
     limit = min(seconds, LONGEST_CONNECTING)
     try:
         async with asyncio.timeout(limit):
-            transport, connection = await asyncio.get_running_loop().create_connection(
-                make, endpoint.host, endpoint.port, ssl=tls, server_hostname=endpoint.server_name if tls else None
-            )
+            transport = await opened(reach, connection, endpoint.tls, server_hostname=endpoint.server_name)
     except TimeoutError:
         raise Unreachable(f"no connection to {where} within {limit:.3g} seconds") from None
     except ssl.SSLCertVerificationError as error:
@@ -91,25 +87,26 @@ class HttpConnection(asyncio.Protocol):
         self._probe = select.poll()
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._parser: AnswerParser | None = None
-        self._waiter: asyncio.Future[Answer] | None = None
+        self._parser = AnswerParser(0)
+        self._waiter: asyncio.Future[Answer] | None = None  # until the answer is whole, or will not be
 
     async def exchange(self, request: bytes, *, seconds: float, largest: int) -> Answer:
         """Send a request and return its answer; OutcomeUnknown when none comes whole, and in time."""
         assert self._transport is not None
         assert self._waiter is None
         self._transport.write(request)
-        self._parser = AnswerParser(largest)
-        self._waiter = self._loop.create_future()
+        self._parser.expect(largest)
+        waiter: asyncio.Future[Answer] = self._loop.create_future()
+        self._waiter = waiter
         timer = self._loop.call_later(seconds, self._expire, seconds)
         try:
-            return await self._waiter
+            return await waiter
         except asyncio.CancelledError:
             self.abort()
             raise
         finally:
             timer.cancel()
-            self._parser = self._waiter = None
+            self._waiter = None
             self.exchanges += 1
 
     def is_quiet(self) -> bool:
@@ -133,42 +130,43 @@ class HttpConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Take bytes of the answer in; those that nobody asked for end the connection."""
-        parser = self._parser
-        if parser is None:
+        if self._waiter is None:
             self.abort()
             return
         try:
-            parser.feed(data)
+            self._parser.feed(data)
         except Irregular as error:
             self._fail(OutcomeUnknown(f"the answer cannot be used: {error}"))
             return
-        if parser.is_complete:
-            self._finish(parser)
+        if self._parser.is_complete:
+            self._finish()
 
     def eof_received(self) -> None:
         """Take note that the server sends no more."""
         self.is_usable = False
-        if self._parser is not None and self._parser.end():
-            self._finish(self._parser)
+        if self._waiter is not None and self._parser.end():
+            self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Take note that the connection is gone."""
-        if self._parser is not None:
+        if self._waiter is not None:
             reason = f" ({exc})" if exc else ""
             when = "in the middle of the answer" if self._parser.has_begun else "before an answer came"
             was_kept = self.exchanges > 0 and not self._parser.has_begun
             kind = KeptConnectionClosed if was_kept else OutcomeUnknown
             self._fail(kind(f"the connection was closed {when}{reason}"))
         self.is_usable = False
+        self._parser.close()
         self._lost(self)
 
-    def _finish(self, parser: AnswerParser) -> None:
+    def _finish(self) -> None:
+        parser = self._parser
         if not parser.keeps_open:
             self.abort()
         if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(Answer(parser.status, b"".join(parser.pieces), parser.retry_after))
+            self._waiter.set_result(Answer(parser.status, parser.taken(), parser.retry_after))
         # Until the next request every byte is one too many.
-        self._parser = None
+        self._waiter = None
 
     def _expire(self, seconds: float) -> None:
         self._fail(OutcomeUnknown(f"no answer within {seconds:.3g} seconds"))
@@ -177,4 +175,4 @@ class HttpConnection(asyncio.Protocol):
         self.abort()
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(error)
-        self._parser = None
+        self._waiter = None

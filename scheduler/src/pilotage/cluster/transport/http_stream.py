@@ -61,8 +61,7 @@ class HttpStream(asyncio.Protocol):
             if parser.is_complete:
                 raise StopAsyncIteration
             await self._wait_for_news()
-        data = b"".join(parser.pieces)
-        parser.pieces.clear()
+        data = parser.taken()
         self._waiting = 0
         if self._is_paused and self._transport is not None and not self._transport.is_closing():
             self._is_paused = False
@@ -116,6 +115,7 @@ class HttpStream(asyncio.Protocol):
             reason = f" ({exc})" if exc else ""
             when = "in the middle of the answer" if self._parser.has_begun else "before an answer came"
             self._fail(OutcomeUnknown(f"the connection was closed {when}{reason}"))
+        self._parser.close()
 
     def _fail(self, error: OutcomeUnknown) -> None:
         self._failure = error

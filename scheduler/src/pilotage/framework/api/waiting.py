@@ -8,10 +8,11 @@ The first decision counts.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 
 from pilotage.config.durations import Duration
+from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 
@@ -85,7 +86,7 @@ class WaitingPods:
 
     def __init__(self) -> None:
         self._waiting: dict[str, WaitingPod] = {}
-        self.on_ended: Callable[[str, float], None] = lambda _result, _seconds: None
+        self.on_ended: Signal[str, float] = Signal()  # the result, and for how many seconds it waited
 
     def __len__(self) -> int:
         return len(self._waiting)
