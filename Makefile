@@ -3,9 +3,9 @@
 # The Python that makes .venv; once there is one, its own Python stays: PYTHON=python3.12 make setup
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
-# hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench, hostile, races,
-# rooms, supply.
-export PYTHONPATH := $(CURDIR)/hack
+# hack/ holds the tools of this repository as packages: localcluster, images, generate, auditor, oracle, bench,
+# hostile, races, rooms, supply. tests/kit is what tests on clusters share, and `make races` with them.
+export PYTHONPATH := $(CURDIR)/hack:$(CURDIR)/tests
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -30,7 +30,7 @@ $(READY): uv.lock pyproject.toml scheduler/pyproject.toml operator/pyproject.tom
 always:
 
 binaries: $(READY) ## Build Kubernetes and its companions into the user cache (once)
-	@$(BIN)/python -m cluster build
+	@$(BIN)/python -m localcluster build
 
 images: $(READY) ## Build the images of scheduler and operator
 	@$(BIN)/python -m images build
@@ -76,7 +76,7 @@ test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 	$(BIN)/pytest tests/unit tests/contract $(PYTEST_ARGS)
 
 test-all: binaries images ## Run all tests, also those that take longer than a plain test run may
-	PILOTAGE_TESTS=all $(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
+	$(BIN)/pytest -m 'not faults' -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-integration: binaries ## Run the tests on a real control plane with fake nodes
 	$(BIN)/pytest tests/integration $(PYTEST_ARGS)
@@ -90,13 +90,13 @@ oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated
 
 # With it, what else takes long where replicas and sizes are real: 20 takeovers of each kind, 5,000 pods on 1,000 nodes.
 faults: binaries ## Inject every fault at full length: the API server, etcd, answers, leaders, nodes, pods, the clock
-	PILOTAGE_TESTS=all PILOTAGE_FAULTS=full PILOTAGE_TAKEOVERS=20 PILOTAGE_SIZE_PODS=5000 $(BIN)/pytest -s \
+	PILOTAGE_FAULTS=full PILOTAGE_TAKEOVERS=20 PILOTAGE_SIZE_PODS=5000 $(BIN)/pytest -s -m '' \
 		tests/integration/test_live_faults_*.py tests/integration/test_live_takeover.py \
 		tests/integration/test_live_at_size.py $(PYTEST_ARGS)
 
 # The first of these loads is part of `make test`.
 gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third of them (ROUNDS=3 for fewer)
-	PILOTAGE_TESTS=all PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s tests/integration/test_live_gangs.py $(PYTEST_ARGS)
+	PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s -m '' tests/integration/test_live_gangs.py $(PYTEST_ARGS)
 
 # A minute of it is part of `make test`: make soak MINUTES=10
 soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)
@@ -118,10 +118,10 @@ bench: binaries ## Compare with the real kube-scheduler on a real API server (BE
 	$(BIN)/python -m bench.live $(BENCH_ARGS)
 
 demo: $(READY) ## Bring up a real Kubernetes on this machine that Pilotage schedules, and show how
-	@$(BIN)/python -m cluster demo up
+	@$(BIN)/python -m localcluster demo up
 
 demo-down: $(READY) ## Remove what `make demo` brought up
-	@$(BIN)/python -m cluster demo down
+	@$(BIN)/python -m localcluster demo down
 
 clean: ## Remove .venv and every cache inside this folder
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .pytest-kind

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 CHART = Path(__file__).parents[2] / "charts" / "pilotage"
+COMPONENTS = {"scheduler", "operator", "monitoring", "crds", "tests"}
+OF_NO_COMPONENT = ("NOTES.txt", "explainer-clusterrole.yaml", "extra-objects.yaml")
 VARIANTS = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").iterdir())
 
 
@@ -34,8 +36,11 @@ def test_a_variant_says_what_it_is(variant: str) -> None:
 
 
 def test_every_file_is_a_template_of_a_component() -> None:
-    folders = {path.name for path in (CHART / "templates").iterdir() if path.is_dir()}
-    assert folders == {"scheduler", "operator", "monitoring", "crds", "tests"}
+    files = [path.relative_to(CHART / "templates") for path in (CHART / "templates").rglob("*") if path.is_file()]
+    assert {path.parts[0] for path in files if len(path.parts) > 1} == COMPONENTS
+    assert all(len(path.parts) == 2 for path in files if path.suffix == ".yaml" and path.name not in OF_NO_COMPONENT)
+    alone = [path.name for path in files if len(path.parts) == 1 and path.suffix != ".tpl"]
+    assert sorted(alone) == sorted(OF_NO_COMPONENT)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,8 @@ def named_paths(page: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("page", "path"), [pytest.param(page, path, id=f"{page} names {path}") for page in PAGES for path in named_paths(page)]
+    ("page", "path"),
+    [pytest.param(page, path, id=f"{page} names {path}") for page in PAGES for path in named_paths(page)],
 )
 def test_every_module_that_is_named_exists(page: str, path: str) -> None:
     stem = path.removesuffix(".py")

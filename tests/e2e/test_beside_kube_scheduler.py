@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from auditor.quantity import parse
+from kit.control_plane import NO_OWN_NODES, without_own_nodes
+from kit.installed import Installed, Manifest, real_nodes
+from kit.pod_watch import PodWatch
 from pilotage.testing import pod_manifest
 from races.feed import Feed
-from testbed.control_plane import NO_OWN_NODES, without_own_nodes
-from testbed.installed import Installed, Manifest, real_nodes
-from testbed.pod_watch import PodWatch
 
-pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
+pytestmark = [pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES), pytest.mark.full]
 
 GUARDED, UNGUARDED, STOCK = "guarded", "unguarded", "default-scheduler"
 SECONDS = float(os.environ.get("PILOTAGE_RACE_SECONDS", "120"))  # 600 where there is time

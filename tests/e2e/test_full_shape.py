@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster.address_plan import Network
-from cluster.paths import state_dir
-from cluster.processes import processes_of
-from testbed.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
-from testbed.machine import belongings_of, shared_state
+from kit.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
+from kit.machine import belongings_of, shared_state
+from kit.tiers import tiered
+from localcluster.address_plan import Network
+from localcluster.paths import state_dir
+from localcluster.processes import processes_of
 
 KIND = Path(__file__).parents[2] / "hack" / "kind"
 NAME = f"{name_for_this_run()}-leaks"
@@ -48,7 +49,10 @@ def test_up_and_down_leaves_nothing(create: list[str]) -> None:
     assert shared_state() == before
 
 
-@pytest.mark.parametrize("victim", ["the tool while it creates", "the keeper of a running cluster"])
+@pytest.mark.parametrize(
+    "victim",
+    tiered(["the tool while it creates", "the keeper of a running cluster"], full=["the tool while it creates"]),
+)
 def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> None:
     before = shared_state()
     with subprocess.Popen(create) as creation:
@@ -108,6 +112,7 @@ def _kill_keeper(name: str) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.full
 def test_a_cluster_that_a_restart_ended_stands_in_nobodys_way(create: list[str]) -> None:
     subprocess.run(create, check=True)
     for pid in processes_of(state_dir() / NAME):

@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from auditor.running import RunningAuditor
-from cluster.paths import REPOSITORY
+from kit.control_plane import NO_OWN_NODES, ControlPlane, without_own_nodes
+from kit.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
+from localcluster.paths import REPOSITORY
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
-from testbed.control_plane import NO_OWN_NODES, ControlPlane, without_own_nodes
-from testbed.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
 
 LABEL = "priority.lixueduan.com"
 IMAGES = ("localhost/pilotage-scheduler:dev", "localhost/pilotage-operator:dev")
@@ -101,6 +101,7 @@ def test_the_walk_through_of_a_user_of_scheduler_plugins(installed: Installed, t
     assert auditor.report["violations"] == []
 
 
+@pytest.mark.full
 def test_a_plugin_by_values_alone(installed: Installed) -> None:
     first, second = sorted(installed.cluster.cluster.nodes)
     plugin = (REPOSITORY / "examples" / "plugins" / "name_score.py").read_text()
@@ -127,7 +128,7 @@ def with_plugin(text: str) -> Manifest:
     }
 
 
-@pytest.mark.parametrize("major", [3, 4], ids=["Helm 3", "Helm 4"])
+@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3", marks=pytest.mark.full), pytest.param(4, id="Helm 4")])
 def test_it_comes_and_goes_without_a_trace(installed: Installed, major: int, tmp_path: Path) -> None:
     installed.helm = installed.cluster.helm(major)
     installed.until(lambda: not leases(installed), "what was here before is gone")

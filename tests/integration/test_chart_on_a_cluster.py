@@ -13,15 +13,17 @@ from typing import Any
 
 import pytest
 
-from cluster.paths import REPOSITORY
-from testbed.commands import CommandFailed
-from testbed.control_plane import ControlPlane
+from kit.commands import CommandFailed
+from kit.control_plane import ControlPlane
+from localcluster.paths import REPOSITORY
 
 CHART = REPOSITORY / "charts" / "pilotage"
 CRD = "schedulerprofiles.pilotage.dev"
 CRDS = sorted(path.name.removesuffix(".yaml") for path in (CHART / "files" / "crds").iterdir())
 KEPT = [f"customresourcedefinition.apiextensions.k8s.io/{name}" for name in CRDS]
-MAJORS = pytest.mark.parametrize("major", [3, 4], ids=["Helm 3", "Helm 4"])
+MAJORS = pytest.mark.parametrize(
+    "major", [pytest.param(3, id="Helm 3", marks=pytest.mark.full), pytest.param(4, id="Helm 4")]
+)
 # Kinds that this cluster does not serve, and accounts that it does not have, are left out.
 VARIANTS = sorted(
     path
@@ -125,6 +127,7 @@ def stamp_and_level(deployment: dict[str, Any]) -> tuple[str, str]:
     return template["metadata"]["annotations"][STAMP], level
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("values", VARIANTS, ids=[path.name.removesuffix("-values.yaml") for path in VARIANTS])
 def test_every_variant_is_accepted(control_plane: ControlPlane, restricted: Callable[[], str], values: Path) -> None:
     helm, namespace = control_plane.helm(4), restricted()
@@ -139,6 +142,7 @@ def test_every_variant_is_accepted(control_plane: ControlPlane, restricted: Call
         until(lambda: left_over(control_plane), [])
 
 
+@pytest.mark.full
 @MAJORS
 def test_releases_live_side_by_side(control_plane: ControlPlane, restricted: Callable[[], str], major: int) -> None:
     """Two names in one namespace, and one name in two; the definition stays with the release that brought it."""
@@ -164,6 +168,7 @@ def owner(control_plane: ControlPlane) -> tuple[str, str]:
     return annotations["meta.helm.sh/release-name"], annotations["meta.helm.sh/release-namespace"]
 
 
+@pytest.mark.full
 def test_a_release_written_by_helm_3_goes_on_with_helm_4(
     control_plane: ControlPlane, restricted: Callable[[], str]
 ) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.operator_stage import OperatorStage
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.operator_stage import OperatorStage
 
 CHART = REPOSITORY / "charts" / "pilotage"
 DEFINITIONS = sorted((CHART / "files" / "crds").iterdir())
@@ -168,6 +168,7 @@ def test_defaults(control_plane: ControlPlane, namespace: str) -> None:
         assert control_plane.kubectl.get("pg", name, "-n", namespace)["spec"] == {"minMember": 1}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("major", [3, 4], ids=["Helm 3", "Helm 4"])
 def test_a_definition_of_somebody_else_is_left_alone(control_plane: ControlPlane, namespace: str, major: int) -> None:
     """Nobody of Helm's made them here: the release installs, uses them, and leaves them when it goes."""
@@ -350,6 +351,7 @@ def test_what_a_quota_has_used_follows_its_pods(stage: OperatorStage, node: str)
     assert set(reasons(stage, "younger")) == {"Synced", "OlderQuota"}
 
 
+@pytest.mark.full
 def test_the_order_of_an_application(stage: OperatorStage, node: str) -> None:
     def found() -> tuple[int | None, list[tuple[str, int]]]:
         now = status(stage, APPS, "appgroups", "shop")
@@ -377,6 +379,7 @@ def test_the_order_of_an_application(stage: OperatorStage, node: str) -> None:
         until_found(0, ("a", 2), ("b", 1))
 
 
+@pytest.mark.full
 def test_costs_from_a_config_map(stage: OperatorStage, fake_nodes: Nodes) -> None:
     west, east = fake_nodes(
         *(node_manifest(f"{stage.namespace}-{region}", labels={REGION: region}) for region in ("west", "east"))
@@ -416,6 +419,7 @@ def test_costs_from_a_config_map(stage: OperatorStage, fake_nodes: Nodes) -> Non
     assert reasons(stage, "nt") == ["ConfigMapNotFound", "Measured"]
 
 
+@pytest.mark.full
 def test_the_pod_of_a_job_comes_back_whatever_becomes_of_the_operator(stage: OperatorStage, node: str) -> None:
     with stage.operator(ALL) as process:
         stage.kubectl.create(job() | {"metadata": {"name": "j", "namespace": stage.namespace}})
@@ -448,6 +452,7 @@ def test_the_pod_of_a_job_comes_back_whatever_becomes_of_the_operator(stage: Ope
     stage.kubectl("wait", "-n", stage.namespace, "--for=delete", "pod/j", "--timeout=60s")
 
 
+@pytest.mark.full
 def test_a_pod_that_is_refused_says_why(stage: OperatorStage) -> None:
     template = {"spec": {"containers": [{"name": "NOT a name", "image": "x"}]}}
     with stage.operator(ALL, faultless=False):
@@ -458,6 +463,7 @@ def test_a_pod_that_is_refused_says_why(stage: OperatorStage) -> None:
         until_phase(stage, "sj", "Pending")
 
 
+@pytest.mark.full
 def test_a_definition_that_comes_later_is_noticed(control_plane: ControlPlane, stage: OperatorStage) -> None:
     name = "podgroups.scheduling.x-k8s.io"
     kubectl: Callable[..., str] = control_plane.kubectl

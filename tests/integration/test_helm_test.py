@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.helm_test import helm_test
-from testbed.release import TO_HOME_NODES, Release, home_nodes
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.helm_test import helm_test
+from kit.release import TO_HOME_NODES, Release, home_nodes
+from localcluster.paths import REPOSITORY
 
 CRDS = [path.name.removesuffix(".yaml") for path in (REPOSITORY / "charts/pilotage/files/crds").iterdir()]
 SCHEDULER = "placed"
@@ -65,7 +65,7 @@ def left(release: Release) -> list[str]:
     return [name for name in (here + across).split() if re.search(r"-test(-\d+|\.|$)", name)]
 
 
-@pytest.mark.parametrize("major", [3, 4], ids=["Helm 3", "Helm 4"])
+@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3", marks=pytest.mark.full), pytest.param(4, id="Helm 4")])
 def test_it_is_green_only_while_the_profiles_are_ready(
     control_plane: ControlPlane, namespace: str, homes: None, tmp_path: Path, major: int
 ) -> None:
@@ -100,6 +100,7 @@ def test_it_is_green_only_while_the_profiles_are_ready(
         assert helm_test(release, "one-pilotage", tmp_path).code == 0
 
 
+@pytest.mark.full
 def test_it_is_red_when_somebody_else_places_the_pods(
     control_plane: ControlPlane, namespace: str, homes: None, tmp_path: Path
 ) -> None:

@@ -2,9 +2,13 @@
 
 import time
 
+import pytest
+
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
+
+pytestmark = pytest.mark.size
 
 NODES = 1000
 PODS = 1000

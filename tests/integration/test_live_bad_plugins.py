@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.admin import Admin
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fixtures import Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.admin import Admin
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fixtures import Nodes
 
 BAD, GOOD = "bad", "good"
 PODS = 12  # of the bad profile, at once
@@ -41,20 +41,49 @@ class Harmful(%s):
 '''
 SCORE = "score(self, cycle, pod, node)"
 DEEDS = [
-    pytest.param("while True: pass", "Score", SCORE, "did not answer within 1s in score", id="a loop in score"),
-    pytest.param("time.sleep(10)", "Score", SCORE, "did not answer within 1s in score", id="a sleep in score"),
+    pytest.param(
+        "while True: pass",
+        "Score",
+        SCORE,
+        "did not answer within 1s in score",
+        id="a loop in score",
+        marks=pytest.mark.full,
+    ),
+    pytest.param(
+        "time.sleep(10)",
+        "Score",
+        SCORE,
+        "did not answer within 1s in score",
+        id="a sleep in score",
+        marks=pytest.mark.full,
+    ),
     pytest.param(
         "while True:\n        try: time.sleep(1)\n        except BaseException: pass",
         *("Filter", "filter(self, cycle, pod, node)", "did not answer within 1s in filter"),
         id="a loop in filter that swallows everything",
     ),
-    pytest.param("sys.exit(1)", "Score", SCORE, "SystemExit: 1", id="an exit in score"),
-    pytest.param("raise KeyboardInterrupt", "Reserve", "reserve(self, cycle, pod, node)", "KeyboardInterrupt", id="^C"),
-    pytest.param("time.sleep(10)", "PreEnqueue", "pre_enqueue(self, pod)", "", id="a sleep in pre_enqueue"),
+    pytest.param("sys.exit(1)", "Score", SCORE, "SystemExit: 1", id="an exit in score", marks=pytest.mark.full),
+    pytest.param(
+        "raise KeyboardInterrupt",
+        "Reserve",
+        "reserve(self, cycle, pod, node)",
+        "KeyboardInterrupt",
+        id="^C",
+        marks=pytest.mark.full,
+    ),
+    pytest.param(
+        "time.sleep(10)",
+        "PreEnqueue",
+        "pre_enqueue(self, pod)",
+        "",
+        id="a sleep in pre_enqueue",
+        marks=pytest.mark.full,
+    ),
     pytest.param(
         "while True: pass",
         *("PreBind", "pre_bind(self, cycle, pod, node)", "did not answer within 1s in pre_bind"),
         id="a loop in pre_bind",
+        marks=pytest.mark.full,
     ),
 ]
 

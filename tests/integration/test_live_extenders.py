@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
+from kit import playing_extender as parts
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fixtures import Audit, Nodes
+from kit.playing_extender import Call, Part, nodes_of, playing, well
+from kit.tiers import tiered
 from pilotage.testing import node_manifest, pod_manifest
-from testbed import playing_extender as parts
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fixtures import Audit, Nodes
-from testbed.playing_extender import Call, Part, nodes_of, playing, well
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 FILTERS_AND_SCORES = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 100}
@@ -129,8 +130,10 @@ def why_waiting(pod: Any) -> tuple[str, str]:
 # ------------------------------------------------------------------------------------------------- taking part
 
 
-@pytest.mark.parametrize("cached", [True, False], ids=["by names", "by whole nodes"])
-@pytest.mark.parametrize("scheduler", [THEIRS, OURS])
+@pytest.mark.parametrize(
+    "cached", [True, pytest.param(False, marks=pytest.mark.full)], ids=["by names", "by whole nodes"]
+)
+@pytest.mark.parametrize("scheduler", tiered([THEIRS, OURS], full=[THEIRS]))
 def test_an_extender_filters_and_prefers_nodes_for_its_own_pods_only(
     scene: Scene, fake_nodes: Nodes, scheduler: str, cached: bool
 ) -> None:
@@ -164,7 +167,7 @@ def test_an_extender_filters_and_prefers_nodes_for_its_own_pods_only(
             assert node["metadata"]["labels"]["kubernetes.io/hostname"] == node["metadata"]["name"]
 
 
-@pytest.mark.parametrize("scheduler", [THEIRS, OURS])
+@pytest.mark.parametrize("scheduler", tiered([THEIRS, OURS], full=[THEIRS]))
 def test_an_extender_binds_its_pods_itself(scene: Scene, fake_nodes: Nodes, audit: Audit, scheduler: str) -> None:
     fake_nodes(*nodes(scene, 2, "binds"))
     refused: list[str] = []
@@ -228,8 +231,8 @@ def classes(scene: Scene) -> Iterator[dict[str, str]]:
     scene.kubectl("delete", "priorityclass", *names.values())
 
 
-@pytest.mark.parametrize("cached", [True, False], ids=["by uid", "by whole pods"])
-@pytest.mark.parametrize("scheduler", [THEIRS, OURS])
+@pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.full)], ids=["by uid", "by whole pods"])
+@pytest.mark.parametrize("scheduler", tiered([THEIRS, OURS], full=[THEIRS]))
 def test_an_extender_says_whom_preemption_may_evict(
     scene: Scene, fake_nodes: Nodes, classes: dict[str, str], scheduler: str, cached: bool
 ) -> None:
@@ -275,6 +278,7 @@ REJECTING: dict[str, Part] = {
 }
 
 
+@pytest.mark.full
 def test_the_owner_of_a_rejected_pod_reads_the_same_as_with_kube_scheduler(scene: Scene, fake_nodes: Nodes) -> None:
     fake_nodes(*nodes(scene, 3))
     said = {}
@@ -325,6 +329,7 @@ FAILING: dict[str, Part] = {
 MOST_MEMORY = 400 << 20  # bytes; of a gigabyte in one answer, with sixteen questions at once
 
 
+@pytest.mark.full
 def test_sick_extenders_harm_only_their_own_pods_and_those_not_for_ever(
     scene: Scene, fake_nodes: Nodes, audit: Audit
 ) -> None:

@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import BindTroubles, BusyConnections
-from testbed.fault_proxy import Fault
-from testbed.fixtures import Audit, Nodes
+from kit.control_plane import ControlPlane
+from kit.fault_ground import Ground
+from kit.fault_plans import BindTroubles, BusyConnections
+from kit.fault_proxy import Fault
+from kit.fixtures import Audit, Nodes
+from kit.tiers import tiered
 
-SEEDS = range(1, 6) if FULL else range(1, 2)
+SEEDS = tiered(range(1, 6), faults=range(2, 6))
 
 
 @pytest.fixture

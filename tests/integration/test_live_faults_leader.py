@@ -8,18 +8,24 @@ from pathlib import Path
 
 import pytest
 
-from testbed.component_faults import frozen
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fault_ground import FULL, USER, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.storm import wait_for_line
+from kit.component_faults import frozen
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fault_ground import USER, Ground
+from kit.fixtures import Audit, Nodes
+from kit.storm import wait_for_line
+
+pytestmark = pytest.mark.full
 
 LEADER, FOLLOWER = USER, "kubernetes-admin"  # two users, so that the audit log tells them apart
 SHORT = ("6s", "4s", "1s")
 DEFAULT = ("15s", "10s", "2s")
 KILLED = 0.0
 # How long the leader stands still, and the times of its lease.
-ENDS = [(10.0, SHORT), (40.0, DEFAULT), (KILLED, SHORT)] if FULL else [(10.0, SHORT)]
+ENDS = [
+    pytest.param(10.0, SHORT, id="a leader that stands still for 10 s"),
+    pytest.param(40.0, DEFAULT, id="a leader that stands still for 40 s", marks=pytest.mark.faults),
+    pytest.param(KILLED, SHORT, id="a leader that is killed", marks=pytest.mark.faults),
+]
 LEADS = "scheduling pods of"
 
 

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import LateBinds
-from testbed.fixtures import Audit, Nodes
-from testbed.patient_client import PatientClient
+from kit.control_plane import ControlPlane
+from kit.fault_ground import Ground
+from kit.fault_plans import LateBinds
+from kit.fixtures import Audit, Nodes
+from kit.patient_client import PatientClient
+from kit.tiers import tiered
+
+pytestmark = pytest.mark.full
 
 TAINT = {"key": "faults", "value": "yes", "effect": "NoSchedule"}
-SEEDS = range(1, 4) if FULL else range(1, 2)
+SEEDS = tiered(range(1, 4), faults=range(2, 4))
 # Of the nodes only some change: the others have room for everybody.
 CHANGING = 15
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fixtures import Audit, Nodes
+from kit.patient_client import NoAnswer, PatientClient, Refused
+from kit.storm import last_lines, still_waiting
 from pilotage.testing import pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.patient_client import NoAnswer, PatientClient, Refused
-from testbed.storm import last_lines, still_waiting
 
 PODS = 400 if FULL else 200
 NODES = 70 if FULL else 50
@@ -61,6 +61,7 @@ def ground(control_plane: ControlPlane, namespace: str, tmp_path: Path, fake_nod
     return Ground(control_plane, namespace, tmp_path, fake_nodes, audit).prepare(NODES)
 
 
+@pytest.mark.full
 def test_a_plugin_that_breaks_on_some_pods_costs_them_one_attempt_and_others_nothing(ground: Ground) -> None:
     plugins = ground.folder / "plugins"
     plugins.mkdir()

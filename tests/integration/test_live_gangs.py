@@ -11,13 +11,14 @@ from random import Random
 import pytest
 import yaml
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.gang_play import GangPlay, PlayedGang
+from kit.replicas import LEADS, replicas
+from kit.tiers import tiered
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.gang_play import GangPlay, PlayedGang
-from testbed.replicas import LEADS, replicas
 
-ROUNDS = int(os.environ.get("PILOTAGE_GANG_ROUNDS", "20" if os.environ.get("PILOTAGE_TESTS") == "all" else "1"))
+ROUNDS = int(os.environ.get("PILOTAGE_GANG_ROUNDS", "20"))
 NODES, GANGS, LARGEST = 200, 50, 64
 # Who is more important has its turn first and evicts nobody: one that loses a pod runs partly, whoever schedules it.
 PRIORITIES = {"gang-low": -10, "gang-middle": 0, "gang-high": 10}
@@ -69,7 +70,7 @@ def played(
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize("seed", tiered(range(ROUNDS), full=range(1, ROUNDS)))
 def test_groups_of_all_sizes_take_turns(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, audit: Audit, tmp_path: Path, seed: int
 ) -> None:
@@ -87,6 +88,7 @@ def test_groups_of_all_sizes_take_turns(
     assert running.report["violations"] == []
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_single_pods_of_any_priority_are_not_starved(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, audit: Audit, tmp_path: Path
@@ -104,6 +106,7 @@ def test_single_pods_of_any_priority_are_not_starved(
     assert running.report["violations"] == []
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_two_schedulers_on_one_cluster_do_not_block_each_other(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path
@@ -121,6 +124,7 @@ def test_two_schedulers_on_one_cluster_do_not_block_each_other(
     assert play.violations == []
 
 
+@pytest.mark.full
 @pytest.mark.timeout(600)
 def test_nothing_is_lost_with_a_leader_that_is_killed_while_groups_wait(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path

@@ -5,7 +5,6 @@ other profiles get a pod all the time, whatever is done to the plugin.
 """
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -18,13 +17,12 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.config.handshake import text_hash
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
-EDITS = 20 if os.environ.get("PILOTAGE_TESTS") == "all" else 5
 SCHEDULER, BYSTANDERS = "mine", ("first", "second")
 RELEASE, SOURCE, FILE = "files", "my-plugins", "chosen_node.py"
 PACE = 0.2  # seconds between two pods of the bystanders
@@ -214,10 +212,12 @@ def uids(stage: Stage) -> dict[str, str]:
     return {item["metadata"]["name"]: item["metadata"]["uid"] for item in items}
 
 
-def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(stage: Stage, bystanders: Bystanders) -> None:
+def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(
+    stage: Stage, bystanders: Bystanders, at_length: bool
+) -> None:
     pods = uids(stage)
     seconds = []
-    for number in range(EDITS):
+    for number in range(20 if at_length else 5):
         source = text("ab"[(number + 1) % 2]) + f"# {number}\n"
         started = time.monotonic()
         stage.apply(source)
@@ -244,26 +244,36 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(stage: S
             "BrokenPlugin",
             f"{SOURCE}/{FILE}:1: it cannot be imported: ModuleNotFoundError: No module named 'nowhere'",
             id="an import that fails",
+            marks=pytest.mark.full,
         ),
         pytest.param(
             "while True: pass\n",
             "BrokenPlugin",
             f"{SOURCE}/{FILE}: it did not come to an end within 5 s",
             id="it loops as it is imported",
+            marks=pytest.mark.full,
         ),
         pytest.param(
             "x = [0] * (1 << 28)\n" + text("b"),
             "BrokenPlugin",
             f"{SOURCE}/{FILE}:1: it cannot be imported: MemoryError",
             id="2 GB as it is imported",
+            marks=pytest.mark.full,
         ),
         pytest.param(
             "import sys; sys.exit()\n",
             "BrokenPlugin",
             f"{SOURCE}/{FILE}:1: it cannot be imported: SystemExit",
             id="it exits as it is imported",
+            marks=pytest.mark.full,
         ),
-        pytest.param(None, "UnknownPlugin", f"{SOURCE}/{FILE}, which had it, is gone", id="the file is gone"),
+        pytest.param(
+            None,
+            "UnknownPlugin",
+            f"{SOURCE}/{FILE}, which had it, is gone",
+            id="the file is gone",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_leaves_what_runs(
@@ -281,6 +291,7 @@ def test_a_file_that_cannot_be_used_leaves_what_runs(
     assert stage.place().endswith("b")
 
 
+@pytest.mark.full
 def test_a_new_argument_comes_with_its_file(stage: Stage, bystanders: Bystanders) -> None:
     patch = json.dumps({"spec": {"plugins": [{"name": "ChosenNode", "weight": 1000, "args": {"start": "x"}}]}})
     stage.release.kubectl("patch", "schedulerprofile", SCHEDULER, "--type=merge", "-p", patch)
@@ -291,6 +302,7 @@ def test_a_new_argument_comes_with_its_file(stage: Stage, bystanders: Bystanders
     assert stage.place().endswith("b")
 
 
+@pytest.mark.full
 def test_a_leader_that_is_killed_in_the_middle_of_a_swap_leaves_nobody_behind(
     stage: Stage, bystanders: Bystanders
 ) -> None:
@@ -308,10 +320,17 @@ def test_a_leader_that_is_killed_in_the_middle_of_a_swap_leaves_nobody_behind(
     ("body", "message"),
     [
         pytest.param("while True: pass", "it did not answer within 1s in score", id="it loops"),
-        pytest.param("import time; time.sleep(10)", "it did not answer within 1s in score", id="it sleeps"),
-        pytest.param("raise SystemExit", "SystemExit", id="it exits"),
-        pytest.param("return 'much'", "which is no whole number", id="it answers with a wrong type"),
-        pytest.param("raise ValueError('no')", "ValueError: no", id="it raises"),
+        pytest.param(
+            "import time; time.sleep(10)",
+            "it did not answer within 1s in score",
+            id="it sleeps",
+            marks=pytest.mark.full,
+        ),
+        pytest.param("raise SystemExit", "SystemExit", id="it exits", marks=pytest.mark.full),
+        pytest.param(
+            "return 'much'", "which is no whole number", id="it answers with a wrong type", marks=pytest.mark.full
+        ),
+        pytest.param("raise ValueError('no')", "ValueError: no", id="it raises", marks=pytest.mark.full),
     ],
 )
 def test_a_plugin_that_does_harm_is_taken_back_and_nobody_else_stops(
@@ -343,6 +362,7 @@ DEADLOCK = """import ctypes
         libc.pthread_mutex_lock(held)"""
 
 
+@pytest.mark.full
 def test_a_plugin_that_stops_the_leader_for_good_is_taken_back_and_another_replica_goes_on(
     stage: Stage, bystanders: Bystanders
 ) -> None:

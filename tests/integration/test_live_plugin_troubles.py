@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.plugin_ground import PROFILES, PluginGround, plugin_ground
+from kit.release import home_nodes
+from kit.stage import Stage
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.plugin_ground import PROFILES, PluginGround, plugin_ground
-from testbed.release import home_nodes
-from testbed.stage import Stage
 
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
 APPS = "/apis/appgroup.diktyo.x-k8s.io/v1alpha1"
@@ -169,6 +169,7 @@ def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
             {"workloads": [{"workload": 7}]},
             "cannot be understood: Expected `object`, got `int` - at `$.spec.workloads[0].workload`",
             id="a workload that is a number",
+            marks=pytest.mark.full,
         ),
         pytest.param(None, "not found in namespace", id="no AppGroup at all"),
     ],
@@ -212,7 +213,7 @@ def test_an_app_group_counts_as_it_is_now_when_it_is_spoiled_repaired_or_deleted
 @pytest.mark.parametrize(
     "spec",
     [
-        pytest.param({}, id="an AppGroup that says nothing"),
+        pytest.param({}, id="an AppGroup that says nothing", marks=pytest.mark.full),
         pytest.param(
             {
                 "workloads": [
@@ -222,7 +223,11 @@ def test_an_app_group_counts_as_it_is_now_when_it_is_spoiled_repaired_or_deleted
             },
             id="parts that need each other",
         ),
-        pytest.param({"workloads": [{"workload": {"selector": "other"}}]}, id="a part that it does not have"),
+        pytest.param(
+            {"workloads": [{"workload": {"selector": "other"}}]},
+            id="a part that it does not have",
+            marks=pytest.mark.full,
+        ),
     ],
 )
 def test_an_app_group_that_says_nothing_useful_holds_nobody(ground: PluginGround, stage: Stage, spec: Any) -> None:
@@ -249,7 +254,7 @@ def test_a_group_of_nobody_is_refused(ground: PluginGround, stage: Stage) -> Non
     ("pods", "words", "reason"),
     [
         pytest.param(2, "cannot find enough sibling pods, current pods number: 2, minMember of group: 3",
-                     "NotEnoughMembers", id="more than there are pods"),
+                     "NotEnoughMembers", id="more than there are pods", marks=pytest.mark.full),
         pytest.param(3, "the 3 pods that are needed at once do not all fit, this one does not: 0/3 nodes are available",
                      "Unschedulable", id="more than the cluster can hold"),
     ],

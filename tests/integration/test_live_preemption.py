@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from auditor.running import RunningAuditor
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.stage import Stage, stage
+from kit.tiers import tiered
 from pilotage.testing import node_manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.stage import Stage, stage
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 HOST = "kubernetes.io/hostname"
@@ -39,7 +40,7 @@ def of(priority: int) -> str:
     return f"preemption-{priority}"
 
 
-@pytest.fixture(scope="module", params=[THEIRS, OURS], autouse=True)
+@pytest.fixture(scope="module", params=tiered([THEIRS, OURS], full=[THEIRS]), autouse=True)
 def scheduler(
     request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
@@ -153,6 +154,7 @@ def test_nobody_else_goes_while_the_first_victims_take_their_time(on: Stage, fak
     assert (on.node_of("preemptor"), on.node_of(other)) == ("slow-a", "slow-b")
 
 
+@pytest.mark.full
 def test_the_room_of_a_preemptor_that_is_deleted_goes_to_another(on: Stage, fake_nodes: Nodes) -> None:
     fake_nodes(node_manifest("gone-a", cpu=4))
     victim = there(on, "gone-a", 10, cpu=4)
@@ -168,6 +170,7 @@ def test_the_room_of_a_preemptor_that_is_deleted_goes_to_another(on: Stage, fake
     assert on.node_of("later") == "gone-a"
 
 
+@pytest.mark.full
 def test_a_more_important_preemptor_takes_the_nomination_of_another(on: Stage, fake_nodes: Nodes) -> None:
     fake_nodes(node_manifest("nomination-a", cpu=4))
     lowest = there(on, "nomination-a", 10, cpu=2)
@@ -202,6 +205,7 @@ def test_several_preemptors_at_once_evict_one_pod_each(on: Stage, fake_nodes: No
     assert {on.node_of(name) for name in preemptors} == set(names) - {on.node_of(pod) for pod in left}
 
 
+@pytest.mark.full
 def test_a_victim_that_is_not_bound_yet_goes_back_to_wait(on: Stage, fake_nodes: Nodes) -> None:
     """Its volume is never made, so that it holds its place without being bound."""
     fake_nodes(node_manifest("held-a", cpu=4))

@@ -13,14 +13,12 @@ from random import Random
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.quota_play import Bounds, QuotaPlay
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.quota_play import Bounds, QuotaPlay
 
-ALL = os.environ.get("PILOTAGE_TESTS") == "all"
-ROUNDS = int(os.environ.get("PILOTAGE_QUOTA_ROUNDS", "60" if ALL else "6"))
 CHART = REPOSITORY / "charts/pilotage/files"
 CRD = "elasticquotas.scheduling.x-k8s.io"
 RIGHTS = "test-capacity-scheduling"
@@ -123,6 +121,7 @@ def test_what_is_idle_is_borrowed_and_comes_back_when_the_lender_asks(
     assert [team for team, _ in play.gone] == ["red", "red"]
 
 
+@pytest.mark.full
 def test_priorities_do_not_reach_across_quotas(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, profile: str
 ) -> None:
@@ -171,6 +170,7 @@ def test_many_pods_at_once_never_exceed_a_max(
     assert running.report["violations"] == []
 
 
+@pytest.mark.full
 def test_one_quota_holds_for_several_namespaces_together(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
 ) -> None:
@@ -238,6 +238,7 @@ def test_what_is_lent_comes_back_from_several_nodes_at_once(
     assert [team for team, _ in play.gone] == ["red"] * 4
 
 
+@pytest.mark.full
 def test_a_quota_counts_the_pods_that_were_there_before_it(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
 ) -> None:
@@ -277,9 +278,16 @@ def test_a_scheduler_that_is_killed_counts_right_when_it_is_back(
 
 @pytest.mark.timeout(1200)
 def test_pods_and_quotas_at_random_agree_with_a_recount(
-    control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, audit: Audit, plain: str, namespace: str
+    control_plane: ControlPlane,
+    play: QuotaPlay,
+    fake_nodes: Nodes,
+    audit: Audit,
+    plain: str,
+    namespace: str,
+    at_length: bool,
 ) -> None:
     """One node, so that whatever was lent can come back at one place."""
+    rounds = int(os.environ.get("PILOTAGE_QUOTA_ROUNDS", "60" if at_length else "6"))
     fake_nodes(node_manifest("random", cpu=200, pods=500))
     random = Random(2026)
     teams = ["red", "green", "blue"]
@@ -291,7 +299,7 @@ def test_pods_and_quotas_at_random_agree_with_a_recount(
         for team in teams:
             play.team(team)
             play.quota(team, 5, 10)
-        for number in range(ROUNDS):
+        for number in range(rounds):
             for team in random.sample(teams, 2):
                 play.create(team, *names(f"{team}-{number}", random.randint(1, 8)), cpu=random.randint(1, 3))
             for pod in random.sample(pods := play.pods(), len(pods) // 3):
@@ -303,4 +311,4 @@ def test_pods_and_quotas_at_random_agree_with_a_recount(
             play.until_rest()
     assert len(play.gone) > 0
     assert running.report["violations"] == []
-    assert running.report["seen"]["bindings"] > ROUNDS
+    assert running.report["seen"]["bindings"] > rounds

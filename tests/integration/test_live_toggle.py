@@ -4,7 +4,6 @@ Helm installs the chart; scheduler (two replicas) and operator are the real prog
 """
 
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -14,12 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
-TOGGLES = 20 if os.environ.get("PILOTAGE_TESTS") == "all" else 4
 KEYS = ("example.com/first", "example.com/second")  # a node has one of them
 SCHEDULER = "toggled"
 PACE = 0.05  # seconds between two pods
@@ -88,6 +86,7 @@ def test_a_toggle_counts_at_once_and_loses_no_pod(
     namespace: str,
     fake_nodes: Nodes,
     audit: Audit,
+    at_length: bool,
 ) -> None:
     found, processes = release
     nodes = [f"{namespace}-{number}" for number in range(2)]
@@ -105,7 +104,7 @@ def test_a_toggle_counts_at_once_and_loses_no_pod(
         thread.start()
         try:
             policies = [(time.time(), time.time(), nodes[0])]  # asked for, acknowledged, where pods may go
-            for number in range(1, TOGGLES + 1):
+            for number in range(1, (20 if at_length else 4) + 1):
                 asked = time.time()
                 patch = {"spec": {"plugins": [{"name": "Priority", "args": {"labelKey": KEYS[number % 2]}}]}}
                 found.kubectl("patch", "schedulerprofile", SCHEDULER, "--type=merge", "-p", json.dumps(patch))

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.admin import Admin
+from kit.component_faults import kill_api_server, wait_for_api_server
+from kit.control_plane import ControlPlane
+from kit.looking_glass import free_port
+from kit.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
+from localcluster.paths import REPOSITORY
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
-from testbed.admin import Admin
-from testbed.component_faults import kill_api_server, wait_for_api_server
-from testbed.control_plane import ControlPlane
-from testbed.looking_glass import free_port
-from testbed.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 QUICK = {"progressDeadlineSeconds": 5}
@@ -318,6 +318,7 @@ def metrics(port: int) -> str:
         return str(answer.read().decode())
 
 
+@pytest.mark.full
 def test_killed_anywhere_it_is_finished_by_the_next(stage: OperatorStage, name: str) -> None:
     """Edits go on while the operator is killed at random moments; in the end everything is as it should be."""
     stopped = threading.Event()
@@ -343,6 +344,7 @@ def test_killed_anywhere_it_is_finished_by_the_next(stage: OperatorStage, name: 
             load(stage.text(), built_in())
 
 
+@pytest.mark.full
 def test_an_api_server_that_dies_and_a_crd_that_is_gone_for_a_while_are_survived(
     control_plane: ControlPlane, stage: OperatorStage, name: str
 ) -> None:

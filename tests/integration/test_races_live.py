@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from kit.commands import Manifest
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
+from kit.tiers import tiered
 from pilotage.testing import node_manifest, pod_manifest
 from races.contest import FIRST, configuration, profile
 from races.feed import Feed
-from testbed.commands import Manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
 
 SCHEDULER = "second"
 NODES, SECONDS = 4, 20.0
@@ -22,7 +23,9 @@ REST = 2.0  # seconds for which a node that rejected a pod gets none
 PACKING = 60.0
 FEW, MANY = 40, 100  # failed pods: kubelets that are asked by two backlogs at once, on ten nodes that are always full
 LIFE = 10.0
-GUARDED = pytest.mark.parametrize("guard", [True, False], ids=["with the guard", "without it"])
+GUARDED = pytest.mark.parametrize(
+    "guard", [True, pytest.param(False, marks=pytest.mark.full)], ids=["with the guard", "without it"]
+)
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def test_a_node_that_takes_fewer_pods_than_it_says_rejects_one_in_two_seconds_at
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("second", ["pilotage", "kube-scheduler"])
+@pytest.mark.parametrize("second", tiered(["pilotage", "kube-scheduler"], full=["kube-scheduler"]))
 def test_a_replica_set_that_packs_beside_another_packer_leaves_few_failed_pods(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path, second: str
 ) -> None:

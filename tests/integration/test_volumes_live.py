@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.tiers import tiered
 from pilotage.testing import node_manifest, pod_manifest
 from pilotage.testing.manifests import Manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
 
 HOST = "kubernetes.io/hostname"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
@@ -35,7 +36,7 @@ profiles:
 Running = Callable[..., AbstractContextManager[object]]
 
 
-@pytest.fixture(params=[THEIRS, OURS])
+@pytest.fixture(params=tiered([THEIRS, OURS], full=[THEIRS]))
 def scheduler(request: pytest.FixtureRequest, control_plane: ControlPlane, tmp_path: Path) -> Running:
     """Run one of the two schedulers."""
     run = control_plane.pilotage if request.param == OURS else control_plane.kube_scheduler
@@ -210,6 +211,7 @@ def bound_pods(storage: Storage, count: int) -> list[Any]:
     return bound if len(bound) == count else []
 
 
+@pytest.mark.full
 def test_a_volume_is_made_where_there_is_space_for_it(
     storage: Storage, nodes: Callable[[int], list[str]], scheduler: Running
 ) -> None:
@@ -273,6 +275,7 @@ def failed_again(storage: Storage, pod: str) -> bool:
     return sum(int(event.get("series", {}).get("count", 1)) for event in failures) > 1
 
 
+@pytest.mark.full
 def test_no_node_gets_more_volumes_than_it_can_attach(
     storage: Storage, nodes: Callable[[int], list[str]], scheduler: Running
 ) -> None:

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore, One
 from pilotage.app.policy_health import PolicyHealth
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore, One
 
 SPOILED = Unplaced("it raised", failed_plugin="Mine")
 REJECTED = Unplaced("no room")

@@ -5,11 +5,13 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.testing import Result
 
 from pilotage.cli.group import COMMANDS
+from pilotage.cli.simulate import command as simulate
 from pilotage.framework.api.plugin import POINTS
 from pilotage.plugins.catalogue import PluginCatalogue
 
@@ -66,7 +68,7 @@ def test_every_base_is_in_the_table() -> None:
         assert base.__name__ in groups or f"| `{base.__name__}` |" in text
 
 
-@pytest.mark.parametrize("option", ["-f", "--config", "--plugin-dir", "--seed", "--replicas", "--explain", "-o", "-v"])
+@pytest.mark.parametrize("option", [each.opts[0] for each in simulate.params if isinstance(each, click.Option)])
 def test_every_option_is_told(option: str, pilotage: Pilotage) -> None:
     assert f"| `{option}" in (DOCS / "simulate.md").read_text()
     assert option in pilotage("simulate", "--help").stdout

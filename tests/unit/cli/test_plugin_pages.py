@@ -11,6 +11,9 @@ import pytest
 import yaml
 from click.testing import Result
 
+from pilotage.config.defaults import DEFAULT_PLUGINS
+from pilotage.plugins.catalogue import built_in
+
 Pilotage = Callable[..., Result]
 
 ROOT = Path(__file__).parents[3]
@@ -103,6 +106,8 @@ def test_the_family_has_every_page_and_every_plugin_that_is_in_no_default_profil
     assert sorted(re.findall(r"^\| \[\w+\]\(([\w-]+\.md)\)", FAMILY.read_text(), re.MULTILINE)) == [
         page.name for page in PAGES
     ]
+    named = set(re.findall(r"^\| \[(\w+)\]", FAMILY.read_text(), re.MULTILINE))
+    assert named >= set(built_in().names()) - {plugin.name for plugin in DEFAULT_PLUGINS}
 
 
 def test_every_complaint_has_a_test_that_exists() -> None:

@@ -62,13 +62,13 @@ def test_the_bits_are_in_the_order_of_kube_scheduler() -> None:
             Retry(Resource.NODE, Action.UPDATE_NODE_LABEL),
             Event(Resource.NODE, Action.UPDATE),
             False,
-            id="trap 17: a general update is not for whoever waits for a particular one",
+            id="a general update is not for whoever waits for a particular one",
         ),
         pytest.param(
             Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION | Action.ADD),
             Event(Resource.TARGET_POD, Action.UPDATE),
             False,
-            id="trap 17: not even with an addition beside it",
+            id="not even with an addition beside it",
         ),
         pytest.param(
             Retry(Resource.TARGET_POD, Action.UPDATE),

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cluster.paths import REPOSITORY
 from generate.profile_crd import schema
 from generate.profile_document import text
+from localcluster.paths import REPOSITORY
 from pilotage_operator.condition_reasons import CONDITIONS
 
 DOCUMENT = text()
@@ -20,6 +20,13 @@ def fields(path: str, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         inside, mark = (field["items"], "[]") if "items" in field else (field, "")
         if "properties" in inside:
             yield from fields(f"{path}.{name}{mark}", inside)
+
+
+def rules(path: str, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    yield from ((path, rule["message"].replace("|", "\\|")) for rule in found.get("x-kubernetes-validations", ()))
+    for name, field in found.get("properties", {}).items():
+        yield from rules(f"{path}.{name}", field)
+    yield from rules(f"{path}[]", found["items"]) if "items" in found else ()
 
 
 def section(title: str) -> str:
@@ -51,9 +58,10 @@ def test_every_reason_has_its_line(condition: Any) -> None:
 
 def test_every_rule_has_its_line() -> None:
     told = section("Rules")
-    extender = schema()["properties"]["spec"]["properties"]["extenders"]["items"]
-    for rule in extender["x-kubernetes-validations"]:
-        assert f"| `spec.extenders[]` | {rule['message']} |" in told
+    found = list(rules("", schema()))
+    assert len({path for path, _ in found}) > 3
+    for path, message in found:
+        assert f"| `{path.removeprefix('.') or 'the resource'}` | {message} |" in told
 
 
 def test_links_lead_somewhere() -> None:

@@ -41,9 +41,9 @@ PAIR = {"a": {"app": "foo"}, "b": {"app": "foo"}}
     [
         pytest.param([], [], id="without budgets nobody is protected"),
         pytest.param([budget(allowed=2)], [], id="the budget allows both"),
-        pytest.param([budget(allowed=1)], ["b"], id="T93: the budget allows one, the second violates it"),
+        pytest.param([budget(allowed=1)], ["b"], id="the budget allows one, the second violates it"),
         pytest.param([budget(allowed=0)], ["a", "b"], id="the budget allows none"),
-        pytest.param([budget(allowed=1, disrupted=("b",))], [], id="T93: a pod on its way out is not charged"),
+        pytest.param([budget(allowed=1, disrupted=("b",))], [], id="a pod on its way out is not charged"),
         pytest.param([budget(allowed=1, disrupted=("a",))], [], id="nor does it use the budget up for others"),
         pytest.param([budget(namespace="other")], [], id="a budget counts in its own namespace"),
         pytest.param([budget({"matchLabels": {"app": "bar"}})], [], id="a budget for other pods"),

@@ -188,17 +188,17 @@ def test_exact_labels(wanted: dict[str, str] | None, labels: dict[str, str], exp
 @pytest.mark.parametrize(
     ("selector", "expected"),
     [
-        pytest.param(terms(term("zone NotIn a")), ["n2", "n3"], id="T10 i: NotIn takes nodes without the label"),
-        pytest.param(terms(term("gen Gt 6")), ["n1"], id="T10 ii: 07 is more than 6"),
-        pytest.param(terms(term("gen Lt 8")), ["n1"], id="T10 iii: what is no number, or absent, is not less"),
-        pytest.param(terms(term("gen DoesNotExist")), ["n3"], id="T10 iv"),
-        pytest.param(terms(), [], id="T11: no terms match nothing"),
+        pytest.param(terms(term("zone NotIn a")), ["n2", "n3"], id="NotIn takes nodes without the label"),
+        pytest.param(terms(term("gen Gt 6")), ["n1"], id="07 is more than 6"),
+        pytest.param(terms(term("gen Lt 8")), ["n1"], id="what is no number, or absent, is not less"),
+        pytest.param(terms(term("gen DoesNotExist")), ["n3"], id="DoesNotExist takes nodes without the label"),
+        pytest.param(terms(), [], id="no terms match nothing"),
         pytest.param(terms(term()), [], id="an empty term matches nothing"),
         pytest.param(terms(term(), term("zone In a")), ["n1"], id="beside an empty term the others count"),
-        pytest.param(terms(term("@metadata.name In n1 n2")), [], id="T12: two names in one In never match"),
-        pytest.param(terms(term("@metadata.name In n1", "@metadata.name In n2")), [], id="T13: two names at once"),
-        pytest.param(terms(term("@metadata.name In n1"), term("@metadata.name In n2")), ["n1", "n2"], id="T14: either"),
-        pytest.param(terms(term("@metadata.name In n1"), term("zone In b")), ["n1", "n2"], id="T15: name or label"),
+        pytest.param(terms(term("@metadata.name In n1 n2")), [], id="two names in one In never match"),
+        pytest.param(terms(term("@metadata.name In n1", "@metadata.name In n2")), [], id="two names at once"),
+        pytest.param(terms(term("@metadata.name In n1"), term("@metadata.name In n2")), ["n1", "n2"], id="either"),
+        pytest.param(terms(term("@metadata.name In n1"), term("zone In b")), ["n1", "n2"], id="name or label"),
         pytest.param(terms(term("@metadata.name In n1", "zone In b")), [], id="name and label"),
         pytest.param(terms(term("@metadata.name NotIn n1")), ["n2", "n3"], id="any other name"),
         pytest.param(terms(term("@spec.x In v")), [], id="an unknown field is empty"),
@@ -221,11 +221,13 @@ def test_node_selector(selector: NodeSelector, expected: list[str]) -> None:
 @pytest.mark.parametrize(
     ("selector", "names"),
     [
-        pytest.param(terms(), None, id="T11: no terms restrict nothing"),
-        pytest.param(terms(term("@metadata.name In n1 n2")), {"n1", "n2"}, id="T12: read although it never matches"),
-        pytest.param(terms(term("@metadata.name In n1", "@metadata.name In n2")), set(), id="T13: a conflict"),
-        pytest.param(terms(term("@metadata.name In n1"), term("@metadata.name In n2")), {"n1", "n2"}, id="T14"),
-        pytest.param(terms(term("@metadata.name In n1"), term("zone In b")), None, id="T15: a term without a name"),
+        pytest.param(terms(), None, id="no terms restrict nothing"),
+        pytest.param(terms(term("@metadata.name In n1 n2")), {"n1", "n2"}, id="read although it never matches"),
+        pytest.param(terms(term("@metadata.name In n1", "@metadata.name In n2")), set(), id="a conflict"),
+        pytest.param(
+            terms(term("@metadata.name In n1"), term("@metadata.name In n2")), {"n1", "n2"}, id="a name in each term"
+        ),
+        pytest.param(terms(term("@metadata.name In n1"), term("zone In b")), None, id="a term without a name"),
         pytest.param(terms(term("@metadata.name NotIn n1")), None, id="NotIn names nobody"),
         pytest.param(terms(term("@metadata.name In n1"), term()), None, id="an empty term names nobody"),
     ],
@@ -274,7 +276,7 @@ def test_a_mistake_is_told_with_the_place_of_its_selector() -> None:
 
 @pytest.mark.parametrize(
     ("zone", "expected"),
-    [pytest.param("a", True, id="the zone it asks for"), pytest.param("b", False, id="T17: another zone")],
+    [pytest.param("a", True, id="the zone it asks for"), pytest.param("b", False, id="another zone")],
 )
 def test_a_selector_without_mistakes(zone: str, expected: bool) -> None:
     assert compile_node_selector(terms(term("zone In a"))).matches({"zone": zone}, "n") is expected
@@ -283,12 +285,12 @@ def test_a_selector_without_mistakes(zone: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("node_selector", "required", "expected"),
     [
-        pytest.param(None, None, ["n1", "n2", "n3"], id="T16: no demands"),
-        pytest.param({}, None, ["n1", "n2", "n3"], id="T16: an empty nodeSelector demands nothing"),
+        pytest.param(None, None, ["n1", "n2", "n3"], id="no demands"),
+        pytest.param({}, None, ["n1", "n2", "n3"], id="an empty nodeSelector demands nothing"),
         pytest.param({"zone": "a"}, None, ["n1"], id="nodeSelector alone"),
         pytest.param(None, terms(term("zone Exists")), ["n1", "n2"], id="terms alone"),
         pytest.param({"zone": "b"}, terms(term("zone Exists")), ["n2"], id="both must hold"),
-        pytest.param({}, terms(), [], id="T11: terms that are there but empty match nothing"),
+        pytest.param({}, terms(), [], id="terms that are there but empty match nothing"),
     ],
 )
 def test_required_node_affinity(
@@ -308,9 +310,9 @@ def prefers(weight: int, *conditions: str) -> PreferredSchedulingTerm:
 @pytest.mark.parametrize(
     ("preferred", "labels", "score"),
     [
-        pytest.param((2, 4, 5), {"foo": "bar"}, 2, id="T18 n1"),
-        pytest.param((2, 4, 5), {"foo": "bar", "key": "value", "az": "az1"}, 11, id="T18 n5"),
-        pytest.param((2, 4, 5), {"key": "value"}, 4, id="T18 n2"),
+        pytest.param((2, 4, 5), {"foo": "bar"}, 2, id="the weight of the one term that matches"),
+        pytest.param((2, 4, 5), {"foo": "bar", "key": "value", "az": "az1"}, 11, id="the weights of all three"),
+        pytest.param((2, 4, 5), {"key": "value"}, 4, id="a term needs all of its conditions"),
         pytest.param((0, 4, 5), {"foo": "bar"}, 0, id="a weight of zero adds nothing"),
     ],
 )
@@ -337,9 +339,9 @@ def test_score_of_n1(preferred: list[PreferredSchedulingTerm], score: int) -> No
 @pytest.mark.parametrize(
     ("labels", "score"),
     [
-        pytest.param({"foo": "bar"}, 2, id="T19: the pod's own"),
-        pytest.param({"key": "value"}, 3, id="T19: the added one"),
-        pytest.param({"foo": "bar", "key": "value"}, 5, id="T19: both"),
+        pytest.param({"foo": "bar"}, 2, id="the pod's own"),
+        pytest.param({"key": "value"}, 3, id="the added one"),
+        pytest.param({"foo": "bar", "key": "value"}, 5, id="both"),
     ],
 )
 def test_two_lists_of_preferences_add_up(labels: dict[str, str], score: int) -> None:

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.counted_work import CountedText
 from pilotage.model.tolerations import (
     Taint,
     Tolerated,
@@ -12,7 +13,6 @@ from pilotage.model.tolerations import (
     tolerated,
     tolerations_key,
 )
-from testbed.counted_work import CountedText
 
 DEDICATED = Taint("dedicated", "user1", "NoSchedule")
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
@@ -41,12 +41,12 @@ def test_tolerates(toleration: Toleration, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("tolerations", "expected"),
     [
-        pytest.param([], False, id="T04 i: none"),
-        pytest.param([Toleration(operator="Exists")], True, id="T04 ii: all"),
-        pytest.param([Toleration(UNSCHEDULABLE.key, "Equal", "", "NoSchedule")], True, id="T04 iii: the taint itself"),
-        pytest.param([Toleration(UNSCHEDULABLE.key, "Equal", "true")], False, id="T04 iv: a value it does not have"),
-        pytest.param([Toleration(UNSCHEDULABLE.key, "Exists", "", "NoExecute")], False, id="T04 v: another effect"),
-        pytest.param([Toleration("", "Equal", "")], True, id="T04 vi: the empty value of any key"),
+        pytest.param([], False, id="none"),
+        pytest.param([Toleration(operator="Exists")], True, id="all"),
+        pytest.param([Toleration(UNSCHEDULABLE.key, "Equal", "", "NoSchedule")], True, id="the taint itself"),
+        pytest.param([Toleration(UNSCHEDULABLE.key, "Equal", "true")], False, id="a value it does not have"),
+        pytest.param([Toleration(UNSCHEDULABLE.key, "Exists", "", "NoExecute")], False, id="another effect"),
+        pytest.param([Toleration("", "Equal", "")], True, id="the empty value of any key"),
     ],
 )
 def test_an_unschedulable_node_is_a_taint(tolerations: list[Toleration], expected: bool) -> None:
@@ -56,14 +56,10 @@ def test_an_unschedulable_node_is_a_taint(tolerations: list[Toleration], expecte
 @pytest.mark.parametrize(
     ("toleration", "taints", "expected"),
     [
-        pytest.param(Toleration("dedicated", "", "user1", "NoSchedule"), [DEDICATED], None, id="T05 i: tolerated"),
-        pytest.param(Toleration("dedicated", "Equal", "user2"), [DEDICATED], DEDICATED, id="T05 ii: another value"),
-        pytest.param(
-            Toleration("dedicated", "Exists", effect="PreferNoSchedule"), [DEDICATED], DEDICATED, id="T05 iii: softer"
-        ),
-        pytest.param(
-            Toleration("x"), [Taint("a", "b", "PreferNoSchedule")], None, id="T05 iv: a preference forbids not"
-        ),
+        pytest.param(Toleration("dedicated", "", "user1", "NoSchedule"), [DEDICATED], None, id="tolerated"),
+        pytest.param(Toleration("dedicated", "Equal", "user2"), [DEDICATED], DEDICATED, id="another value"),
+        pytest.param(Toleration("dedicated", "Exists", effect="PreferNoSchedule"), [DEDICATED], DEDICATED, id="softer"),
+        pytest.param(Toleration("x"), [Taint("a", "b", "PreferNoSchedule")], None, id="a preference forbids not"),
         pytest.param(Toleration("x"), [Taint("a", "b", "Unknown")], None, id="an unknown effect forbids nothing"),
         pytest.param(
             Toleration("a", "Exists"),
@@ -86,11 +82,11 @@ def test_only_the_effects_that_are_asked_for_count() -> None:
 @pytest.mark.parametrize(
     ("operator", "bound", "value", "expected"),
     [
-        pytest.param("Gt", "950", "999", True, id="T06: above"),
-        pytest.param("Gt", "950", "950", False, id="T06: equal is not above"),
-        pytest.param("Gt", "950", "0999", False, id="T06: a leading zero makes no number"),
-        pytest.param("Gt", "950", "abc", False, id="T06: letters"),
-        pytest.param("Gt", "950", "-1", False, id="T06: a negative number is below"),
+        pytest.param("Gt", "950", "999", True, id="above"),
+        pytest.param("Gt", "950", "950", False, id="equal is not above"),
+        pytest.param("Gt", "950", "0999", False, id="a leading zero makes no number"),
+        pytest.param("Gt", "950", "abc", False, id="letters"),
+        pytest.param("Gt", "950", "-1", False, id="a negative number is below"),
         pytest.param("Lt", "950", "-1", True, id="below"),
         pytest.param("Lt", "0", "-0", False, id="minus zero is no number"),
         pytest.param("Lt", "+5", "1", False, id="an explicit plus makes no number"),
@@ -110,11 +106,11 @@ def test_comparisons(operator: str, bound: str, value: str, expected: bool) -> N
 @pytest.mark.parametrize(
     ("effects", "tolerations", "expected"),
     [
-        pytest.param([], [], 0, id="T08: no taints"),
-        pytest.param(["PreferNoSchedule"], [], 1, id="T07 b: one"),
-        pytest.param(["PreferNoSchedule"] * 3, [], 3, id="T07 c: three"),
-        pytest.param(["PreferNoSchedule"] * 3, [Toleration("t1", "Exists")], 2, id="T09: one of three is tolerated"),
-        pytest.param(["PreferNoSchedule"] * 2, [Toleration(operator="Exists")], 0, id="T08: all tolerated"),
+        pytest.param([], [], 0, id="no taints"),
+        pytest.param(["PreferNoSchedule"], [], 1, id="one"),
+        pytest.param(["PreferNoSchedule"] * 3, [], 3, id="three"),
+        pytest.param(["PreferNoSchedule"] * 3, [Toleration("t1", "Exists")], 2, id="one of three is tolerated"),
+        pytest.param(["PreferNoSchedule"] * 2, [Toleration(operator="Exists")], 0, id="all tolerated"),
         pytest.param(["NoSchedule", "NoExecute", "PreferNoSchedule"], [], 1, id="other effects do not count"),
         pytest.param(
             ["PreferNoSchedule"], [Toleration(operator="Exists", effect="NoSchedule")], 1, id="nor do they help"

@@ -1,5 +1,6 @@
 """What the operator tells Prometheus."""
 
+import re
 from typing import Any
 
 from pilotage_operator.metrics import CONDITION, LABELS, metrics_text
@@ -42,8 +43,9 @@ def test_that_it_works() -> None:
 
 def test_every_metric_is_described_and_has_the_labels_that_it_says() -> None:
     text = metrics_text(PROFILES, "sys/pilot", 0.0)
+    assert re.findall(r"^# HELP (\S+) ", text, re.MULTILINE) == list(LABELS)
+    assert set(re.findall(r"^(\w+)[{ ]", text, re.MULTILINE)) == set(LABELS)
     for name, labels in LABELS.items():
-        assert f"# HELP {name} " in text
         assert f"# TYPE {name} gauge\n" in text
         line = next(line for line in text.splitlines() if line.startswith((f"{name} ", f"{name}{{")))
         assert [part.partition("=")[0] for part in line.partition("{")[2].split(",") if "=" in part] == list(labels)

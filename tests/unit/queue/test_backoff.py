@@ -41,17 +41,17 @@ def test_durations(initial: float, longest: float, expected: list[float]) -> Non
     [
         pytest.param(1000.0, {}, 1000.0, False, id="never tried: no back-off"),
         pytest.param(1000.0, {"rejections": 1}, 1000.0, True, id="just tried"),
-        pytest.param(1000.0, {"rejections": 1}, 1001.0, True, id="trap 12: the last second itself still counts"),
-        pytest.param(1000.0, {"rejections": 1}, 1001.999, True, id="trap 12: up to its end"),
+        pytest.param(1000.0, {"rejections": 1}, 1001.0, True, id="the last second itself still counts"),
+        pytest.param(1000.0, {"rejections": 1}, 1001.999, True, id="up to its end"),
         pytest.param(1000.0, {"rejections": 1}, 1002.0, False, id="and not longer"),
-        pytest.param(1000.999, {"rejections": 1}, 1001.999, True, id="trap 12: one second is at least one"),
-        pytest.param(1000.999, {"rejections": 1}, 1002.0, False, id="trap 12: and ends with a whole one"),
+        pytest.param(1000.999, {"rejections": 1}, 1001.999, True, id="one second is at least one"),
+        pytest.param(1000.999, {"rejections": 1}, 1002.0, False, id="and ends with a whole one"),
         pytest.param(1000.0, {"rejections": 3}, 1004.9, True, id="the third time takes four"),
         pytest.param(1000.0, {"rejections": 3}, 1005.0, False, id="and then is over"),
         pytest.param(1000.0, {"rejections": 9}, 1010.9, True, id="never more than ten"),
         pytest.param(1000.0, {"rejections": 9}, 1011.0, False, id="and then is over, too"),
-        pytest.param(1000.0, {"rejections": 4, "errors": 1}, 1002.0, False, id="trap 13: errors count instead"),
-        pytest.param(1000.0, {"rejections": 1, "errors": 3}, 1004.9, True, id="trap 13: also if there are more"),
+        pytest.param(1000.0, {"rejections": 4, "errors": 1}, 1002.0, False, id="errors count instead"),
+        pytest.param(1000.0, {"rejections": 1, "errors": 3}, 1004.9, True, id="also if there are more"),
     ],
 )
 def test_whether_a_pod_must_wait(timestamp: float, counts: dict[str, int], now: float, expected: bool) -> None:
@@ -85,7 +85,7 @@ def test_who_is_taken_early() -> None:
     queue.add(queued_pod(1000.9, name="high", rejections=1, priority=5))
     queue.add(queued_pod(1000.0, name="error", errors=1))
     assert len(queue) == 5
-    # The first to end; in the same second the order of the active queue; trap 11: who met an error not at all.
+    # The first to end; in the same second the order of the active queue; who met an error not at all.
     assert names(queue, queue.first_rejected) == ["high", "older", "low", "late"]
     assert [queued.pod.name for queued in queue] == ["error"]
 

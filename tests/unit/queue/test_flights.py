@@ -19,7 +19,7 @@ def pod() -> Pod:
 
 
 class TestWhatHappensInFlight:
-    """Trap 14."""
+    """Events that come while a pod is being tried count when it returns to the queue."""
 
     @pytest.mark.parametrize(
         ("pending", "expected"),

@@ -41,9 +41,9 @@ class TestEvents:
         ("seconds", "pending", "expected"),
         [
             pytest.param(0.0, [], "backoff", id="within the back-off"),
-            pytest.param(1.7, [], "backoff", id="trap 12: in its last second"),
+            pytest.param(1.7, [], "backoff", id="in its last second"),
             pytest.param(1.75, [], "active", id="after the back-off"),
-            pytest.param(0.0, ["Taint"], "active", id="trap 16: a pending plugin cuts it short"),
+            pytest.param(0.0, ["Taint"], "active", id="a pending plugin cuts it short"),
         ],
     )
     def test_back_off_counts_from_the_failure(

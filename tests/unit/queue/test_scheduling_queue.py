@@ -102,7 +102,7 @@ class TestTheWayBack:
             pytest.param(["error"], (0, 1), id="an error"),
             pytest.param(["error", "error"], (0, 2), id="errors in a row"),
             pytest.param(["rejected", "error"], (1, 1), id="an error after a rejection"),
-            pytest.param(["error", "error", "rejected"], (1, 0), id="trap 13: a rejection ends the row"),
+            pytest.param(["error", "error", "rejected"], (1, 0), id="a rejection ends the row"),
             pytest.param(["pending"], (1, 0), id="to be left pending is a rejection"),
         ],
     )

@@ -184,7 +184,7 @@ async def test_other_methods_do_not_exist(serve: Any, method: str, path: str, al
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/metrics", "/nope", "/debug/pprof/"])
-async def test_every_answer_is_kept_from_caches_and_guesses(serve: Any, path: str) -> None:
+async def test_found_or_not_an_answer_is_kept_from_caches_and_guesses(serve: Any, path: str) -> None:
     served = await serve()
     async with served.session().get(path) as response:
         assert response.headers["Cache-Control"] == "no-cache, private"

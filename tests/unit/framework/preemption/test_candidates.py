@@ -39,10 +39,14 @@ def victims(node: str, *pods: int | tuple[int, str | None], violations: int = 0)
         pytest.param([victims("a", (5, None)), victims("b", (5, LATER_THAN_NOW))], "b", id="5. which can be early"),
         pytest.param([victims("a", 5), victims("b", 5)], "a", id="6. the first"),
         pytest.param(
-            [victims("a", 100, 0), victims("b", 100, -50, -50), victims("c", 90, violations=1)], "a", id="T91"
+            [victims("a", 100, 0), victims("b", 100, -50, -50), victims("c", 90, violations=1)],
+            "a",
+            id="no budget is broken, and negative priorities make more pods no cheaper",
         ),
         pytest.param(
-            [victims(f"node{n}", (0, start), (0, start)) for n, start in enumerate([T2, T3, T1], 1)], "node2", id="T92"
+            [victims(f"node{n}", (0, start), (0, start)) for n, start in enumerate([T2, T3, T1], 1)],
+            "node2",
+            id="of equals the one whose pods started last",
         ),
         pytest.param(
             [victims("a", (5, "2026-01-01T01:00:00+02:00")), victims("b", (5, "2025-12-31T23:30:00Z"))],

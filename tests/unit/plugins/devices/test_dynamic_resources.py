@@ -93,7 +93,7 @@ def not_yet(claims: str) -> str:
             claiming(BY_NAME | {"resourceClaimName": "odd"}),
             None,
             "request one/b: device class none does not exist",
-            id="T89: a claim for a class that does not exist",
+            id="a claim for a class that does not exist",
         ),
         pytest.param(
             claiming(BY_TEMPLATE, made=(MADE | {"resourceClaimName": "my-gpu"},)),
@@ -101,7 +101,7 @@ def not_yet(claims: str) -> str:
             "ResourceClaim shop/my-gpu was not created for Pod shop/web (Pod is not owner)",
             id="a claim that was not made for the pod",
         ),
-        pytest.param(claiming(BY_TEMPLATE), NOT_MADE, NOT_MADE, id="T84: a claim that is not made yet"),
+        pytest.param(claiming(BY_TEMPLATE), NOT_MADE, NOT_MADE, id="a claim that is not made yet"),
         pytest.param(claiming(BY_TEMPLATE, made=({"name": "other"},)), NOT_MADE, NOT_MADE, id="another one is made"),
         pytest.param(claiming(BY_TEMPLATE, made=(MADE,)), None, not_yet('"shop/web-gpu"'), id="a claim that is made"),
         pytest.param(claiming(BY_TEMPLATE, made=(NOT_NEEDED,)), None, None, id="it turned out that none is needed"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.live_core import LiveCore
 from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.config.faults import Stage
 from pilotage.framework.api.objects import Kind
@@ -31,7 +32,6 @@ from pilotage.testing import (
     verdicts_of,
 )
 from pilotage.testing.network import make_app_group, make_member, make_network_topology, make_node_at
-from testbed.live_core import LiveCore
 
 AT = ("profiles", 0, "pluginConfig", 1, "args")
 WEST, EAST = "us-west-1", "us-east-1"
@@ -83,12 +83,12 @@ def too_far(node: str, satisfied: int, violated: int) -> Rejection:
             "p1",
             (20, 20, 20, 20, 0, 1, 10, 10),
             (0, 0, 0, 0, 100, 95, 50, 50),
-            id="1: p1 goes where p2 is, in the east",
+            id="p1 goes where p2 is, in the east",
         ),
         pytest.param(
-            "p2", (0, 1, 5, 5, 20, 20, 20, 20), (100, 95, 75, 75, 0, 0, 0, 0), id="2: p2 goes where p3 is, in the west"
+            "p2", (0, 1, 5, 5, 20, 20, 20, 20), (100, 95, 75, 75, 0, 0, 0, 0), id="p2 goes where p3 is, in the west"
         ),
-        pytest.param("p3", (0,) * 8, (0,) * 8, id="3: p3 depends on nothing and may go anywhere"),
+        pytest.param("p3", (0,) * 8, (0,) * 8, id="p3 depends on nothing and may go anywhere"),
     ],
 )
 def test_scores_of_the_original(workload: str, raw: tuple[int, ...], normalized: tuple[int, ...]) -> None:

@@ -33,25 +33,25 @@ def using(*containers: str, init: tuple[str, ...] = (), volumes: tuple[str, ...]
             cluster(a={"reg:5000/x:latest": 500}, b={"reg:5000/x:latest": 500}, c={}, d={}),
             using("reg:5000/x"),
             {"a": 23, "b": 23, "c": 0, "d": 0},
-            id="T47: the port of a registry is no tag",
+            id="the port of a registry is no tag",
         ),
         pytest.param(
             cluster(n1={"small:1": 40}, n2={"large:1": 250}),
             using("small:1", "large:1"),
             {"n1": 0, "n2": 5},
-            id="T48: small images do not count",
+            id="small images do not count",
         ),
         pytest.param(
             cluster(n1={"x:1": 4000}, n2={"y:1": 10}, n3={}),
             using("x:1", "y:1"),
             {"n1": 66, "n2": 0, "n3": 0},
-            id="T49: an image that few nodes have counts less",
+            id="an image that few nodes have counts less",
         ),
         pytest.param(
             cluster(n1={"b:1": 600, "c:1": 900}, n2={"a:1": 300, "b:1": 600, "c:1": 900}, n3={}),
             using("a:1", "b:1", "c:1"),
             {"n1": 32, "n2": 36, "n3": 0},
-            id="T50: images add up",
+            id="images add up",
         ),
         pytest.param(
             cluster(n1={"x@sha256:abc": 1000}, n2={}), using("x@sha256:abc"), {"n1": 48, "n2": 0}, id="a digest stays"

@@ -70,16 +70,20 @@ def fitting(pod: Pod, added: Manifest | None = None) -> str:
 @pytest.mark.parametrize(
     ("pod", "nodes"),
     [
-        pytest.param(pod_with(required(term("zone NotIn a"))), "n2 n3", id="T10 (i)"),
-        pytest.param(pod_with(required(term("gen Gt 6"))), "n1", id="T10 (ii)"),
-        pytest.param(pod_with(required(term("gen Lt 8"))), "n1", id="T10 (iii)"),
-        pytest.param(pod_with(required(term("gen DoesNotExist"))), "n3", id="T10 (iv)"),
-        pytest.param(pod_with(required()), "", id="T11: required terms without a term"),
+        pytest.param(pod_with(required(term("zone NotIn a"))), "n2 n3", id="NotIn takes nodes without the label"),
+        pytest.param(pod_with(required(term("gen Gt 6"))), "n1", id="07 is more than 6"),
+        pytest.param(pod_with(required(term("gen Lt 8"))), "n1", id="what is no number, or absent, is not less"),
+        pytest.param(pod_with(required(term("gen DoesNotExist"))), "n3", id="DoesNotExist"),
+        pytest.param(pod_with(required()), "", id="required terms without a term"),
         pytest.param(pod_with(required(term())), "", id="required terms with an empty one"),
-        pytest.param(pod_with(required(term("@metadata.name In n1 n2"))), "", id="T12: two names in one term"),
-        pytest.param(pod_with(required(term("@metadata.name In n1"), term("@metadata.name In n2"))), "n1 n2", id="T14"),
-        pytest.param(pod_with(required(term("@metadata.name In n1"), term("zone In b"))), "n1 n2", id="T15"),
-        pytest.param(make_pod(spec={"nodeSelector": {}}), "n1 n2 n3", id="T16: an empty nodeSelector"),
+        pytest.param(pod_with(required(term("@metadata.name In n1 n2"))), "", id="two names in one term"),
+        pytest.param(
+            pod_with(required(term("@metadata.name In n1"), term("@metadata.name In n2"))), "n1 n2", id="either name"
+        ),
+        pytest.param(
+            pod_with(required(term("@metadata.name In n1"), term("zone In b"))), "n1 n2", id="a name or a label"
+        ),
+        pytest.param(make_pod(spec={"nodeSelector": {}}), "n1 n2 n3", id="an empty nodeSelector"),
         pytest.param(make_pod(node_selector={"zone": "a"}), "n1", id="a subset of a node's labels"),
         pytest.param(make_pod(node_selector={"zone": "a", "disk": "ssd"}), "", id="more than a node's labels"),
         pytest.param(pod_with(required(term("zone In a"), term("zone In b"))), "n1 n2", id="terms are alternatives"),
@@ -94,7 +98,7 @@ def test_filter(pod: Pod, nodes: str) -> None:
 
 def test_a_profile_can_demand_more() -> None:
     verdicts = filter_all(plugin(required(term("zone In a"))), cluster(n1={"zone": "a"}, n2={"zone": "b"}), make_pod())
-    assert verdicts == {"n1": None, "n2": NOT_ADDED}  # T17
+    assert verdicts == {"n1": None, "n2": NOT_ADDED}
 
 
 def test_what_the_profile_demands_is_named_first() -> None:
@@ -109,21 +113,23 @@ def test_what_the_profile_demands_is_named_first() -> None:
 @pytest.mark.parametrize(
     ("pod", "answer"),
     [
-        pytest.param(make_pod(), SKIP, id="T16: nothing is asked"),
+        pytest.param(make_pod(), SKIP, id="nothing is asked"),
         pytest.param(pod_with(preferred(w1=term("a Exists"))), SKIP, id="wishes alone do not filter"),
-        pytest.param(make_pod(spec={"nodeSelector": {}}), None, id="T16: an empty nodeSelector"),
+        pytest.param(make_pod(spec={"nodeSelector": {}}), None, id="an empty nodeSelector"),
         pytest.param(make_pod(node_selector={"a": "b"}), None, id="a nodeSelector"),
-        pytest.param(pod_with(required()), None, id="T11: no term"),
+        pytest.param(pod_with(required()), None, id="no term"),
         pytest.param(
-            pod_with(required(term("@metadata.name In n1 n2"))), OnlyNodes(frozenset({"n1", "n2"})), id="T12: two names"
+            pod_with(required(term("@metadata.name In n1 n2"))), OnlyNodes(frozenset({"n1", "n2"})), id="two names"
         ),
-        pytest.param(pod_with(required(term("@metadata.name In n1", "@metadata.name In n2"))), CONFLICT, id="T13"),
+        pytest.param(
+            pod_with(required(term("@metadata.name In n1", "@metadata.name In n2"))), CONFLICT, id="two names at once"
+        ),
         pytest.param(
             pod_with(required(term("@metadata.name In n1"), term("@metadata.name In n2"))),
             OnlyNodes(frozenset({"n1", "n2"})),
-            id="T14: names of all terms",
+            id="names of all terms",
         ),
-        pytest.param(pod_with(required(term("@metadata.name In n1"), term("zone In b"))), None, id="T15: not all name"),
+        pytest.param(pod_with(required(term("@metadata.name In n1"), term("zone In b"))), None, id="not all name"),
         pytest.param(pod_with(required(term("@metadata.name NotIn n1"))), None, id="a name that is not wanted"),
     ],
 )
@@ -145,14 +151,14 @@ def test_matching_terms_add_up() -> None:
         w2=term("foo In bar"), w4=term("key In value"), w5=term("foo In bar", "key In value", "az In az1")
     )
     some = cluster(n1={"foo": "bar"}, n5={"foo": "bar", "key": "value", "az": "az1"}, n2={"key": "value"})
-    assert raw_scores(plugin(), some, pod_with(wishes)) == {"n1": 2, "n5": 11, "n2": 4}  # T18
+    assert raw_scores(plugin(), some, pod_with(wishes)) == {"n1": 2, "n5": 11, "n2": 4}
     assert score_all(plugin(), some, pod_with(wishes)) == {"n1": 18, "n5": 100, "n2": 36}
 
 
 def test_wishes_of_the_profile_count_too() -> None:
     some = cluster(n1={"foo": "bar"}, n2={"key": "value"}, n3={"foo": "bar", "key": "value"})
     added, own = preferred(w3=term("key In value")), preferred(w2=term("foo In bar"))
-    assert score_all(plugin(added), some, pod_with(own)) == {"n1": 40, "n2": 60, "n3": 100}  # T19
+    assert score_all(plugin(added), some, pod_with(own)) == {"n1": 40, "n2": 60, "n3": 100}
     assert score_all(plugin(added), some, make_pod()) == {"n1": 0, "n2": 100, "n3": 100}
 
 

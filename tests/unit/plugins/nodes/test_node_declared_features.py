@@ -34,7 +34,7 @@ NAMESPACED: Manifest = {"hostNetwork": True, "hostUsers": False}
 @pytest.mark.parametrize(
     ("spec", "feature"),
     [
-        pytest.param(NAMESPACED, USER_NAMESPACES, id="T90: own users in the network of the host"),
+        pytest.param(NAMESPACED, USER_NAMESPACES, id="own users in the network of the host"),
         pytest.param({"containers": RESTARTING}, RESTART_ALL, id="a container that restarts all"),
         pytest.param({"initContainers": RESTARTING}, RESTART_ALL, id="an init container that restarts all"),
         pytest.param({"containers": MOUNTING}, BIND_MOUNTS, id="options of a mount"),

@@ -14,14 +14,14 @@ def cluster(count: int = 2) -> FakeCluster:
 
 
 def test_a_pod_that_names_a_node_leaves_only_that_one() -> None:
-    pod = make_pod(node="a")  # T03
+    pod = make_pod(node="a")
     assert NodeName().pre_filter(cluster().cycle(pod), pod) == OnlyNodes(frozenset({"a"}))
 
 
 @pytest.mark.parametrize(
     ("node", "verdicts"),
     [
-        pytest.param("a", {"a": None, "b": OTHER}, id="T03: only the named node fits"),
+        pytest.param("a", {"a": None, "b": OTHER}, id="only the named node fits"),
         pytest.param("gone", {"a": OTHER, "b": OTHER}, id="no node fits if the named one is gone"),
         pytest.param(None, SKIP, id="a pod that names none is not looked at"),
     ],

@@ -27,12 +27,12 @@ def using(*ports: str, **fields: Any) -> Pod:
 
 
 CONFLICTS = [
-    pytest.param("TCP 10.0.0.1:80", ":80", True, id="T20 (i): every address wants one that is taken on one"),
-    pytest.param("TCP 10.0.0.1:80", "10.0.0.2:80", False, id="T20 (ii): another address"),
-    pytest.param("TCP 10.0.0.1:80", "UDP :80", False, id="T20 (iii): another protocol"),
-    pytest.param("TCP 10.0.0.1:80", ":::80", False, id="T20 (iv): only 0.0.0.0 stands for all addresses"),
-    pytest.param("TCP 0.0.0.0:8001", "TCP 127.0.0.1:8001", True, id="T21: one address while all are taken"),
-    pytest.param("TCP 0.0.0.0:8001", "UDP 127.0.0.1:8001", False, id="T21: with another protocol"),
+    pytest.param("TCP 10.0.0.1:80", ":80", True, id="every address wants one that is taken on one"),
+    pytest.param("TCP 10.0.0.1:80", "10.0.0.2:80", False, id="another address"),
+    pytest.param("TCP 10.0.0.1:80", "UDP :80", False, id="another protocol"),
+    pytest.param("TCP 10.0.0.1:80", ":::80", False, id="only 0.0.0.0 stands for all addresses"),
+    pytest.param("TCP 0.0.0.0:8001", "TCP 127.0.0.1:8001", True, id="one address while all are taken"),
+    pytest.param("TCP 0.0.0.0:8001", "UDP 127.0.0.1:8001", False, id="with another protocol"),
     pytest.param(":80", "TCP 0.0.0.0:80", True, id="what is left out is TCP on all addresses"),
     pytest.param(":80", ":81", False, id="another port"),
     pytest.param("10.0.0.1:80", "10.0.0.1:80", True, id="the very same"),
@@ -76,7 +76,7 @@ def with_init_port(**fields: Any) -> Pod:
 
 def test_ports_of_init_containers_count_only_if_they_keep_running() -> None:
     cluster = FakeCluster(nodes=[make_node("n")], pods=[using(":80", node="n")])
-    assert filter_all(NodePorts(), cluster, with_init_port()) is SKIP  # T22
+    assert filter_all(NodePorts(), cluster, with_init_port()) is SKIP
     assert filter_all(NodePorts(), cluster, with_init_port(restartPolicy="Always")) == {"n": TAKEN}
 
 

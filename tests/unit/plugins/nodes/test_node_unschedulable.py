@@ -13,14 +13,12 @@ NODE_CHANGED = Event(Resource.NODE, Action.UPDATE_NODE_TAINT)
 POD_CHANGED = Event(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION)
 
 TOLERATED = [
-    pytest.param([], False, id="T04 (i): without a toleration"),
-    pytest.param([{"operator": "Exists"}], True, id="T04 (ii): everything is tolerated"),
-    pytest.param(
-        [{"key": KEY, "operator": "Equal", "value": "", "effect": "NoSchedule"}], True, id="T04 (iii): exactly this"
-    ),
-    pytest.param([{"key": KEY, "operator": "Equal", "value": "true"}], False, id="T04 (iv): another value"),
-    pytest.param([{"key": KEY, "operator": "Exists", "effect": "NoExecute"}], False, id="T04 (v): another effect"),
-    pytest.param([{"key": "", "operator": "Equal", "value": ""}], True, id="T04 (vi): no key and an equal value"),
+    pytest.param([], False, id="without a toleration"),
+    pytest.param([{"operator": "Exists"}], True, id="everything is tolerated"),
+    pytest.param([{"key": KEY, "operator": "Equal", "value": "", "effect": "NoSchedule"}], True, id="exactly this"),
+    pytest.param([{"key": KEY, "operator": "Equal", "value": "true"}], False, id="another value"),
+    pytest.param([{"key": KEY, "operator": "Exists", "effect": "NoExecute"}], False, id="another effect"),
+    pytest.param([{"key": "", "operator": "Equal", "value": ""}], True, id="no key and an equal value"),
     pytest.param([{"key": KEY, "operator": "Exists"}], True, id="every effect of the key"),
 ]
 

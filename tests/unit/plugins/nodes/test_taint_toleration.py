@@ -30,15 +30,17 @@ FORBIDDEN = "dedicated=user1:NoSchedule"
     [
         pytest.param([], [], True, id="a node without taints"),
         pytest.param([FORBIDDEN], [], False, id="a taint and no toleration"),
-        pytest.param([FORBIDDEN], [toleration("dedicated", "", "user1", "NoSchedule")], True, id="T05 (i)"),
-        pytest.param([FORBIDDEN], [toleration("dedicated", "Equal", "user2")], False, id="T05 (ii): another value"),
         pytest.param(
-            [FORBIDDEN], [toleration("dedicated", "Exists", "", "PreferNoSchedule")], False, id="T05 (iii): effect"
+            [FORBIDDEN], [toleration("dedicated", "", "user1", "NoSchedule")], True, id="no operator means Equal"
         ),
-        pytest.param(["dedicated=user1:PreferNoSchedule"], [], True, id="T05 (iv): a wish forbids nothing"),
+        pytest.param([FORBIDDEN], [toleration("dedicated", "Equal", "user2")], False, id="another value"),
+        pytest.param(
+            [FORBIDDEN], [toleration("dedicated", "Exists", "", "PreferNoSchedule")], False, id="another effect"
+        ),
+        pytest.param(["dedicated=user1:PreferNoSchedule"], [], True, id="a wish forbids nothing"),
         pytest.param(["a=b:NoExecute"], [], False, id="NoExecute forbids too"),
         pytest.param(["a:NoSchedule", "b:NoSchedule"], [toleration("a", "Exists")], False, id="one of two tolerated"),
-        pytest.param(["sla=999:NoSchedule"], [toleration("sla", "Gt", "950")], False, id="T06: comparisons are off"),
+        pytest.param(["sla=999:NoSchedule"], [toleration("sla", "Gt", "950")], False, id="comparisons are off"),
         pytest.param(["a=:NoSchedule"], [toleration("", "Equal", "")], True, id="no key: one value of every key"),
     ],
 )
@@ -56,9 +58,9 @@ def cluster_with(*counts: int) -> FakeCluster:
 @pytest.mark.parametrize(
     ("counts", "scores"),
     [
-        pytest.param((0, 1, 3), {"a": 100, "b": 67, "c": 0}, id="T07"),
-        pytest.param((0, 0, 0), {"a": 100, "b": 100, "c": 100}, id="T08: no taint anywhere is best everywhere"),
-        pytest.param((0, 1, 2), {"a": 100, "b": 50, "c": 0}, id="T09"),
+        pytest.param((0, 1, 3), {"a": 100, "b": 67, "c": 0}, id="fewer are better"),
+        pytest.param((0, 0, 0), {"a": 100, "b": 100, "c": 100}, id="no taint anywhere is best everywhere"),
+        pytest.param((0, 1, 2), {"a": 100, "b": 50, "c": 0}, id="in proportion to the worst"),
         pytest.param((2, 2), {"a": 0, "b": 0}, id="equally bad nodes"),
     ],
 )

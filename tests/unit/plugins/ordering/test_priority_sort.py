@@ -23,7 +23,7 @@ def names(pods: list[Queued]) -> str:
 
 def test_priority_goes_before_waiting_time() -> None:
     waiting = [queued("a", 5, 10), queued("b", None, 1), queued("c", 5, 9), queued("d", -1, 0), queued("e", 0, 2)]
-    assert names(sorted(waiting, key=PrioritySort().sort_key)) == "c a b e d"  # T02: c, a, b
+    assert names(sorted(waiting, key=PrioritySort().sort_key)) == "c a b e d"
 
 
 def test_equal_pods_are_not_less_than_each_other() -> None:

@@ -72,10 +72,10 @@ def rejected(found: Skip | Rejection | dict[str, Rejection | None]) -> dict[str,
 @pytest.mark.parametrize(
     ("affinity", "app", "expected"),
     [
-        pytest.param(near(term()), "w", {"x": AFFINITY}, id="T64: in the zones that have such a pod"),
+        pytest.param(near(term()), "w", {"x": AFFINITY}, id="in the zones that have such a pod"),
         pytest.param(near(term(HOSTNAME)), "w", {}, id="on the nodes that have such a pod"),
         pytest.param(
-            away(term()), "w", dict.fromkeys(("a1", "a2", "b1"), ANTI_AFFINITY), id="T67: in zones without, or in none"
+            away(term()), "w", dict.fromkeys(("a1", "a2", "b1"), ANTI_AFFINITY), id="in zones without, or in none"
         ),
         pytest.param(away(term("rack")), "w", {}, id="anti-affinity over a key that no node has blocks nothing"),
         pytest.param(
@@ -102,8 +102,8 @@ def test_filter_on_cluster_y(affinity: Manifest, app: str, expected: dict[str, R
 @pytest.mark.parametrize(
     ("app", "pods", "expected"),
     [
-        pytest.param("w", [], {"x": AFFINITY}, id="T65: the first of its kind fits wherever there is a zone"),
-        pytest.param("z", [], dict.fromkeys(Y_NODES, AFFINITY), id="T65: not if it is none of the kind that it wants"),
+        pytest.param("w", [], {"x": AFFINITY}, id="the first of its kind fits wherever there is a zone"),
+        pytest.param("z", [], dict.fromkeys(Y_NODES, AFFINITY), id="not if it is none of the kind that it wants"),
         pytest.param("w", [placed("x")], {"x": AFFINITY}, id="a pod in no zone does not take the first place"),
         pytest.param(
             "w", [placed("b1")], dict.fromkeys(("a1", "a2", "x"), AFFINITY), id="a pod in a zone does, for all zones"
@@ -137,7 +137,7 @@ def cluster_ab(*pods: Pod) -> FakeCluster:
     return FakeCluster([make_node(name, labels=labels) for name, labels in A_AND_B.items()], pods)
 
 
-def test_one_pod_must_meet_all_terms() -> None:  # T66
+def test_one_pod_must_meet_all_terms() -> None:
     pods = make_pod("1", labels={"foo": ""}, node="A"), make_pod("2", labels={"bar": ""}, node="B")
     wants_both = make_pod(affinity=near(term("region", exists("foo")), term("zone", exists("bar"))))
     found = filter_all(InterPodAffinity(), cluster_ab(*pods), wants_both)
@@ -161,8 +161,8 @@ def test_each_key_may_have_its_own_pod() -> None:
 @pytest.mark.parametrize(
     ("first_key", "expected"),
     [
-        pytest.param("region", {"A": EXISTING, "B": EXISTING}, id="T68 i: the wider domain holds both"),
-        pytest.param("absent", {"A": EXISTING}, id="T68 ii: a key that is not there blocks nothing"),
+        pytest.param("region", {"A": EXISTING, "B": EXISTING}, id="the wider domain holds both"),
+        pytest.param("absent", {"A": EXISTING}, id="a key that is not there blocks nothing"),
     ],
 )
 def test_placed_pods_keep_others_away(first_key: str, expected: dict[str, Rejection]) -> None:
@@ -326,7 +326,7 @@ def test_a_pod_that_comes_may_shun_namespaces_by_label() -> None:
 # ------------------------------------------------------------------------------------------------------- scores
 
 
-def test_scores_of_preferences() -> None:  # T69
+def test_scores_of_preferences() -> None:
     prefers = rather("podAffinity", (10, term())) | rather("podAntiAffinity", (7, term(HOSTNAME)))
     assert raw_scores(InterPodAffinity(), cluster_y(), pod_p(prefers)) == {"a1": 16, "a2": 23, "b1": 3, "x": -7}
     assert score_all(InterPodAffinity(), cluster_y(), pod_p(prefers)) == {"a1": 76, "a2": 100, "b1": 33, "x": 0}
@@ -335,10 +335,10 @@ def test_scores_of_preferences() -> None:  # T69
 @pytest.mark.parametrize(
     ("arguments", "scored"),
     [
-        pytest.param({"hardPodAffinityWeight": 1}, True, id="T70: the default weight"),
-        pytest.param({"hardPodAffinityWeight": 40}, True, id="T70: a larger weight"),
-        pytest.param({"hardPodAffinityWeight": 0}, False, id="T70: no weight"),
-        pytest.param({"ignorePreferredTermsOfExistingPods": True}, False, id="T70: terms of others do not count"),
+        pytest.param({"hardPodAffinityWeight": 1}, True, id="the default weight"),
+        pytest.param({"hardPodAffinityWeight": 40}, True, id="a larger weight"),
+        pytest.param({"hardPodAffinityWeight": 0}, False, id="no weight"),
+        pytest.param({"ignorePreferredTermsOfExistingPods": True}, False, id="terms of others do not count"),
     ],
 )
 def test_required_affinity_of_placed_pods_attracts(arguments: dict[str, Any], scored: bool) -> None:

@@ -6,7 +6,7 @@ from pilotage.testing import make_pod
 
 def test_gates_are_named_in_order() -> None:
     waiting = Rejection("waiting for scheduling gates: [foo bar]", preemption_helps=False)
-    assert SchedulingGates().pre_enqueue(make_pod(gates=["foo", "bar"])) == waiting  # T01
+    assert SchedulingGates().pre_enqueue(make_pod(gates=["foo", "bar"])) == waiting
 
 
 def test_a_pod_without_gates_passes() -> None:

@@ -300,9 +300,9 @@ def test_failures_without_a_candidate(labels: list[str], text: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "nodes", "wanted"),
     [
-        pytest.param({}, 6, 6, id="T94: fewer than the least number"),
-        pytest.param({"minCandidateNodesPercentage": 40, "minCandidateNodesAbsolute": 1}, 5, 2, id="T94: a share"),
-        pytest.param({}, 5000, 500, id="T94: ten percent of many"),
+        pytest.param({}, 6, 6, id="fewer than the least number"),
+        pytest.param({"minCandidateNodesPercentage": 40, "minCandidateNodesAbsolute": 1}, 5, 2, id="a share"),
+        pytest.param({}, 5000, 500, id="ten percent of many"),
         pytest.param({"minCandidateNodesAbsolute": 0}, 5, 0, id="a share of few can be none"),
     ],
 )

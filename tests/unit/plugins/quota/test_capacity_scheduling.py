@@ -70,28 +70,28 @@ CPU_ONLY = [make_quota("ns1", {"cpu": 4}, {"cpu": 6}), make_quota("ns2", {"cpu":
 @pytest.mark.parametrize(
     ("wanted", "objects", "used", "reason"),
     [
-        pytest.param(pod("ns1", memory=500), ONE, USED_300, None, id="vector 1: within min"),
+        pytest.param(pod("ns1", memory=500), ONE, USED_300, None, id="within min"),
         pytest.param(
             pod("ns1", memory=1800),
             ONE,
             USED_300,
             over_max("ns1", "memory: 2100 used with this pod, 2000 allowed"),
-            id="vector 1: over max",
+            id="over max",
         ),
         pytest.param(
             pod("ns2", memory=500),
             TWO,
             USED_1800_200,
             over_total("ns2", "memory: 2500 used with this pod, 2000 guaranteed in all"),
-            id="vector 2: all quotas together are over min",
+            id="all quotas together are over min",
         ),
-        pytest.param(pod("ns1", memory=5000), [], [], None, id="vector 3: without quotas there is no limit"),
+        pytest.param(pod("ns1", memory=5000), [], [], None, id="without quotas there is no limit"),
         pytest.param(
             pod("ns1", cpu=1, memory="1Mi"),
             CPU_ONLY,
             [],
             None,
-            id="vector 7: memory, which max leaves out, is unlimited",
+            id="memory, which max leaves out, is unlimited",
         ),
         pytest.param(
             pod("ns1", cpu=2), CPU_ONLY, [running("ns1", "a", cpu=4)], None, id="what others do not use is lent"
@@ -341,14 +341,14 @@ BORROWED = [make_quota("ns1", {"memory": 150}, {"memory": 200}), make_quota("ns2
             [make_quota("ns1", {"memory": 50}, {"memory": 200}), make_quota("ns2", {"memory": 200}, {"memory": 200})],
             VECTOR_4,
             ("ns1/a",),
-            id="vector 4: over its own min, one of its own goes",
+            id="over its own min, one of its own goes",
         ),
         pytest.param(
             pod("ns1", priority=HIGH, memory=50),
             BORROWED,
             VECTOR_5,
             ("ns2/c",),
-            id="vector 5: a borrower gives it back",
+            id="a borrower gives it back",
         ),
         pytest.param(
             pod("ns1", priority=LOW, memory=50),
@@ -509,7 +509,7 @@ def test_two_quotas_that_are_sure_of_different_things_do_not_take_turns() -> Non
 
 
 def test_the_demo_of_the_original() -> None:
-    """Vector 7: two quotas of min 4 and max 6 on 8 cores."""
+    """Two quotas of min 4 and max 6 on 8 cores."""
     found = scheduler([], CPU_ONLY, [make_node("n1", cpu=8)])
     first = [found.schedule(pod("ns1", f"a{i}", cpu=2)) for i in range(4)]
     assert [isinstance(each, Placed) for each in first] == [True, True, True, False]
@@ -560,12 +560,12 @@ def test_a_quota_is_left_what_it_is_sure_of() -> None:
 @pytest.mark.parametrize(
     ("objects", "eligible"),
     [
-        pytest.param([make_quota("ns2", {"memory": 50})], True, id="vector 8: a quota for the other alone"),
-        pytest.param([], False, id="vector 8: no quotas"),
+        pytest.param([make_quota("ns2", {"memory": 50})], True, id="a quota for the other alone"),
+        pytest.param([], False, id="no quotas"),
         pytest.param(
             [make_quota("ns1", {"memory": 50}), make_quota("ns2", {"memory": 50})],
             False,
-            id="vector 8: it gives back what it lent",
+            id="it gives back what it lent",
         ),
         pytest.param(
             [make_quota("ns1", {"memory": 50}), make_quota("ns2", {"memory": 100})],

@@ -48,13 +48,13 @@ CROSSED = cluster(size("1000m", 2000), size("1005m", 1000))
 @pytest.mark.parametrize(
     ("plugin", "nodes", "scores"),
     [
-        pytest.param(preferring("Least"), EQUAL, (0, 0), id="1: equal nodes are all worst"),
-        pytest.param(preferring("Most"), EQUAL, (0, 0), id="1: also where large ones are best"),
-        pytest.param(preferring("Least"), BY_CPU, (100, 0), id="2: fewer cores"),
-        pytest.param(preferring("Most"), BY_CPU, (0, 100), id="2: more cores"),
-        pytest.param(preferring("Least"), THREE, (100, 50, 0), id="3: three sizes, the smallest is best"),
-        pytest.param(preferring("Most"), THREE, (0, 50, 100), id="3: three sizes, the largest is best"),
-        pytest.param(preferring("Least", ("cpu", 2**30), ("memory", 1)), CROSSED, (100, 0), id="4: cpu decides"),
+        pytest.param(preferring("Least"), EQUAL, (0, 0), id="equal nodes are all worst"),
+        pytest.param(preferring("Most"), EQUAL, (0, 0), id="also where large ones are best"),
+        pytest.param(preferring("Least"), BY_CPU, (100, 0), id="fewer cores"),
+        pytest.param(preferring("Most"), BY_CPU, (0, 100), id="more cores"),
+        pytest.param(preferring("Least"), THREE, (100, 50, 0), id="three sizes, the smallest is best"),
+        pytest.param(preferring("Most"), THREE, (0, 50, 100), id="three sizes, the largest is best"),
+        pytest.param(preferring("Least", ("cpu", 2**30), ("memory", 1)), CROSSED, (100, 0), id="cpu decides"),
         pytest.param(preferring("Least", ("memory", 1)), CROSSED, (0, 100), id="only what is named counts"),
         pytest.param(
             preferring("Most"), cluster(size(1, "10.1Mi"), size(1, "10.9Mi")), (0, 0), id="less than a mebibyte"
@@ -154,12 +154,12 @@ WRONG_MODE = 'mode: Invalid value: "Least1": invalid support ModeType'
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        pytest.param({"resources": [{"name": "cpu", "weight": 0}]}, NO_WEIGHT, id="5: no weight"),
-        pytest.param({"resources": [{"name": "cpu"}]}, NO_WEIGHT, id="5: a weight that is not given"),
+        pytest.param({"resources": [{"name": "cpu", "weight": 0}]}, NO_WEIGHT, id="no weight"),
+        pytest.param({"resources": [{"name": "cpu"}]}, NO_WEIGHT, id="a weight that is not given"),
         pytest.param(
             {"resources": [{"name": "cpu", "weight": 1}, {"name": "memory", "weight": -1}]},
             NEGATIVE,
-            id="5: a negative weight",
+            id="a negative weight",
         ),
         pytest.param({"mode": "Least1"}, WRONG_MODE, id="another mode"),
         pytest.param(

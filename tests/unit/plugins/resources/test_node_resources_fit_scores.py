@@ -47,20 +47,20 @@ RISING, FALLING = [(0, 0), (100, 10)], [(0, 10), (100, 0)]
 @pytest.mark.parametrize(
     ("plugin", "cluster", "pod", "n1", "n2"),
     [
-        pytest.param(fit(), cluster_x(), make_pod(), 66, 95, id="T32: a container without requests counts as small"),
-        pytest.param(fit(), cluster_x(), make_pod(cpu=0, memory=0), 68, 100, id="T33: explicit zeros count as zero"),
-        pytest.param(fit(), cluster_x(), make_pod(**ONE), 43, 50, id="T34: least"),
-        pytest.param(fit("MostAllocated"), cluster_x(), make_pod(**ONE), 56, 50, id="T34: most"),
+        pytest.param(fit(), cluster_x(), make_pod(), 66, 95, id="a container without requests counts as small"),
+        pytest.param(fit(), cluster_x(), make_pod(cpu=0, memory=0), 68, 100, id="explicit zeros count as zero"),
+        pytest.param(fit(), cluster_x(), make_pod(**ONE), 43, 50, id="the least allocated node is best"),
+        pytest.param(fit("MostAllocated"), cluster_x(), make_pod(**ONE), 56, 50, id="the most allocated node is best"),
         pytest.param(fit(RATIO, [(0, 0), (50, 8), (100, 10)], cpu=1, memory=3), cluster_x(), make_pod(**ONE), 81, 80,
-                     id="T35: a function with a bend, and weights"),
+                     id="a function with a bend, and weights"),
         pytest.param(fit(RATIO, FALLING), cluster_x(taken=False), make_pod(cpu=1, memory="4Gi"), 63, 50,
-                     id="T36: rounded, and a resource that scores nothing does not count"),
+                     id="rounded, and a resource that scores nothing does not count"),
         pytest.param(fit(cpu=1, memory=1, gpu=5), cluster_x(taken=False), make_pod(**ONE, requests={GPU: 1}), 57, 50,
-                     id="T37: an extended resource, which one node lacks"),
+                     id="an extended resource, which one node lacks"),
         pytest.param(fit(cpu=1, memory=1, gpu=5), cluster_x(taken=False), make_pod(**ONE, requests={GPU: 0}), 75, 50,
-                     id="T37: which the pod does not want"),
-        pytest.param(fit(), cluster_x(taken=False), WHOLE, 97, 95, id="T38: blind to requests of the whole pod"),
-        pytest.param(fit(), cluster_x(taken=False), make_pod(**HALF_OF_N1), 50, 0, id="T38: but not of containers"),
+                     id="which the pod does not want"),
+        pytest.param(fit(), cluster_x(taken=False), WHOLE, 97, 95, id="blind to requests of the whole pod"),
+        pytest.param(fit(), cluster_x(taken=False), make_pod(**HALF_OF_N1), 50, 0, id="but not of containers"),
         pytest.param(fit(ephemeral_storage=1), cluster_x(), make_pod(**ONE), 0, 0,
                      id="nodes without any of the resources"),
         pytest.param(fit(RATIO, FALLING, ephemeral_storage=1), cluster_x(), make_pod(**ONE), 0, 0,
@@ -68,7 +68,7 @@ RISING, FALLING = [(0, 0), (100, 10)], [(0, 10), (100, 0)]
         pytest.param(fit(cpu=1, storage=50, pods=50), cluster_x(), make_pod(cpu=1), 37, 50,
                      id="resources that nobody accounts for"),
         pytest.param(fit(cpu=1), cluster_x(), make_pod(cpu=9), 0, 0, id="least, of more than there is"),
-        pytest.param(fit("MostAllocated", cpu=1), cluster_x(), make_pod(cpu=9), 100, 100, id="most"),
+        pytest.param(fit("MostAllocated", cpu=1), cluster_x(), make_pod(cpu=9), 100, 100, id="most, of too much"),
         pytest.param(fit(RATIO, [(0, 3), (90, 7)], cpu=1), cluster_x(), make_pod(cpu=9), 70, 70, id="by a function"),
         pytest.param(fit(), cluster_x(), make_pod(spec={"containers": []}), 68, 100, id="a pod without containers"),
         pytest.param(fit(), cluster_x(), make_pod(init=[{"cpu": 1}], cpu=0, memory=0), 54, 72,
@@ -90,10 +90,10 @@ def plain_cluster() -> FakeCluster:
 @pytest.mark.parametrize(
     ("plugin", "pod", "n1", "n2"),
     [
-        pytest.param(fit(), make_pod(cpu=1, memory=2000), 32, 63, id="T39: least"),
-        pytest.param(fit("MostAllocated"), make_pod(cpu=1, memory=2000), 67, 36, id="T39: most"),
-        pytest.param(fit(RATIO, FALLING), make_pod(cpu=3, memory=5000), 10, 32, id="T40: a falling function"),
-        pytest.param(fit(RATIO, RISING), make_pod(cpu=3, memory=5000), 95, 68, id="T40: a rising function"),
+        pytest.param(fit(), make_pod(cpu=1, memory=2000), 32, 63, id="the least allocated node is best"),
+        pytest.param(fit("MostAllocated"), make_pod(cpu=1, memory=2000), 67, 36, id="the most allocated node is best"),
+        pytest.param(fit(RATIO, FALLING), make_pod(cpu=3, memory=5000), 10, 32, id="a falling function"),
+        pytest.param(fit(RATIO, RISING), make_pod(cpu=3, memory=5000), 95, 68, id="a rising function"),
     ],
 )
 def test_score_with_plain_numbers(plugin: NodeResourcesFit, pod: Pod, n1: int, n2: int) -> None:
@@ -103,8 +103,8 @@ def test_score_with_plain_numbers(plugin: NodeResourcesFit, pod: Pod, n1: int, n
 @pytest.mark.parametrize(
     ("points", "values"),
     [
-        pytest.param([(10, 1), (90, 9)], {0: 1, 15: 1, 20: 2, 89: 8, 95: 9}, id="T41: flat outside of the points"),
-        pytest.param([(0, 2), (40, 10), (100, 0)], {20: 6, 70: 5}, id="T41: up and down"),
+        pytest.param([(10, 1), (90, 9)], {0: 1, 15: 1, 20: 2, 89: 8, 95: 9}, id="flat outside of the points"),
+        pytest.param([(0, 2), (40, 10), (100, 0)], {20: 6, 70: 5}, id="up and down"),
     ],
 )
 def test_functions_by_points(points: Points, values: dict[int, int]) -> None:

@@ -68,22 +68,22 @@ CPU, MEM = "cpu", "memory"
     ("wanted", "node", "reason"),
     [
         pytest.param(
-            pod({CPU: 9, MEM: "1Gi", NIC: 3}), "node1", "cannot align container", id="1: more cores than a zone has"
+            pod({CPU: 9, MEM: "1Gi", NIC: 3}), "node1", "cannot align container", id="more cores than a zone has"
         ),
-        pytest.param(pod({CPU: 2, MEM: "2Gi", NIC: 3}), "node1", None, id="1: a container that fits"),
-        pytest.param(pod(*[{CPU: 3, MEM: "1Gi"}] * 3), "node3", "cannot align pod", id="2: a pod too large for a zone"),
-        pytest.param(pod(*[{CPU: 1, MEM: "1Gi"}] * 3), "node3", None, id="2: a pod that the second zone takes"),
-        pytest.param(pod({NIC: 5}), "node3", None, id="3: devices alone, which fit"),
-        pytest.param(pod({NIC: 20}), "node3", "cannot align pod", id="3: devices alone, too many for the pod"),
-        pytest.param(pod({NIC: 20}), "node1", "cannot align container", id="3: too many for the container"),
+        pytest.param(pod({CPU: 2, MEM: "2Gi", NIC: 3}), "node1", None, id="a container that fits"),
+        pytest.param(pod(*[{CPU: 3, MEM: "1Gi"}] * 3), "node3", "cannot align pod", id="a pod too large for a zone"),
+        pytest.param(pod(*[{CPU: 1, MEM: "1Gi"}] * 3), "node3", None, id="a pod that the second zone takes"),
+        pytest.param(pod({NIC: 5}), "node3", None, id="devices alone, which fit"),
+        pytest.param(pod({NIC: 20}), "node3", "cannot align pod", id="devices alone, too many for the pod"),
+        pytest.param(pod({NIC: 20}), "node1", "cannot align container", id="too many for the container"),
         pytest.param(
-            pod({CPU: 20, MEM: "1Gi", NIC: 3}, limits=False), "node1", None, id="4: burstable, only devices count"
-        ),
-        pytest.param(
-            pod({CPU: 2, MEM: "2Gi", PAGES: "64Mi", OLD_NIC: 3}), "node2", None, id="5: a device that no zone knows"
+            pod({CPU: 20, MEM: "1Gi", NIC: 3}, limits=False), "node1", None, id="burstable, only devices count"
         ),
         pytest.param(
-            pod({CPU: 2, MEM: "2Gi", "ephemeral-storage": "100Mi"}), "node2", None, id="5: storage is the node's"
+            pod({CPU: 2, MEM: "2Gi", PAGES: "64Mi", OLD_NIC: 3}), "node2", None, id="a device that no zone knows"
+        ),
+        pytest.param(
+            pod({CPU: 2, MEM: "2Gi", "ephemeral-storage": "100Mi"}), "node2", None, id="storage is the node's"
         ),
         pytest.param(pod({}), "node1", None, id="a pod that wants nothing"),
         pytest.param(pod({CPU: 1}, limits=False), "node1", None, id="burstable without devices"),
@@ -344,9 +344,9 @@ TWO_CORES = pod({CPU: 2, MEM: "20Mi"})
 @pytest.mark.parametrize(
     ("strategy", "scores"),
     [
-        pytest.param("MostAllocated", (27, 70, 33), id="6: most allocated, the second is best"),
-        pytest.param("LeastAllocated", (73, 30, 66), id="6: least allocated, the first is best"),
-        pytest.param("BalancedAllocation", (89, 82, 100), id="6: balanced, the third is best"),
+        pytest.param("MostAllocated", (27, 70, 33), id="most allocated, the second is best"),
+        pytest.param("LeastAllocated", (73, 30, 66), id="least allocated, the first is best"),
+        pytest.param("BalancedAllocation", (89, 82, 100), id="balanced, the third is best"),
     ],
 )
 @pytest.mark.parametrize("scope", ["container", "pod"])
@@ -358,16 +358,16 @@ def test_scores(strategy: str, scores: tuple[int, ...], scope: str) -> None:
 @pytest.mark.parametrize(
     ("wanted", "scores"),
     [
-        pytest.param(pod({CPU: 2, MEM: "20Mi"}), (94, 94, 94), id="7: two cores need one zone everywhere"),
-        pytest.param(pod({CPU: 4, MEM: "20Mi"}), (94, 82, 94), id="7: four need two on the smallest"),
-        pytest.param(pod({CPU: 6, MEM: "20Mi"}), (82, 0, 94), id="7: six do not fit the smallest"),
+        pytest.param(pod({CPU: 2, MEM: "20Mi"}), (94, 94, 94), id="two cores need one zone everywhere"),
+        pytest.param(pod({CPU: 4, MEM: "20Mi"}), (94, 82, 94), id="four need two on the smallest"),
+        pytest.param(pod({CPU: 6, MEM: "20Mi"}), (82, 0, 94), id="six do not fit the smallest"),
         pytest.param(
-            pod({CPU: 1, MEM: "5Mi"}, {CPU: 3, MEM: "5Mi"}), (94, 82, 94), id="7: two containers, the larger decides"
+            pod({CPU: 1, MEM: "5Mi"}, {CPU: 3, MEM: "5Mi"}), (94, 82, 94), id="two containers, the larger decides"
         ),
         pytest.param(
             pod({NIC: 1}, resources={"requests": {CPU: 1, MEM: 1}, "limits": {CPU: 1, MEM: 1}}),
             (100, 100, 100),
-            id="7: nothing that a zone knows",
+            id="nothing that a zone knows",
         ),
         pytest.param(pod({CPU: 2, MEM: "20Mi", "ephemeral-storage": "1Mi"}), (94, 94, 94), id="storage is the node's"),
         pytest.param(pod({CPU: 2, MEM: "20Mi", PAGES: "2Mi"}), (0, 0, 0), id="pages that no zone knows cannot be had"),

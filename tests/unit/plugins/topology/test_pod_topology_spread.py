@@ -87,7 +87,6 @@ def only_on(*names: str) -> Manifest:
 
 
 def test_the_reason_says_whether_a_label_is_missing_or_the_domain_is_full() -> None:
-    """T51."""
     found = filter_all(PodTopologySpread(), cluster_y(), pod(hard()))
     assert found == {"a1": UNEVEN, "a2": UNEVEN, "b1": None, "x": MISSING}
 
@@ -95,10 +94,10 @@ def test_the_reason_says_whether_a_label_is_missing_or_the_domain_is_full() -> N
 @pytest.mark.parametrize(
     ("constraint", "fit"),
     [
-        pytest.param(hard(skew=3), "a1 a2 b1", id="T52 three more than the emptiest are allowed"),
-        pytest.param(hard(skew=3, minDomains=3), "b1", id="T52 with too few domains the emptiest has none"),
-        pytest.param(hard(selector=None), "a1 a2 b1", id="T53 an absent selector matches nobody"),
-        pytest.param(hard(selector={}), "a1 a2 b1", id="T53 an empty selector counts nobody but the pod itself"),
+        pytest.param(hard(skew=3), "a1 a2 b1", id="three more than the emptiest are allowed"),
+        pytest.param(hard(skew=3, minDomains=3), "b1", id="with too few domains the emptiest has none"),
+        pytest.param(hard(selector=None), "a1 a2 b1", id="an absent selector matches nobody"),
+        pytest.param(hard(selector={}), "a1 a2 b1", id="an empty selector counts nobody but the pod itself"),
     ],
 )
 def test_cluster_y(constraint: Manifest, fit: str) -> None:
@@ -111,12 +110,12 @@ def test_cluster_y(constraint: Manifest, fit: str) -> None:
 @pytest.mark.parametrize(
     ("numbers", "constraint", "fields", "fit"),
     [
-        pytest.param((2, 1, 0, 3), hard(), {}, "n2", id="T54 only the emptiest"),
-        pytest.param((2, 1, 0, 3), hard(skew=2), {}, "n1 n2", id="T54 a wider skew"),
-        pytest.param((2, 1, 0, 3), hard(), {"labels": {}}, "n1 n2", id="T54 a pod that does not count itself"),
-        pytest.param((2, 2, 1), hard(skew=2, minDomains=4), {}, "n2", id="T55 fewer domains than wanted"),
-        pytest.param((2, 2, 1), hard(skew=2, minDomains=2), {}, "n0 n1 n2", id="T55 enough domains"),
-        pytest.param((2, 1, 0, 3), hard(), {"affinity": only_on("n0", "n3")}, "n0 n1 n2", id="T56 affinity honoured"),
+        pytest.param((2, 1, 0, 3), hard(), {}, "n2", id="only the emptiest"),
+        pytest.param((2, 1, 0, 3), hard(skew=2), {}, "n1 n2", id="a wider skew"),
+        pytest.param((2, 1, 0, 3), hard(), {"labels": {}}, "n1 n2", id="a pod that does not count itself"),
+        pytest.param((2, 2, 1), hard(skew=2, minDomains=4), {}, "n2", id="fewer domains than wanted"),
+        pytest.param((2, 2, 1), hard(skew=2, minDomains=2), {}, "n0 n1 n2", id="enough domains"),
+        pytest.param((2, 1, 0, 3), hard(), {"affinity": only_on("n0", "n3")}, "n0 n1 n2", id="affinity honoured"),
         pytest.param(
             (2, 1, 0, 3),
             hard(nodeAffinityPolicy="Ignore"),
@@ -140,7 +139,7 @@ def test_one_node_in_each_domain(
 
 
 def test_an_affinity_that_leaves_out_nodes_leaves_out_their_domains() -> None:
-    """T56: the first node has as few as the emptiest that counts, the last one more."""
+    """The first node has as few as the emptiest that counts, the last one more."""
     found = filter_all(PodTopologySpread(), domains(2, 1, 0, 3), pod(hard(), affinity=only_on("n0", "n3")))
     assert isinstance(found, dict)
     assert (found["n0"], found["n3"]) == (None, UNEVEN)
@@ -283,11 +282,11 @@ WEB = Service(Metadata(name="web", namespace="d"), ExactSelectorSpec({"app": "w"
 @pytest.mark.parametrize(
     ("cluster", "constraints", "raw", "final"),
     [
-        pytest.param(cluster_y(), [soft()], [4, 4, 1, 0], [25, 25, 100, 0], id="T57 zones"),
-        pytest.param(cluster_y(), [soft(HOSTNAME)], [4, 2, 2, 2], [50, 100, 100, 100], id="T58 hostnames"),
-        pytest.param(cluster_y(), [soft(), soft(HOSTNAME)], [7, 6, 3, 0], [42, 57, 100, 0], id="T59 both"),
+        pytest.param(cluster_y(), [soft()], [4, 4, 1, 0], [25, 25, 100, 0], id="zones that are fuller score less"),
+        pytest.param(cluster_y(), [soft(HOSTNAME)], [4, 2, 2, 2], [50, 100, 100, 100], id="so do hosts"),
+        pytest.param(cluster_y(), [soft(), soft(HOSTNAME)], [7, 6, 3, 0], [42, 57, 100, 0], id="both together"),
         pytest.param(
-            cluster_y(ZONE, [WEB]), [], [14, 13, 9, 4], [28, 35, 64, 100], id="T60 the system's own, without a zone"
+            cluster_y(ZONE, [WEB]), [], [14, 13, 9, 4], [28, 35, 64, 100], id="the system's own, without a zone"
         ),
         pytest.param(cluster_y(), [soft(selector=None)], [0, 0, 0, 0], [100, 100, 100, 0], id="nobody matches"),
         pytest.param(cluster_y(), [soft(selector={})], [0, 0, 0, 0], [100, 100, 100, 0], id="an empty selector"),
@@ -307,8 +306,8 @@ def test_scores_of_cluster_y(
 @pytest.mark.parametrize(
     ("zones", "numbers", "feasible", "constraint", "final"),
     [
-        pytest.param("abcd", (4, 2, 1, 3), "n0 n1 n2", soft(HOSTNAME), [33, 83, 100], id="T61 hostnames"),
-        pytest.param("aabb", (3, 3, 2, 2), "n0 n1 n2", soft(), [75, 75, 100], id="T62 pods on other nodes count too"),
+        pytest.param("abcd", (4, 2, 1, 3), "n0 n1 n2", soft(HOSTNAME), [33, 83, 100], id="hosts of the feasible nodes"),
+        pytest.param("aabb", (3, 3, 2, 2), "n0 n1 n2", soft(), [75, 75, 100], id="pods on other nodes count too"),
     ],
 )
 def test_scores_of_the_nodes_that_are_left(
@@ -322,7 +321,6 @@ def test_scores_of_the_nodes_that_are_left(
 
 
 def test_a_terminating_pod_is_as_good_as_gone() -> None:
-    """T63."""
     leaving = others("a", 1, metadata={"deletionTimestamp": "2020-01-01T00:00:00Z"})
     cluster = FakeCluster([make_node("a"), make_node("b")], [*leaving, *others("b", 1)])
     assert score_all(PodTopologySpread(), cluster, pod(soft(HOSTNAME))) == {"a": 100, "b": 0}

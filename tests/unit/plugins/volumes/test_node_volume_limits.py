@@ -108,8 +108,8 @@ def test_what_is_skipped(pod: Pod) -> None:
 @pytest.mark.parametrize(
     ("attached", "expected"),
     [
-        pytest.param(["a", "b"], TOO_MANY, id="T73: attached volumes count, also without pods"),
-        pytest.param(["a"], None, id="T73: one fewer"),
+        pytest.param(["a", "b"], TOO_MANY, id="attached volumes count, also without pods"),
+        pytest.param(["a"], None, id="one fewer"),
     ],
 )
 def test_attachments_count(attached: list[str], expected: Rejection | None) -> None:
@@ -117,7 +117,7 @@ def test_attachments_count(attached: list[str], expected: Rejection | None) -> N
     assert verdict(user("new"), *bound("a", "b", "new"), *attachments, limits={DRIVER: 2}) == expected
 
 
-def test_a_volume_that_is_attached_but_not_used_counts_twice() -> None:  # T74
+def test_a_volume_that_is_attached_but_not_used_counts_twice() -> None:
     attachment = make_attachment("x", node="n1", volume="pv-a", attacher=DRIVER)
     assert verdict(user("a"), *bound("a"), attachment, limits={DRIVER: 1}) == TOO_MANY
     placed = [user("a", name="on", node="n1")]
@@ -144,12 +144,12 @@ def test_attachments_that_do_not_count(attachment: Kind) -> None:
 @pytest.mark.parametrize(
     ("driver", "limits", "rejected"),
     [
-        pytest.param(make_csi_driver(DRIVER, must_be_installed=True), {"other": None}, True, id="T75: it is missing"),
-        pytest.param(make_csi_driver(DRIVER, must_be_installed=True), None, True, id="T75: nobody told about the node"),
+        pytest.param(make_csi_driver(DRIVER, must_be_installed=True), {"other": None}, True, id="it is missing"),
+        pytest.param(make_csi_driver(DRIVER, must_be_installed=True), None, True, id="nobody told about the node"),
         pytest.param(make_csi_driver(DRIVER, must_be_installed=True), {DRIVER: None}, False, id="it is there"),
-        pytest.param(make_csi_driver(DRIVER), {"other": None}, False, id="T75: it does not ask for it"),
+        pytest.param(make_csi_driver(DRIVER), {"other": None}, False, id="it does not ask for it"),
         pytest.param(make_csi_driver(DRIVER, must_be_installed=False), {"other": None}, False, id="it declines it"),
-        pytest.param(make_csi_driver("other"), {"other": None}, False, id="T75: nobody knows the driver"),
+        pytest.param(make_csi_driver("other"), {"other": None}, False, id="nobody knows the driver"),
     ],
 )
 def test_drivers_that_must_be_installed(driver: Kind, limits: dict[str, int | None] | None, rejected: bool) -> None:

@@ -216,7 +216,7 @@ def kept_for(name: str, uid: str = "") -> dict[str, Any]:
     return {"claimRef": {"namespace": "default", "name": name, "uid": uid}}
 
 
-def test_volumes_on_nodes() -> None:  # T78
+def test_volumes_on_nodes() -> None:
     objects: list[Kind] = [
         LATER,
         claim(size="50Gi"),
@@ -302,7 +302,7 @@ def test_two_claims_never_share_a_volume() -> None:
     assert verdicts(user("one", "two"), *objects, nodes="ab") == {"a": rejected(NOTHING_TO_BIND), "b": None}
 
 
-def test_a_bound_and_a_delayed_claim_are_both_checked() -> None:  # T83
+def test_a_bound_and_a_delayed_claim_are_both_checked() -> None:
     objects: list[Kind] = [make_claim("a", volume="pv"), make_volume("pv", on={HOST: ["x"]}), claim("b"), LATER]
     assert verdicts(user("a", "b"), *objects, nodes="a") == {"a": rejected(OUT_OF_REACH, NOTHING_TO_BIND)}
 
@@ -364,10 +364,8 @@ COUNTS = make_csi_driver(DRIVER, storage_capacity=True)
     [
         pytest.param(make_capacity("x", "later", capacity="1Gi", on={}), True, id="just enough"),
         pytest.param(make_capacity("x", "later", capacity="1023Mi", on={}), False, id="not enough"),
-        pytest.param(
-            make_capacity("x", "later", capacity="1Gi", largest="1Mi", on={}), False, id="T81: no volume so large"
-        ),
-        pytest.param(make_capacity("x", "later", on={}), False, id="T81: nothing is said"),
+        pytest.param(make_capacity("x", "later", capacity="1Gi", largest="1Mi", on={}), False, id="no volume so large"),
+        pytest.param(make_capacity("x", "later", on={}), False, id="nothing is said"),
         pytest.param(make_capacity("x", "later", largest="1Gi", on={}), True, id="only the largest volume is said"),
         pytest.param(make_capacity("x", "other", capacity="1Gi", on={}), False, id="for another class"),
         pytest.param(make_capacity("x", "later", capacity="1Gi"), False, id="reached by no node"),
@@ -392,7 +390,7 @@ def test_when_it_does_not_matter_what_is_left(driver: Kind, wanted: Kind) -> Non
     assert verdicts(user("c"), makes(), driver, wanted, nodes="a") == {"a": None}
 
 
-def test_every_claim_is_checked_alone() -> None:  # T80
+def test_every_claim_is_checked_alone() -> None:
     objects: list[Kind] = [
         makes(),
         COUNTS,
@@ -407,13 +405,13 @@ def test_every_claim_is_checked_alone() -> None:  # T80
 # Scores.
 
 
-def test_more_room_is_better() -> None:  # T79
+def test_more_room_is_better() -> None:
     left = {"a": "100Gi", "b": "50Gi", "c": "10Gi"}
     capacities = [make_capacity(name, "later", capacity=size, on={"zone": name}) for name, size in left.items()]
     assert scores(user("c"), makes(), COUNTS, claim(size="10Gi"), *capacities) == {"a": 90, "b": 80, "c": 0}
 
 
-def test_the_score_is_the_mean_of_classes() -> None:  # T82
+def test_the_score_is_the_mean_of_classes() -> None:
     objects: list[Kind] = [
         make_storage_class("one"),
         make_storage_class("two"),

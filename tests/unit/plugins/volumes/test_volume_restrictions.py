@@ -51,12 +51,12 @@ READ: Any = {"readOnly": True}
 @pytest.mark.parametrize(
     ("wanted", "present", "taken"),
     [
-        pytest.param(ebs(), ebs(), True, id="T71: a disk of Amazon is for one pod"),
-        pytest.param(ebs(**READ), ebs(**READ), True, id="T71: even for reading"),
+        pytest.param(ebs(), ebs(), True, id="a disk of Amazon is for one pod"),
+        pytest.param(ebs(**READ), ebs(**READ), True, id="even for reading"),
         pytest.param(ebs("vol-1"), ebs("vol-2"), False, id="another disk of Amazon is free"),
-        pytest.param(gce(**READ), gce(**READ), False, id="T71: many may read a disk of Google"),
-        pytest.param(gce(), gce(**READ), True, id="T71: one that writes excludes readers"),
-        pytest.param(gce(**READ), gce(), True, id="T71: readers exclude one that writes"),
+        pytest.param(gce(**READ), gce(**READ), False, id="many may read a disk of Google"),
+        pytest.param(gce(), gce(**READ), True, id="one that writes excludes readers"),
+        pytest.param(gce(**READ), gce(), True, id="readers exclude one that writes"),
         pytest.param(gce("a"), gce("b"), False, id="another disk of Google is free"),
         pytest.param(iscsi(), iscsi(), True, id="an iSCSI disk is for one writer"),
         pytest.param(iscsi(**READ), iscsi(**READ), False, id="many may read an iSCSI disk"),
@@ -95,7 +95,7 @@ def test_what_is_skipped(pod: Pod) -> None:
     assert filter_all(VolumeRestrictions(), cluster, pod) is SKIP
 
 
-def test_a_claim_for_one_pod_is_taken_everywhere() -> None:  # T72
+def test_a_claim_for_one_pod_is_taken_everywhere() -> None:
     nodes = [make_node("n1"), make_node("n2")]
     cluster = FakeCluster(nodes, [with_claims("c", name="user", node="n2")], [make_claim("c", modes=ONCE)])
     assert filter_all(VolumeRestrictions(), cluster, with_claims("c")) == {"n1": CLAIM, "n2": CLAIM}
@@ -120,7 +120,7 @@ def test_a_claim_of_that_name_elsewhere_is_another() -> None:
     assert filter_all(VolumeRestrictions(), FakeCluster([make_node("n1")], [user], claims), with_claims("c")) is SKIP
 
 
-def test_a_claim_that_does_not_exist() -> None:  # T72
+def test_a_claim_that_does_not_exist() -> None:
     expected = Rejection('persistentvolumeclaim "c" not found', preemption_helps=False)
     assert filter_all(VolumeRestrictions(), FakeCluster([make_node("n1")]), with_claims("c")) == expected
 
