@@ -373,7 +373,7 @@ class TestCertificates:
     ) -> None:
         auth = DelegatedAuth(cluster_api, AuthSettings())
         await auth.refresh()
-        monkeypatch.setattr("cluster.pki.LIFETIME", datetime.timedelta(seconds=-60))
+        monkeypatch.setattr("localcluster.pki.LIFETIME", datetime.timedelta(seconds=-60))
         ended = certificate(pki["clients"], "anna")
         assert await judged(auth, certificate=ended) == (401, "Unauthorized")
 
