@@ -72,8 +72,9 @@ generate: $(READY) ## Write the files that are made from others: the CRD and its
 test: lint binaries images ## Run set-up, lint, and the tests, on real clusters; some long ones only with test-all
 	$(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
+# One test in one process: make test-unit PYTEST_ARGS='-n 0 -k manifests'
 test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
-	$(BIN)/pytest tests/unit tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --no-loadscope-reorder tests/unit tests/contract $(PYTEST_ARGS)
 
 test-all: binaries images ## Run all tests, also those that take longer than a plain test run may
 	$(BIN)/pytest -m 'not faults' -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
