@@ -3,9 +3,9 @@
 # The Python that makes .venv; once there is one, its own Python stays: PYTHON=python3.12 make setup
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
-# hack/ holds the tools of this repository as packages: cluster, images, generate, auditor, oracle, bench, hostile, races,
-# supply.
-export PYTHONPATH := $(CURDIR)/hack
+# hack/ holds the tools of this repository as packages: localcluster, images, generate, auditor, oracle, bench,
+# hostile, races, supply. tests/kit is what tests on clusters share, and `make races` with them.
+export PYTHONPATH := $(CURDIR)/hack:$(CURDIR)/tests
 
 BIN   := .venv/bin
 READY := .venv/.ready
@@ -30,7 +30,7 @@ $(READY): uv.lock pyproject.toml scheduler/pyproject.toml operator/pyproject.tom
 always:
 
 binaries: $(READY) ## Build Kubernetes and its companions into the user cache (once)
-	@$(BIN)/python -m cluster build
+	@$(BIN)/python -m localcluster build
 
 images: $(READY) ## Build the images of scheduler and operator
 	@$(BIN)/python -m images build
@@ -117,10 +117,10 @@ bench: binaries ## Compare with the real kube-scheduler on a real API server (BE
 	$(BIN)/python -m bench.live $(BENCH_ARGS)
 
 demo: $(READY) ## Bring up a real Kubernetes on this machine that Pilotage schedules, and show how
-	@$(BIN)/python -m cluster demo up
+	@$(BIN)/python -m localcluster demo up
 
 demo-down: $(READY) ## Remove what `make demo` brought up
-	@$(BIN)/python -m cluster demo down
+	@$(BIN)/python -m localcluster demo down
 
 clean: ## Remove .venv and every cache inside this folder
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .pytest-kind

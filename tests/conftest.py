@@ -14,9 +14,9 @@ from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling
 
 from auditor.running import RunningAuditor
-from testbed.control_plane import ControlPlane, name_for_this_run, sweep
-from testbed.control_plane import control_plane as running_control_plane
-from testbed.fixtures import Audit, Nodes
+from kit.control_plane import ControlPlane, name_for_this_run, sweep
+from kit.control_plane import control_plane as running_control_plane
+from kit.fixtures import Audit, Nodes
 
 TESTS = Path(__file__).parent
 PYTEST_KIND_NAME = "pytest-kind"  # what pytest-kind says if nobody does

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from cluster.paths import REPOSITORY
 from generate.structural_schema import structural_schema
 from generate.values_comments import Undocumented, Value, read_values
+from localcluster.paths import REPOSITORY
 from pilotage.scheduler_profiles.resource import Spec
 
 CHART = Path("charts/pilotage")

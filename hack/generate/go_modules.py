@@ -10,9 +10,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cluster.binaries import MODULES
-from cluster.errors import Problem
-from cluster.go_toolchain import Go, find_go
+from localcluster.binaries import MODULES
+from localcluster.errors import Problem
+from localcluster.go_toolchain import Go, find_go
 
 PROGRAMS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl")
 

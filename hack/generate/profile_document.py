@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from cluster.paths import REPOSITORY
 from generate.profile_crd import HEADER, schema
 from generate.structural_schema import Schema
+from localcluster.paths import REPOSITORY
 from pilotage_operator.condition_reasons import CONDITIONS, ConditionType
 
 EXAMPLES = REPOSITORY / "examples" / "profiles"

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from cluster.paths import REPOSITORY
 from generate import chart_values, dependencies, profile_crd, profile_document
+from localcluster.paths import REPOSITORY
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.
 FILES: dict[str, Callable[[], str]] = {

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from cluster.errors import Problem
 from images.components import DEFAULT_TAG, component
 from images.engines import Engine, commands_of, engines_with_images
 from images.store import Store, opened
+from localcluster.errors import Problem
 
 
 def export(image: str) -> Path:

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.paths import REPOSITORY
-from cluster.progress import say
 from images import stand_in, surroundings
 from images.archives import export_from
 from images.buildah import Buildah
@@ -18,6 +16,8 @@ from images.engines import Engine, commands_of, find_engine
 from images.inputs import fingerprint, stage
 from images.order import Order, Wishes
 from images.store import Store, opened
+from localcluster.paths import REPOSITORY
+from localcluster.progress import say
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.errors import Problem
 from images.commands import Commands, Progress
 from images.order import FINGERPRINT_LABEL, Facts, Order
 from images.store import Store
+from localcluster.errors import Problem
 
 BEGUN = r"^(\[\d+/\d+\] )?STEP \d+/\d+"
 # Layers serve the next build until they are too many; a change of uv.lock leaves half a gigabyte of them.

@@ -4,13 +4,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from cluster.errors import Problem
 from images.archives import export
 from images.build import build
 from images.components import COMPONENTS, DEFAULT_TAG
 from images.order import Wishes
 from images.push import install_command, push, version
 from images.registry import parse_address
+from localcluster.errors import Problem
 
 
 def main(arguments: list[str]) -> int:

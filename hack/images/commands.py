@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from cluster.errors import Problem
-from cluster.progress import Step
 from images.store import Store, disk_full
+from localcluster.errors import Problem
+from localcluster.progress import Step
 
 LINES_SHOWN = 15
 NO_SPACE = re.compile(r"no space left on device|disk quota exceeded|enough free space", re.IGNORECASE)

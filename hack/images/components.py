@@ -4,7 +4,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 DEFAULT_TAG = "dev"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.errors import Problem
-from cluster.progress import say
 from images.commands import Commands, Progress
 from images.order import FINGERPRINT_LABEL, Facts, Order
+from localcluster.errors import Problem
+from localcluster.progress import say
 
 ANSWER_WITHIN_SECONDS = 5
 # What BuildKit prints when it begins a step of a Dockerfile.

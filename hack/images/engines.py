@@ -9,15 +9,15 @@ any other Docker engine                              docker
 import os
 import shutil
 
-from cluster import docker_engine
-from cluster.errors import Problem
-from cluster.packages import ensure_packages
-from cluster.progress import say
 from images.buildah import Buildah, find_buildah
 from images.commands import Commands, LoggedCommands, is_root
 from images.docker import Docker, engine_answers, find_docker
 from images.order import DEFAULT_BASE
 from images.store import Store
+from localcluster import docker_engine
+from localcluster.errors import Problem
+from localcluster.packages import ensure_packages
+from localcluster.progress import say
 
 Engine = Docker | Buildah
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 
 def copied(dockerfile: str) -> list[str]:

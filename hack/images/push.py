@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from cluster.paths import REPOSITORY
-from cluster.progress import Step
 from images import oci_archive
 from images.build import Built, build
 from images.components import COMPONENTS
 from images.credentials import find_login
 from images.order import Wishes
 from images.registry import Address, Registry, check_tag
+from localcluster.paths import REPOSITORY
+from localcluster.progress import Step
 
 
 @dataclass(frozen=True)

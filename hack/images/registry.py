@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from cluster.errors import Problem
 from images.credentials import Login
 from images.oci_archive import Blob, Image, Manifest
+from localcluster.errors import Problem
 
 SECONDS = 300.0
 PATH = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"

@@ -3,11 +3,11 @@
 import hashlib
 from pathlib import Path
 
-from cluster.packages import ensure_packages
 from images.buildah import Buildah
 from images.commands import Commands, Progress
 from images.order import Order
 from images.store import Store
+from localcluster.packages import ensure_packages
 
 IMAGE = "localhost/python:3.13-slim"
 DOCKERFILE = Path(__file__).parent / "python" / "Dockerfile"

@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cluster.errors import Problem
-from cluster.paths import cache_dir
-from cluster.progress import say
+from localcluster.errors import Problem
+from localcluster.paths import cache_dir
+from localcluster.progress import say
 
 # buildah keeps the cache mounts of the Dockerfiles (the downloads of uv) among its temporary files.
 LASTING = "buildah-cache"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 
-from cluster.progress import Step as Progress
+from localcluster.progress import Step as Progress
 from oracle.client import Refused
 from oracle.compare import differences, subjects_of
 from oracle.decision import Decision

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from cluster import kubeconfig
-from cluster.binaries import DEFAULT_KUBERNETES, TOOLS, kubernetes
-from cluster.build import ensure
-from cluster.component import flags
-from cluster.errors import Problem
-from cluster.pki import Authority, Identity, write_service_account_keys
+from localcluster import kubeconfig
+from localcluster.binaries import DEFAULT_KUBERNETES, TOOLS, kubernetes
+from localcluster.build import ensure
+from localcluster.component import flags
+from localcluster.errors import Problem
+from localcluster.pki import Authority, Identity, write_service_account_keys
 
 LOOPBACK = "127.0.0.1"
 PR_SET_PDEATHSIG = 1

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from cluster.errors import Problem
-from cluster.progress import Step as Progress
-from cluster.progress import say
+from localcluster.errors import Problem
+from localcluster.progress import Step as Progress
+from localcluster.progress import say
 from oracle.coverage import Coverage
 from oracle.decision import Decision
 from oracle.generate import SUBJECTS, scenario, seeds_of

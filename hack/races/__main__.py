@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from cluster.errors import Problem
+from kit.control_plane import ControlPlane, control_plane, name_for_this_run
+from localcluster.errors import Problem
 from races.contest import FIRST, SECOND, Document, Result, Terms, play
-from testbed.control_plane import ControlPlane, control_plane, name_for_this_run
 
 NAMESPACE = "races"
 STRATEGIES = ("LeastAllocated", "MostAllocated")

@@ -11,12 +11,12 @@ from typing import Any
 
 import yaml
 
+from kit.commands import Manifest
+from kit.control_plane import ControlPlane
+from kit.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
 from pilotage.config.sharing import SHARING
 from pilotage.testing import node_manifest, pod_manifest
 from races.feed import Feed
-from testbed.commands import Manifest
-from testbed.control_plane import ControlPlane
-from testbed.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
 
 FIRST, SECOND = "default-scheduler", "second"
 NODE_CORES = 32

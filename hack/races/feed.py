@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
-from cluster.record import Cluster
-from testbed.commands import Manifest
+from kit.commands import Manifest
+from localcluster.record import Cluster
 
 
 class Feed:

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 from packaging.version import InvalidVersion, Version
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 from supply.lock import canonical
 
 Advisory = Mapping[str, Any]

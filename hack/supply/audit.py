@@ -8,7 +8,7 @@ from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 from supply.advisories import Weakness, read_database
 from supply.lock import OURS, Lock, Package
 

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from cluster.errors import Problem
-from cluster.paths import REPOSITORY
 from images import archive_of
 from images.components import COMPONENTS
+from localcluster.errors import Problem
+from localcluster.paths import REPOSITORY
 from supply import licences, sbom
 from supply.audit import COULD_NOT_RUN, audit
 from supply.image_contents import contents_of

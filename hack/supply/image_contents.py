@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
 
-from cluster.errors import Problem
 from images import oci_archive
+from localcluster.errors import Problem
 from supply.lock import canonical
 
 _DPKG = re.compile(r"var/lib/dpkg/(status|status\.d/[^/]+)")

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cluster.paths import REPOSITORY
+from localcluster.paths import REPOSITORY
 
 OURS = ("pilotage", "pilotage-operator")
 

@@ -8,9 +8,9 @@ from typing import Any, TypeAlias
 import pytest
 import yaml
 
-from cluster.binaries import TOOLS
-from cluster.build import ensure
-from cluster.paths import REPOSITORY
+from localcluster.binaries import TOOLS
+from localcluster.build import ensure
+from localcluster.paths import REPOSITORY
 
 CHART = REPOSITORY / "charts" / "pilotage"
 VARIANTS = sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").iterdir())

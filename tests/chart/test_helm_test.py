@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from testbed.documented_rights import TEST, documented, rights
+from kit.documented_rights import TEST, documented, rights
 
 Manifest = dict[str, Any]
 Render = Callable[..., list[Manifest]]

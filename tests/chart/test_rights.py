@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from pilotage.app.cluster_reading import ROLE
-from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
-from pilotage_operator.controllers.registry import rights_of
-from testbed.documented_rights import (
+from kit.documented_rights import (
     CONTROLLERS,
     EXPLAINER,
     OPERATOR,
@@ -25,6 +22,9 @@ from testbed.documented_rights import (
     rights,
     table,
 )
+from pilotage.app.cluster_reading import ROLE
+from pilotage_operator.controllers.registry import CONTROLLERS as KNOWN_CONTROLLERS
+from pilotage_operator.controllers.registry import rights_of
 
 Manifest = dict[str, Any]
 Render = Callable[..., list[Manifest]]

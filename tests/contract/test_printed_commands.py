@@ -2,8 +2,8 @@
 
 import pytest
 
-from testbed.printed_commands import commands_of, pages, unmarked
-from testbed.printed_pages import ENDLESS, ON_REAL_NODES, UNRUN, Unrun, Where, pages_to_run, place_of
+from kit.printed_commands import commands_of, pages, unmarked
+from kit.printed_pages import ENDLESS, ON_REAL_NODES, UNRUN, Unrun, Where, pages_to_run, place_of
 
 ALL = [printed for page in pages() for printed in commands_of(page)]
 

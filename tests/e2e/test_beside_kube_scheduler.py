@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from auditor.quantity import parse
+from kit.control_plane import NO_OWN_NODES, without_own_nodes
+from kit.installed import Installed, Manifest, real_nodes
+from kit.pod_watch import PodWatch
 from pilotage.testing import pod_manifest
 from races.feed import Feed
-from testbed.control_plane import NO_OWN_NODES, without_own_nodes
-from testbed.installed import Installed, Manifest, real_nodes
-from testbed.pod_watch import PodWatch
 
 pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 

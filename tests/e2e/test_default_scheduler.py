@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from auditor.running import RunningAuditor
-from cluster import lifecycle, record
+from kit.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
+from localcluster import lifecycle, record
 from pilotage.testing import pod_manifest
-from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
 
 NAME = f"{name_for_this_run()}-alone"
 USER = "system:kube-scheduler"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.address_plan import Network
-from cluster.paths import state_dir
-from cluster.processes import processes_of
-from testbed.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
-from testbed.machine import belongings_of, shared_state
+from kit.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
+from kit.machine import belongings_of, shared_state
+from localcluster.address_plan import Network
+from localcluster.paths import state_dir
+from localcluster.processes import processes_of
 
 KIND = Path(__file__).parents[2] / "hack" / "kind"
 NAME = f"{name_for_this_run()}-leaks"

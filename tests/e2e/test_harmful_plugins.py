@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from kit.admin import Admin
+from kit.control_plane import NO_OWN_NODES, without_own_nodes
+from kit.installed import NAMESPACE, RELEASE, Installed, Manifest, real_nodes
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
-from testbed.admin import Admin
-from testbed.control_plane import NO_OWN_NODES, without_own_nodes
-from testbed.installed import NAMESPACE, RELEASE, Installed, Manifest, real_nodes
 
 pytestmark = pytest.mark.skipif(without_own_nodes(), reason=NO_OWN_NODES)
 

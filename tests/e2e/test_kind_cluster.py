@@ -10,11 +10,11 @@ import pytest
 from pytest_kind import KindCluster
 
 from auditor.running import RunningAuditor
-from cluster import record
 from images.build import build
 from images.order import Wishes
+from kit.control_plane import KIND
+from localcluster import record
 from pilotage.testing import pod_manifest
-from testbed.control_plane import KIND
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "ask-the-api.yaml"

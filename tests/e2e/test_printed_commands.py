@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster import lifecycle, real_kind, record
 from images.build import build
 from images.order import Wishes
-from testbed.control_plane import KIND, ControlPlane
-from testbed.printed_pages import ON_REAL_NODES, Where, signal_of, to_run
-from testbed.printed_shell import PrintedShell
+from kit.control_plane import KIND, ControlPlane
+from kit.printed_pages import ON_REAL_NODES, Where, signal_of, to_run
+from kit.printed_shell import PrintedShell
+from localcluster import lifecycle, real_kind, record
 
 NAME = "printed"
 IMAGES = ("localhost/pilotage-scheduler:dev", "localhost/pilotage-operator:dev")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from cluster import lifecycle, record
-from cluster.paths import HACK, REPOSITORY
 from images.small_registry import SmallRegistry, serving
-from testbed.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
+from kit.control_plane import KIND, NO_OWN_NODES, ControlPlane, name_for_this_run, sweep, without_own_nodes
+from localcluster import lifecycle, record
+from localcluster.paths import HACK, REPOSITORY
 
 NAME = f"{name_for_this_run()}-push"
 

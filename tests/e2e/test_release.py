@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from auditor.running import RunningAuditor
-from cluster.paths import REPOSITORY
+from kit.control_plane import NO_OWN_NODES, ControlPlane, without_own_nodes
+from kit.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
+from localcluster.paths import REPOSITORY
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
-from testbed.control_plane import NO_OWN_NODES, ControlPlane, without_own_nodes
-from testbed.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
 
 LABEL = "priority.lixueduan.com"
 IMAGES = ("localhost/pilotage-scheduler:dev", "localhost/pilotage-operator:dev")

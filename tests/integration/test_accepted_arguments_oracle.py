@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pilotage.config.defaults import DEFAULT_PLUGINS
-from testbed.arguments import (
+from kit.arguments import (
     CONSTRAINT,
     PREFERRED,
     REQUIRED,
@@ -20,7 +19,8 @@ from testbed.arguments import (
     required,
     strategy,
 )
-from testbed.configuration import HEAD, Answer, ask_for_all, catalogue, ours, write
+from kit.configuration import HEAD, Answer, ask_for_all, catalogue, ours, write
+from pilotage.config.defaults import DEFAULT_PLUGINS
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import pytest
 
 from auditor.rules import RULES
 from auditor.running import RunningAuditor
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
 from pilotage.testing import Manifest, node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
 
 OURS, THEIRS = "scheduler-a", "scheduler-b"
 SERVES = {OURS: ["a"], THEIRS: ["b"]}

@@ -17,11 +17,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, Right, documented, rights
+from kit.fixtures import Nodes
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, Right, documented, rights
-from testbed.fixtures import Nodes
 
 CHART = str(REPOSITORY / "charts" / "pilotage")
 CRDS = [path.name.removesuffix(".yaml") for path in (Path(CHART) / "files" / "crds").iterdir()]

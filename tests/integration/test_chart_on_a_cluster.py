@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from cluster.paths import REPOSITORY
-from testbed.commands import CommandFailed
-from testbed.control_plane import ControlPlane
+from kit.commands import CommandFailed
+from kit.control_plane import ControlPlane
+from localcluster.paths import REPOSITORY
 
 CHART = REPOSITORY / "charts" / "pilotage"
 CRD = "schedulerprofiles.pilotage.dev"

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from cluster.paths import cache_dir, state_dir
-from cluster.processes import processes_of
-from testbed.control_plane import ControlPlane, name_for_this_run
-from testbed.machine import belongings_of
+from kit.control_plane import ControlPlane, name_for_this_run
+from kit.machine import belongings_of
+from localcluster.paths import cache_dir, state_dir
+from localcluster.processes import processes_of
 
 ROOT = Path(__file__).parents[2]
 KIND = ROOT / "hack" / "kind"

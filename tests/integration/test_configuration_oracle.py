@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from kit.arguments import ODD
+from kit.configuration import HEAD, JSON_HEAD, ask, ask_for_all, catalogue, ours, write
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.defaults import DEFAULT_PLUGINS
-from testbed.arguments import ODD
-from testbed.configuration import HEAD, JSON_HEAD, ask, ask_for_all, catalogue, ours, write
 
 NAMES = [plugin.name for plugin in DEFAULT_PLUGINS]
 

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.operator_stage import OperatorStage
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.operator_stage import OperatorStage
 
 CHART = REPOSITORY / "charts" / "pilotage"
 DEFINITIONS = sorted((CHART / "files" / "crds").iterdir())

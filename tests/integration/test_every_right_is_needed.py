@@ -11,16 +11,16 @@ from contextlib import closing
 
 import pytest
 
-from cluster.control_plane import WATCHED_NAMESPACE
+from kit.admin import Admin
+from kit.control_plane import ControlPlane, control_plane, name_for_this_run
+from kit.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, documented
+from kit.foreign_definitions import NODE_METRICS, SECCOMP_PROFILES
+from kit.release import home_nodes
+from kit.rights_play import PATIENCE, PLAY, READER, URGENT, Play
+from kit.side_by_side import Neighbours
+from kit.used_rights import Grant, Request, grants, needed, requests
+from localcluster.control_plane import WATCHED_NAMESPACE
 from pilotage.testing import node_manifest
-from testbed.admin import Admin
-from testbed.control_plane import ControlPlane, control_plane, name_for_this_run
-from testbed.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, documented
-from testbed.foreign_definitions import NODE_METRICS, SECCOMP_PROFILES
-from testbed.release import home_nodes
-from testbed.rights_play import PATIENCE, PLAY, READER, URGENT, Play
-from testbed.side_by_side import Neighbours
-from testbed.used_rights import Grant, Request, grants, needed, requests
 
 FEATURES = {
     "featureGates": {"GenericWorkload": True, "WatchList": False},

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import PILOTAGE, ControlPlane
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import PILOTAGE, ControlPlane
 
 SECONDS = 60.0
 LABEL = "explained"

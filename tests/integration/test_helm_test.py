@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.helm_test import helm_test
-from testbed.release import TO_HOME_NODES, Release, home_nodes
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.helm_test import helm_test
+from kit.release import TO_HOME_NODES, Release, home_nodes
+from localcluster.paths import REPOSITORY
 
 CRDS = [path.name.removesuffix(".yaml") for path in (REPOSITORY / "charts/pilotage/files/crds").iterdir()]
 SCHEDULER = "placed"

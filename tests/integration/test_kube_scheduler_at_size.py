@@ -2,9 +2,9 @@
 
 import time
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
 
 NODES = 1000
 PODS = 1000

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
 
 NODES, PODS = 1000, int(os.environ.get("PILOTAGE_SIZE_PODS", "1500"))  # 5000 where there is time
 ZONES = ("north", "east", "south")

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.admin import Admin
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fixtures import Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.admin import Admin
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fixtures import Nodes
 
 BAD, GOOD = "bad", "good"
 PODS = 12  # of the bad profile, at once

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kit import playing_extender as parts
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fixtures import Audit, Nodes
+from kit.playing_extender import Call, Part, nodes_of, playing, well
 from pilotage.testing import node_manifest, pod_manifest
-from testbed import playing_extender as parts
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fixtures import Audit, Nodes
-from testbed.playing_extender import Call, Part, nodes_of, playing, well
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 FILTERS_AND_SCORES = {"filterVerb": "filter", "prioritizeVerb": "prioritize", "weight": 100}

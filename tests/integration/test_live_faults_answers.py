@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import BindTroubles, BusyConnections
-from testbed.fault_proxy import Fault
-from testbed.fixtures import Audit, Nodes
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fault_plans import BindTroubles, BusyConnections
+from kit.fault_proxy import Fault
+from kit.fixtures import Audit, Nodes
 
 SEEDS = range(1, 6) if FULL else range(1, 2)
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.component_faults import compact, kill_api_server, wait_for_api_server
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.storm import wait_for_line
+from kit.component_faults import compact, kill_api_server, wait_for_api_server
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fixtures import Audit, Nodes
+from kit.storm import wait_for_line
 
 KILLS = 4 if FULL else 1
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from cluster.packages import ensure_packages
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, USER, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.storm import wait_for_line
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, USER, Ground
+from kit.fixtures import Audit, Nodes
+from kit.storm import wait_for_line
+from localcluster.packages import ensure_packages
 
 # It needs a Debian package, which `make test` does not install.
 __test__ = FULL

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from testbed.component_faults import frozen
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fault_ground import FULL, USER, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.storm import wait_for_line
+from kit.component_faults import frozen
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fault_ground import FULL, USER, Ground
+from kit.fixtures import Audit, Nodes
+from kit.storm import wait_for_line
 
 LEADER, FOLLOWER = USER, "kubernetes-admin"  # two users, so that the audit log tells them apart
 SHORT = ("6s", "4s", "1s")

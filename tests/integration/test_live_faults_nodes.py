@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import LateBinds
-from testbed.fixtures import Audit, Nodes
-from testbed.patient_client import PatientClient
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fault_plans import LateBinds
+from kit.fixtures import Audit, Nodes
+from kit.patient_client import PatientClient
 
 TAINT = {"key": "faults", "value": "yes", "effect": "NoSchedule"}
 SEEDS = range(1, 4) if FULL else range(1, 2)

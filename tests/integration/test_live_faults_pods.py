@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fixtures import Audit, Nodes
+from kit.patient_client import NoAnswer, PatientClient, Refused
+from kit.storm import last_lines, still_waiting
 from pilotage.testing import pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fixtures import Audit, Nodes
-from testbed.patient_client import NoAnswer, PatientClient, Refused
-from testbed.storm import last_lines, still_waiting
 
 PODS = 400 if FULL else 200
 NODES = 70 if FULL else 50

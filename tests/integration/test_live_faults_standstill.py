@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from testbed.component_faults import API_SERVER, frozen, process_of
-from testbed.control_plane import ControlPlane
-from testbed.fault_ground import FULL, Ground
-from testbed.fault_plans import Bursts
-from testbed.fault_proxy import Fault
-from testbed.fixtures import Audit, Nodes
+from kit.component_faults import API_SERVER, frozen, process_of
+from kit.control_plane import ControlPlane
+from kit.fault_ground import FULL, Ground
+from kit.fault_plans import Bursts
+from kit.fault_proxy import Fault
+from kit.fixtures import Audit, Nodes
 
 # Minutes for what the other tests nearly show: not in `make test`.
 __test__ = FULL

@@ -11,11 +11,11 @@ from random import Random
 import pytest
 import yaml
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.gang_play import GangPlay, PlayedGang
+from kit.replicas import LEADS, replicas
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.gang_play import GangPlay, PlayedGang
-from testbed.replicas import LEADS, replicas
 
 ROUNDS = int(os.environ.get("PILOTAGE_GANG_ROUNDS", "20" if os.environ.get("PILOTAGE_TESTS") == "all" else "1"))
 NODES, GANGS, LARGEST = 200, 50, 64

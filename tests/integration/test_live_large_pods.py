@@ -14,6 +14,11 @@ from typing import Any
 
 import pytest
 
+from kit.admin import Admin
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.looking_glass import LookingGlass, free_port
+from kit.stage import Stage
 from pilotage.cluster.credentials import access
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.watch.known_objects import KnownObjects
@@ -25,11 +30,6 @@ from pilotage.model.pod import Pod
 from pilotage.testing import node_manifest, pod_manifest
 from pilotage_operator.controllers.registry import PODS as OPERATOR_PODS
 from pilotage_operator.controllers.watching import api_resource
-from testbed.admin import Admin
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.looking_glass import LookingGlass, free_port
-from testbed.stage import Stage
 
 LARGE, NAMES = "<" * 1_450_000, [f"large-{number}" for number in range(9)]
 NOBODY = "nobody"  # a scheduler that there is not

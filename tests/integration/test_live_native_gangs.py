@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.admin import Admin
+from kit.control_plane import PILOTAGE, ControlPlane, control_plane, name_for_this_run
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.admin import Admin
-from testbed.control_plane import PILOTAGE, ControlPlane, control_plane, name_for_this_run
 
 GROUPS = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups"
 PODS = "/api/v1/namespaces/default/pods"

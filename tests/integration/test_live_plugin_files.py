@@ -18,11 +18,11 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.config.handshake import text_hash
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
 EDITS = 20 if os.environ.get("PILOTAGE_TESTS") == "all" else 5
 SCHEDULER, BYSTANDERS = "mine", ("first", "second")

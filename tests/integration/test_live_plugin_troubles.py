@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.plugin_ground import PROFILES, PluginGround, plugin_ground
+from kit.release import home_nodes
+from kit.stage import Stage
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.plugin_ground import PROFILES, PluginGround, plugin_ground
-from testbed.release import home_nodes
-from testbed.stage import Stage
 
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
 APPS = "/apis/appgroup.diktyo.x-k8s.io/v1alpha1"

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed.control_plane import ControlPlane
-from testbed.foreign_definitions import SECCOMP_PROFILES
-from testbed.plugin_ground import PROFILES, PluginGround, plugin_ground
-from testbed.plugin_scenes import SCENES, Scene
-from testbed.release import home_nodes
+from kit.control_plane import ControlPlane
+from kit.foreign_definitions import SECCOMP_PROFILES
+from kit.plugin_ground import PROFILES, PluginGround, plugin_ground
+from kit.plugin_scenes import SCENES, Scene
+from kit.release import home_nodes
 
 FAMILY = {
     "Coscheduling", "CapacityScheduling", "NodeResourcesAllocatable", "NodeResourceTopologyMatch",

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from auditor.running import RunningAuditor
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.stage import Stage, stage
 from pilotage.testing import node_manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.stage import Stage, stage
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 HOST = "kubernetes.io/hostname"

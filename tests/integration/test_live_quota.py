@@ -13,11 +13,11 @@ from random import Random
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.quota_play import Bounds, QuotaPlay
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.quota_play import Bounds, QuotaPlay
 
 ALL = os.environ.get("PILOTAGE_TESTS") == "all"
 ROUNDS = int(os.environ.get("PILOTAGE_QUOTA_ROUNDS", "60" if ALL else "6"))

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.stage import Stage, stage
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.stage import Stage, stage
 
 NODE = "racing-a"
 LEFT_ALONE = "1 node(s) rejected pods lately and are left alone for a while"

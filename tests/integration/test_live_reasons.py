@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from localcluster.paths import REPOSITORY
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
 
 CHART = REPOSITORY / "charts/pilotage/files"
 CRD = "elasticquotas.scheduling.x-k8s.io"

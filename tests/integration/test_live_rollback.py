@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
 SCHEDULER = "careful"
 BREAKS = '''

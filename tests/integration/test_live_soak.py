@@ -11,10 +11,10 @@ from statistics import median
 
 import pytest
 
-from testbed.churn import BREAKING_PLUGIN, ORDINARY, Churn, nodes
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.fixtures import Audit, Nodes
-from testbed.looking_glass import LookingGlass, free_port
+from kit.churn import BREAKING_PLUGIN, ORDINARY, Churn, nodes
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.fixtures import Audit, Nodes
+from kit.looking_glass import LookingGlass, free_port
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "1"))
 ROUNDS = int(30 * MINUTES)  # at least; a machine in a hurry plays twice as many in this time

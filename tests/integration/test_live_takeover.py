@@ -12,11 +12,11 @@ from statistics import median
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fault_proxy import Fault, FaultProxy, Trouble, no_trouble
+from kit.fixtures import Audit, Nodes
+from kit.replicas import JITTER, LEADS, LEASE, LOST, RETRY, Replica, Replicas, Stream, Term, replicas
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fault_proxy import Fault, FaultProxy, Trouble, no_trouble
-from testbed.fixtures import Audit, Nodes
-from testbed.replicas import JITTER, LEADS, LEASE, LOST, RETRY, Replica, Replicas, Stream, Term, replicas
 
 TAKEOVERS = int(os.environ.get("PILOTAGE_TAKEOVERS", "3"))
 RATE = 15.0  # pods a second, all the time

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
 TOGGLES = 20 if os.environ.get("PILOTAGE_TESTS") == "all" else 4
 KEYS = ("example.com/first", "example.com/second")  # a node has one of them

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
+from kit.admin import Admin
+from kit.control_plane import ControlPlane
+from kit.fixtures import Audit, Nodes
+from kit.looking_glass import LookingGlass, free_port
+from kit.stage import Stage
 from pilotage.scheduling.loop import MOST_BINDS
 from pilotage.testing import node_manifest, pod_manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.admin import Admin
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Audit, Nodes
-from testbed.looking_glass import LookingGlass, free_port
-from testbed.stage import Stage
 
 WAITING = MOST_BINDS + 60
 HELD_UP = "pilotage_loop_held_up_seconds_total", 'reason="binds"'

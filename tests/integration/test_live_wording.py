@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from kit.commands import CommandFailed
+from kit.control_plane import ControlPlane, RunningPilotage
+from kit.stage import Stage, clear_pods, stage
 from pilotage.testing import node_manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.commands import CommandFailed
-from testbed.control_plane import ControlPlane, RunningPilotage
-from testbed.stage import Stage, clear_pods, stage
 
 OURS, THEIRS = "pilotage", "kube-scheduler"
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"

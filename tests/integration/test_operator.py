@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.admin import Admin
+from kit.component_faults import kill_api_server, wait_for_api_server
+from kit.control_plane import ControlPlane
+from kit.looking_glass import free_port
+from kit.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
+from localcluster.paths import REPOSITORY
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
-from testbed.admin import Admin
-from testbed.component_faults import kill_api_server, wait_for_api_server
-from testbed.control_plane import ControlPlane
-from testbed.looking_glass import free_port
-from testbed.operator_stage import HASH, PROFILES, RELEASE, TROUBLE, Answers, OperatorStage
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 QUICK = {"progressDeadlineSeconds": 5}

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 

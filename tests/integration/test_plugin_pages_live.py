@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane, name_for_this_run
+from kit.control_plane import control_plane as running_control_plane
+from kit.example_cluster import example_cluster
+from kit.foreign_definitions import NODE_METRICS, SECCOMP_PROFILES
+from kit.played_pods import PlayedPods, played_pods
+from kit.printed_commands import commands_of, pages
+from kit.printed_pages import is_of_a_plugin
+from kit.printed_shell import PrintedShell
+from kit.release import CHART
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-from testbed.control_plane import ControlPlane, name_for_this_run
-from testbed.control_plane import control_plane as running_control_plane
-from testbed.example_cluster import example_cluster
-from testbed.foreign_definitions import NODE_METRICS, SECCOMP_PROFILES
-from testbed.played_pods import PlayedPods, played_pods
-from testbed.printed_commands import commands_of, pages
-from testbed.printed_pages import is_of_a_plugin
-from testbed.printed_shell import PrintedShell
-from testbed.release import CHART
 
 PAGES = {page.stem: page for page in pages() if is_of_a_plugin(page) and page.stem != "README"}
 CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}

@@ -1,7 +1,7 @@
 """Every command that README and docs print does what is printed, in their order, on a real API server.
 
 Nodes are fake, and the pods of a release are its real programs as processes. What needs real nodes is in tests/e2e,
-what no test can run is listed with its reason in testbed/printed_pages.py.
+what no test can run is listed with its reason in kit/printed_pages.py.
 """
 
 import json
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
+from kit.control_plane import ControlPlane, name_for_this_run
+from kit.control_plane import control_plane as running_control_plane
+from kit.played_pods import PlayedPods, played_pods
+from kit.printed_commands import Printed
+from kit.printed_pages import Where, pages_to_run, signal_of, to_run
+from kit.printed_shell import PrintedShell
+from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.control_plane import ControlPlane, name_for_this_run
-from testbed.control_plane import control_plane as running_control_plane
-from testbed.played_pods import PlayedPods, played_pods
-from testbed.printed_commands import Printed
-from testbed.printed_pages import Where, pages_to_run, signal_of, to_run
-from testbed.printed_shell import PrintedShell
 
 Manifest = dict[str, Any]
 PAGES = {str(page.relative_to(REPOSITORY)): page for page in pages_to_run(Where.FAKE_NODES)}

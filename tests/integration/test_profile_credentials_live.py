@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.release import TO_HOME_NODES, Process, Release, home_nodes
 from pilotage.config.handshake import CONFIGURATION
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.release import TO_HOME_NODES, Process, Release, home_nodes
 
 SCHEDULER = "guarded"
 ATTACK = "attack"

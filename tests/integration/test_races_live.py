@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from kit.commands import Manifest
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
 from pilotage.testing import node_manifest, pod_manifest
 from races.contest import FIRST, configuration, profile
 from races.feed import Feed
-from testbed.commands import Manifest
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.kubelet_admission import CUSTOM_STATUS, KubeletAdmission
 
 SCHEDULER = "second"
 NODES, SECONDS = 4, 20.0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed.arguments import (
+from kit.arguments import (
     CONSTRAINT,
     ODD,
     PREFERRED,
@@ -24,7 +24,7 @@ from testbed.arguments import (
     required,
     strategy,
 )
-from testbed.configuration import HEAD, JSON_HEAD, ask_for_all, ours, write
+from kit.configuration import HEAD, JSON_HEAD, ask_for_all, ours, write
 
 # NodeResourcesFit is not here: only its constructor looks at its arguments, and the first profile that fails hides
 # the others.

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from kit.commands import CommandFailed
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
+from kit.looking_glass import LookingGlass, free_port
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.commands import CommandFailed
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
-from testbed.looking_glass import LookingGlass, free_port
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "run"
 OWN_NAMESPACE = "pilotage"

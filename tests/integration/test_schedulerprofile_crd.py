@@ -11,13 +11,13 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from cluster.paths import REPOSITORY
 from generate.profile_crd import definition
+from kit.control_plane import ControlPlane
+from localcluster.paths import REPOSITORY
 from pilotage.cli import main
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.checking import checked
 from pilotage.scheduler_profiles.judge import Judge
-from testbed.control_plane import ControlPlane
 
 CRD = REPOSITORY / "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml"
 NAME = "schedulerprofiles.pilotage.dev"

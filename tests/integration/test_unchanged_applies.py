@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
-from cluster.paths import REPOSITORY
-from testbed.control_plane import ControlPlane
-from testbed.operator_stage import PROFILES, OperatorStage
+from kit.control_plane import ControlPlane
+from kit.operator_stage import PROFILES, OperatorStage
+from localcluster.paths import REPOSITORY
 
 CRDS = sorted((REPOSITORY / "charts/pilotage/files/crds").iterdir())
 NAMES = [path.name.removesuffix(".yaml") for path in CRDS]

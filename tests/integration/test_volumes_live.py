@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from kit.control_plane import ControlPlane
+from kit.fixtures import Nodes
 from pilotage.testing import node_manifest, pod_manifest
 from pilotage.testing.manifests import Manifest
 from pilotage.testing.storage import claim_volumes
-from testbed.control_plane import ControlPlane
-from testbed.fixtures import Nodes
 
 HOST = "kubernetes.io/hostname"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -18,10 +18,10 @@ from bench.live.report import RIVAL, Report, throughput
 from bench.live.run import Settings, compare, new_comparison
 from bench.live.sizes import Sized, choose
 from bench.live.workload_files import Refusal, Workload
-from cluster.binaries import DEFAULT_KUBERNETES, TOOLS
-from cluster.build import ensure
-from cluster.errors import Problem
-from cluster.progress import say
+from localcluster.binaries import DEFAULT_KUBERNETES, TOOLS
+from localcluster.build import ensure
+from localcluster.errors import Problem
+from localcluster.progress import say
 
 FAULTY, UNABLE, INTERRUPTED = 1, 2, 130
 

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from bench.live.connection import Answer, Connection, Door
 from bench.live.objects import Write
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 CREATORS = 30  # as upstream has
 STRICT = "fieldValidation=Strict"

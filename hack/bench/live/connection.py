@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from bench.live.objects import Write
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 END_OF_HEAD = b"\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"  # inside JSON a line never ends so

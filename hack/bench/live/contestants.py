@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from bench.live.programs import ControlPlane, Program, gate_flags, kubernetes_program
-from cluster.binaries import DEFAULT_KUBERNETES
-from cluster.errors import Problem
+from localcluster.binaries import DEFAULT_KUBERNETES
+from localcluster.errors import Problem
 
 Document = dict[str, Any]
 Command = Callable[[Path, Path, dict[str, bool]], list[str]]  # configuration, kubeconfig, feature gates

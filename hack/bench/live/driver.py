@@ -28,7 +28,7 @@ from bench.live.operations import (
     StopMeasuring,
 )
 from bench.live.scheduler import Scheduler
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 Mode = Literal["concurrent", "drain"]
 LONGEST_WAIT = 600.0  # as upstream

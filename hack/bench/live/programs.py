@@ -17,12 +17,12 @@ from pathlib import Path
 
 from bench.live.connection import Door
 from bench.live.measure import cpu_seconds, peak_memory
-from cluster import kubeconfig
-from cluster.binaries import DEFAULT_KUBERNETES, TOOLS, kubernetes
-from cluster.build import ensure
-from cluster.component import flags
-from cluster.errors import Problem
-from cluster.pki import Authority, Identity, write_service_account_keys
+from localcluster import kubeconfig
+from localcluster.binaries import DEFAULT_KUBERNETES, TOOLS, kubernetes
+from localcluster.build import ensure
+from localcluster.component import flags
+from localcluster.errors import Problem
+from localcluster.pki import Authority, Identity, write_service_account_keys
 from oracle.programs import LOOPBACK, free_ports
 
 PR_SET_PDEATHSIG = 1

@@ -15,8 +15,8 @@ from bench.live.programs import control_plane
 from bench.live.scheduler import Scheduler
 from bench.live.sizes import Sized
 from bench.live.workload_files import Document, Workload
-from cluster.errors import Problem
-from cluster.progress import Step
+from localcluster.errors import Problem
+from localcluster.progress import Step
 
 SCHEDULED = b'"reason":"Scheduled"'
 

@@ -10,7 +10,7 @@ from bench.live.driver import Mode
 from bench.live.report import Comparison, throughput
 from bench.live.rounds import Round, play
 from bench.live.sizes import Sized, with_measured
-from cluster.progress import say
+from localcluster.progress import say
 
 SHARE = 0.5  # of what the slower one can do: there both have time to spare, and what a pod waits is comparable
 

@@ -11,7 +11,7 @@ from bench.live.contestants import Contestant
 from bench.live.measure import Spent
 from bench.live.objects import Write
 from bench.live.programs import ControlPlane, Program
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 SCHEDULER = "scheduler"
 PLACE = "bench-first-pod"

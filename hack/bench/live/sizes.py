@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from bench.live.operations import CreateNamespaces, CreateNodes, CreatePods, CreatePodSets, Operation
 from bench.live.workload_files import Workload
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 # What this release of kube-scheduler has anyway: a workload that says so is the scheduler as people run it.
 DEFAULT_GATES = {"SchedulerAsyncPreemption": True, "SchedulerAsyncAPICalls": False, "OpportunisticBatching": True}

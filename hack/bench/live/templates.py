@@ -10,7 +10,7 @@ import yaml
 from bench.live.kinds import KINDS
 from bench.live.operations import Template
 from bench.live.workload_files import Unsupported
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 Manifest = dict[str, Any]
 

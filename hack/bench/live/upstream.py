@@ -4,10 +4,10 @@ import json
 import subprocess
 from pathlib import Path
 
-from cluster.binaries import DEFAULT_KUBERNETES, kubernetes
-from cluster.errors import Problem
-from cluster.go_toolchain import find_go, minimum_of
-from cluster.progress import Step
+from localcluster.binaries import DEFAULT_KUBERNETES, kubernetes
+from localcluster.errors import Problem
+from localcluster.go_toolchain import find_go, minimum_of
+from localcluster.progress import Step
 
 WORKLOADS = Path("test/integration/scheduler_perf")
 CONFIGURATION = "performance-config.yaml"

@@ -8,7 +8,7 @@ import msgspec
 
 from bench.live.connection import PROTOBUF, Connection, Door, Stream
 from bench.live.objects import Write
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 T = TypeVar("T")
 PAUSE_SECONDS = 0.05

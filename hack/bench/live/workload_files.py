@@ -23,7 +23,7 @@ from bench.live.operations import (
     StopMeasuring,
     Template,
 )
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 Document = dict[str, Any]
 

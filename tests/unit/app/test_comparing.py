@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
+from kit.small_api import SmallApi, small_api
 from pilotage.app.comparing import Comparing
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.scheduling.comparison import Comparison
 from pilotage.testing import make_pod, node_manifest, pod_manifest
-from testbed.live_core import LiveCore
-from testbed.small_api import SmallApi, small_api
 
 PATIENCE = 20.0
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from testbed.looking_glass import free_port
-from testbed.small_api import small_api
+from kit.looking_glass import free_port
+from kit.small_api import small_api
 
 PROGRAM = Path(sys.executable).with_name("pilotage")
 KUBELET, NEIGHBOUR = "127.0.0.1", "127.0.0.2"

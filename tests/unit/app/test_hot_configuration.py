@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from kit.small_api import SmallApi, small_api
 from pilotage import app
 from pilotage.app import live as module
 from pilotage.app import reloading
@@ -27,7 +28,6 @@ from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import HASH, STRATEGY, TROUBLE, TRYING, PluginFile, text_hash, unit_data, unit_hash
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.small_api import SmallApi, small_api
 
 PATIENCE = 20.0  # seconds until a test gives up
 PLACE = FollowedConfigMap("kube-system", "pilotage-config", "kube-system", "me")

@@ -10,6 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
+from kit.small_api import SmallApi, small_api
 from pilotage import app
 from pilotage.app import live as module
 from pilotage.app import running as start
@@ -24,7 +25,6 @@ from pilotage.model.pod import Pod
 from pilotage.telemetry.serving_certificate import CannotServe
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.small_api import SmallApi, small_api
 
 PATIENCE = 20.0  # seconds until a test gives up
 NO_LEASE = {"leader_elect": False}

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from cluster.pki import Authority, Identity
+from kit.scripted_extender import ScriptedExtender, serving
+from kit.small_api import SmallApi, small_api
+from localcluster.pki import Authority, Identity
 from pilotage import app
 from pilotage.app import live as module
 from pilotage.app.live import Live
@@ -27,8 +29,6 @@ from pilotage.plugins.load.target_load_packing import TargetLoadPacking
 from pilotage.profiles import Profile
 from pilotage.telemetry.verbosity import Verbosity
 from pilotage.testing import FakeCluster, make_node, node_manifest, plugin_set_of, pod_manifest
-from testbed.scripted_extender import ScriptedExtender, serving
-from testbed.small_api import SmallApi, small_api
 
 PATIENCE = 20.0
 CLUSTER = FakeCluster([make_node("n1", cpu=4), make_node("n2", cpu=4)])

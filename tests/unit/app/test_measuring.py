@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore, One
 from pilotage.app.measuring import Measuring
 from pilotage.cluster.write.evictor import NotEvicted
 from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
 from pilotage.telemetry.metrics import Metrics
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore, One
 
 pytestmark = pytest.mark.looptime
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore
 from pilotage.app.race_watching import RaceWatching
 from pilotage.config.handshake import CONTENDED
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import Pod
 from pilotage.telemetry.metrics import Metrics
 from pilotage.testing import make_pod
-from testbed.live_core import DELETED, LiveCore
 
 pytestmark = pytest.mark.looptime
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.small_api import SmallApi, small_api
 from pilotage import app
 from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.cluster.credentials.access import from_kubeconfig
@@ -15,7 +16,6 @@ from pilotage.model.devices import ResourceClaim
 from pilotage.model.objects import Namespace, PodDisruptionBudget
 from pilotage.model.volumes import CSINode, PersistentVolumeClaim
 from pilotage.testing import make_pod, node_manifest, pod_manifest
-from testbed.small_api import SmallApi, small_api
 
 PATIENCE = 20.0
 

@@ -10,7 +10,7 @@ import pytest
 
 from bench.live.connection import Door
 from bench.live.programs import SERVER_CERTIFICATE
-from cluster.pki import Authority
+from localcluster.pki import Authority
 
 Answers = list[list[bytes]]  # for each request the pieces of an answer, as they are written
 Serve = Callable[[Answers], AbstractAsyncContextManager[tuple[Door, list[bytes]]]]

@@ -10,7 +10,7 @@ from bench.live.api import connected
 from bench.live.bound_pods import BoundPods
 from bench.live.connection import Connection
 from bench.live.objects import Write
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 CREATED = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"

@@ -12,7 +12,7 @@ from bench.live.machine import Machine, processor
 from bench.live.report import Comparison, Report, throughput, until_all
 from bench.live.rounds import Round
 from bench.live.run import open_loop_rate
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 
 def _round(who: str, rate: float, **more: object) -> Round:

@@ -5,7 +5,7 @@ import pytest
 from bench.live.operations import Count, CreateNamespaces, CreateNodes, CreatePods, CreatePodSets
 from bench.live.sizes import choose, with_measured
 from bench.live.workload_files import Workload
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 
 def _workload(name: str, nodes: int, first: int, measured: int, **more: object) -> Workload:

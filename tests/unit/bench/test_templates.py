@@ -7,7 +7,7 @@ import pytest
 from bench.live.operations import Template
 from bench.live.templates import Manifest, check, is_constant, manifest
 from bench.live.workload_files import Unsupported
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 
 def _template(folder: Path, text: str, **words: object) -> Template:

@@ -21,7 +21,7 @@ from bench.live.operations import (
     Template,
 )
 from bench.live.workload_files import read
-from cluster.errors import Problem
+from localcluster.errors import Problem
 
 CASE = """
 - name: Harbour

@@ -10,11 +10,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from kit.small_api import SmallApi, small_api
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import PluginFile, unit_data
 from pilotage.testing import node_manifest, pod_manifest
-from testbed.small_api import SmallApi, small_api
 
 NOT_HELPFUL = "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 WAITS = f"0/2 nodes are available: 2 Insufficient cpu. preemption: {NOT_HELPFUL}"

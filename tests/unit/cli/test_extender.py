@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from click.testing import CliRunner, Result
 
-from cluster.pki import Authority, Identity
+from localcluster.pki import Authority, Identity
 from pilotage.cli.extender import command
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plugins"

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from kit.scripted_extender import POD, Extenders, extended_scheduler, leaves, schedule
+from kit.tiny_plugins import NEVER, NO, Alpha, Before, Likes, Room, cluster_of, node_of, unplaced
 from pilotage.extenders.extended_cycle import OVERTAKEN
 from pilotage.framework.api.verdicts import NoRoom, OnlyNodes, Verdicts
 from pilotage.model.pod import Pod
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed
 from pilotage.testing import FakeCluster, make_node, make_pod
-from testbed.scripted_extender import POD, Extenders, extended_scheduler, leaves, schedule
-from testbed.tiny_plugins import NEVER, NO, Alpha, Before, Likes, Room, cluster_of, node_of, unplaced
 
 EVEN = {"n1": 0, "n2": 0, "n3": 0}
 

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from kit.scripted_extender import Extenders, leaves, schedule
+from kit.tiny_plugins import cluster_of, unplaced
 from pilotage.plugins.nodes.node_affinity import NodeAffinity
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity
 from pilotage.plugins.preemption.cross_node_preemption import CrossNodePreemption
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.testing import FakeCluster, make_node, make_pod
-from testbed.scripted_extender import Extenders, leaves, schedule
-from testbed.tiny_plugins import cluster_of, unplaced
 
 
 @pytest.fixture

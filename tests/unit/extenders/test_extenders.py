@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.scripted_extender import POD, Extenders, leaves
 from pilotage.config.types import Extender as ExtenderConfig
 from pilotage.extenders.extenders import bind_by_extender, settings_of, trim_victims
 from pilotage.framework.runtime.preemption.victims import Victims
@@ -13,7 +14,6 @@ from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.outside_services import OutsideRules
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
-from testbed.scripted_extender import POD, Extenders, leaves
 
 
 @pytest.fixture

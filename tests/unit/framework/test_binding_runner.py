@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import One, Two
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import Bind, Plugin
 from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
@@ -12,7 +13,6 @@ from pilotage.framework.runtime.binding_runner import BindingRunner
 from pilotage.framework.runtime.timings import Timings
 from pilotage.model.pod import Pod
 from pilotage.testing import FakeCluster, make_node, make_pod, plugin_set_of
-from testbed.live_core import One, Two
 
 
 class Binds(Bind):

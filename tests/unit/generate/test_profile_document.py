@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cluster.paths import REPOSITORY
 from generate.profile_crd import schema
 from generate.profile_document import text
+from localcluster.paths import REPOSITORY
 from pilotage_operator.condition_reasons import CONDITIONS
 
 DOCUMENT = text()

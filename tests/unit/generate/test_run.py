@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.paths import REPOSITORY
 from generate.run import FILES, main
+from localcluster.paths import REPOSITORY
 
 
 def test_the_files_of_this_repository_are_fresh() -> None:

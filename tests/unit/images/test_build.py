@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster.errors import Problem
 from images import stand_in
 from images.archives import export_from
 from images.build import Workshop
@@ -14,6 +13,7 @@ from images.docker import Docker
 from images.order import Wishes
 from images.store import Store
 from images.testing import RecordedCommands
+from localcluster.errors import Problem
 
 SCHEDULER = COMPONENTS["scheduler"]
 IMAGE = "localhost/pilotage-scheduler:dev"

@@ -3,8 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from cluster import docker_engine
-from cluster.errors import Problem
 from images import archives, engines
 from images import buildah as buildah_module
 from images.buildah import Buildah
@@ -14,6 +12,8 @@ from images.engines import Engine, find_engine
 from images.order import Order
 from images.store import Store
 from images.testing import RecordedCommands
+from localcluster import docker_engine
+from localcluster.errors import Problem
 
 ORDER = Order(
     image="localhost/pilotage-scheduler:dev",

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from cluster.errors import Problem
 from images.inputs import copied, fingerprint, input_files, stage
+from localcluster.errors import Problem
 
 DOCKERFILE = """\
 ARG BASE=python:3.13-slim

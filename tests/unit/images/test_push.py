@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from cluster.errors import Problem
 from images import cli, oci_archive
 from images import push as push_module
 from images.build import Built
@@ -27,6 +26,7 @@ from images.order import Wishes
 from images.push import push
 from images.registry import Address, Registry, check_tag, parse_address
 from images.small_registry import PASSWORD, USER, Guard, SmallRegistry, serving
+from localcluster.errors import Problem
 
 CONFIG = b'{"architecture":"amd64","os":"linux"}'
 LAYER = b"a layer " * 1000

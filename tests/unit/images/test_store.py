@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cluster.errors import Problem
 from images.commands import LoggedCommands
 from images.store import Store, opened
+from localcluster.errors import Problem
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import pytest
 
+from kit.counted_work import CountedText
 from pilotage.model.inline_disks import clash
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod, PodObject, PodShape
 from pilotage.model.pod_spec import PodSpec
 from pilotage.model.volumes import AWSDisk, GCEDisk, ISCSIDisk, RBDImage, Volume
-from testbed.counted_work import CountedText
 
 
 def having(*volumes: Volume) -> Pod:

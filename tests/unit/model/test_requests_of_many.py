@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.counted_work import CountedNumber
 from pilotage.model import requests
 from pilotage.model.pod_spec import Container, PodSpec, Resources
 from pilotage.model.quantity import Quantity
 from pilotage.model.requests import effective_requests, is_as_asked, usage
 from pilotage.testing.objects import make_pod
-from testbed.counted_work import CountedNumber
 
 RESOURCES = ["example.com/a", "example.com/b", "example.com/c"]
 AMOUNTS = st.dictionaries(st.sampled_from(RESOURCES), st.integers(-1, 3), max_size=3)

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.counted_work import CountedText
 from pilotage.model.tolerations import (
     Taint,
     Tolerated,
@@ -12,7 +13,6 @@ from pilotage.model.tolerations import (
     tolerated,
     tolerations_key,
 )
-from testbed.counted_work import CountedText
 
 DEDICATED = Taint("dedicated", "user1", "NoSchedule")
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kit.tiny_plugins import Alpha, Before, Likes
 from pilotage.app import simulation
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
@@ -21,7 +22,6 @@ from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile, build_profiles
 from pilotage.testing import make_node, make_pod, plugin_set_of
 from pilotage.testing.gangs import make_group, make_members
-from testbed.tiny_plugins import Alpha, Before, Likes
 
 CATALOGUE = built_in()
 DEFAULT = load("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", CATALOGUE)

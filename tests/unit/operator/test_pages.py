@@ -6,8 +6,8 @@ from contextlib import suppress
 import aiohttp
 import pytest
 
+from kit.looking_glass import free_port
 from pilotage_operator.pages import serving_health, serving_metrics
-from testbed.looking_glass import free_port
 
 NEIGHBOUR = "127.0.0.2"
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.profile_world import REFUSED, ProfileWorld
 from pilotage.app import unit_configured
 from pilotage.config.handshake import HASH, TROUBLE, TRYING, PluginFile, unit_hash, unit_in
 from pilotage.plugins.catalogue import built_in
@@ -18,7 +19,6 @@ from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.sandbox.answering import answer
 from pilotage_operator.sandbox.client import SandboxFailed
 from pilotage_operator.sandbox.records import Answer, Question
-from testbed.profile_world import REFUSED, ProfileWorld
 
 D = 60
 PATH = "mine/tidy.py"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
 from pilotage.config.handshake import CONTENDED, HASH, STRATEGY
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
@@ -12,7 +13,6 @@ from pilotage_operator.profiles.actions import Action, DeleteProfile, PatchStatu
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import Answer, KeptProfile, Right
-from testbed.profile_world import FAILING, IGNORED, REFUSED, ProfileWorld
 
 JUDGE = UnitJudge(Judge(built_in()))
 GOOD: dict[str, Any] = {"schedulerName": "good"}

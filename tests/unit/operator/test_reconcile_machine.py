@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
 from pilotage.config.handshake import HASH
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
@@ -19,7 +20,6 @@ from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import SERVED, KeptProfile
-from testbed.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
 
 CATALOGUE = built_in()
 JUDGE = UnitJudge(Judge(CATALOGUE))

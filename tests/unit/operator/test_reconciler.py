@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from kit.profile_world import Conflict, ProfileWorld
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
@@ -16,7 +17,6 @@ from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.world import Answer, Right
 from pilotage_operator.reconciler import Reconciler
 from pilotage_operator.values import ValuesFile
-from testbed.profile_world import Conflict, ProfileWorld
 
 JUDGE = UnitJudge(Judge(built_in()))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.loads import node_metrics
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import Filter, Plugin, Score
 from pilotage.model.metadata import Metadata
@@ -17,7 +18,6 @@ from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_
 from pilotage.testing.network import make_app_group, make_network_topology, member_labels
 from pilotage.testing.storage import claim_volumes, make_claim, make_csi_node, make_volume
 from pilotage.testing.topology import make_topology
-from testbed.loads import node_metrics
 
 SEEDS = range(60)
 CATALOGUE = built_in()

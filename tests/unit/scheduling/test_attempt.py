@@ -4,6 +4,22 @@ from typing import Any
 
 import pytest
 
+from kit.tiny_plugins import (
+    EVERYWHERE,
+    NEVER,
+    NO,
+    SCOPES,
+    Alpha,
+    Also,
+    Before,
+    Beta,
+    Parlour,
+    Room,
+    node_of,
+    scheduler_of,
+    scoped,
+    unplaced,
+)
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.plugin import Filter, Plugin, PreFilter, Scope
@@ -20,22 +36,6 @@ from pilotage.framework.api.verdicts import (
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import UNSCHEDULABLE, Placed
 from pilotage.testing import make_pod
-from testbed.tiny_plugins import (
-    EVERYWHERE,
-    NEVER,
-    NO,
-    SCOPES,
-    Alpha,
-    Also,
-    Before,
-    Beta,
-    Parlour,
-    Room,
-    node_of,
-    scheduler_of,
-    scoped,
-    unplaced,
-)
 
 # ------------------------------------------------------------------------------------------------- before nodes
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore, One, Two
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import NodeInfo
@@ -15,7 +16,6 @@ from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection, Wait
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
-from testbed.live_core import DELETED, LiveCore, One, Two
 
 pytestmark = pytest.mark.looptime
 

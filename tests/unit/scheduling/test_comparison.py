@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.scheduling.comparison import Comparison
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 Deed = Callable[[LiveCore], Any]
 

@@ -5,15 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import Permit, Plugin, PreScore, Reserve, Scope, Score
-from pilotage.framework.api.scoring import by_maximum
-from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection, Wait
-from pilotage.model.pod import Pod
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced
-from pilotage.testing import FakeScheduler, make_pod
-from testbed.tiny_plugins import (
+from kit.tiny_plugins import (
     NEVER,
     NO,
     SCOPES,
@@ -27,6 +19,14 @@ from testbed.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.plugin import Permit, Plugin, PreScore, Reserve, Scope, Score
+from pilotage.framework.api.scoring import by_maximum
+from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection, Wait
+from pilotage.model.pod import Pod
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced
+from pilotage.testing import FakeScheduler, make_pod
 
 # ---------------------------------------------------------------------------------------------- where no node is
 

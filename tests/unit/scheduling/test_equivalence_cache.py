@@ -8,6 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
+from kit.tiny_plugins import (
+    NO,
+    SCOPES,
+    Alpha,
+    Beta,
+    Gamma,
+    Says,
+    cluster_of,
+    node_of,
+    scheduler_of,
+    scoped,
+    unplaced,
+)
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import CLUSTER, NODE, STATIC, Filter, Plugin, PreScore, Scope, Score
@@ -22,19 +35,6 @@ from pilotage.scheduling.equivalence import equivalence_cache as class_rows
 from pilotage.scheduling.equivalence.equivalence_entry import EquivalenceEntry
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod
-from testbed.tiny_plugins import (
-    NO,
-    SCOPES,
-    Alpha,
-    Beta,
-    Gamma,
-    Says,
-    cluster_of,
-    node_of,
-    scheduler_of,
-    scoped,
-    unplaced,
-)
 
 NAMES = [f"n{i}" for i in range(1, 8)]
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore, One
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.framework.api.events import POD_GONE
 from pilotage.framework.api.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.testing import make_pod
-from testbed.live_core import DELETED, LiveCore, One
 
 pytestmark = pytest.mark.looptime
 

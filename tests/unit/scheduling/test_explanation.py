@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kit.tiny_plugins import NO, SCOPES, Alpha, Before, Likes, Loves, scheduler_of, scoped
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import PreScore, Scope
@@ -14,7 +15,6 @@ from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.scheduling.explanation import NodeVerdict, PluginScore, scores_at
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod
-from testbed.tiny_plugins import NO, SCOPES, Alpha, Before, Likes, Loves, scheduler_of, scoped
 
 
 class Counts(Likes):

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.framework.api.gangs import FormsGangs
 from pilotage.framework.api.plugin import Filter
@@ -17,7 +18,6 @@ from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
-from testbed.live_core import FakeApi
 
 
 class World(FakeApi):

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Unplaced
 from pilotage.telemetry.verbosity import V2
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

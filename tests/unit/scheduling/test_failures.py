@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kit.tiny_plugins import NO, SCOPES, Alpha, Beta, Likes, node_of, scheduler_of, scoped, unplaced
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.plugin import NODE, STATIC, Filter, Scope, Score
@@ -11,7 +12,6 @@ from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Placed
 from pilotage.testing import make_pod
-from testbed.tiny_plugins import NO, SCOPES, Alpha, Beta, Likes, node_of, scheduler_of, scoped, unplaced
 
 # ---------------------------------------------------------------------------------------------------- failures
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.config.sharing import Sharing
 from pilotage.framework.api.plugin import Plugin
 from pilotage.model.pod import Pod
@@ -15,7 +16,6 @@ from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.testing import make_pod
 from pilotage.testing.gangs import make_group, make_members
 from pilotage.testing.quotas import make_quota
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.live_core import DELETED, LiveCore
 from pilotage.app import simulation
 from pilotage.cluster.write.status_patch import StatusChange, waiting_condition
 from pilotage.config.load import load
@@ -25,7 +26,6 @@ from pilotage.plugins.pods.scheduling_gates import SchedulingGates
 from pilotage.profiles import build_profiles
 from pilotage.testing import make_node, make_pod
 from pilotage.testing.gangs import make_group, make_member, make_members
-from testbed.live_core import DELETED, LiveCore
 
 CATALOGUE = built_in()
 TAINT = {"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from kit.live_core import LiveCore
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -16,7 +17,6 @@ from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.scheduling import loop
 from pilotage.scheduling.gangs import gang_turns
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 NODES = st.sampled_from(["n1", "n2", "n3"])
 SIZES = st.sampled_from(["300m", "500m", "1"])

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.scheduling import cost, loop
 from pilotage.scheduling.gangs import gang_turns
 from pilotage.testing import make_pod
-from testbed.live_core import DELETED, LiveCore
 
 LONG_BEFORE_ITS_END = 4  # slices
 

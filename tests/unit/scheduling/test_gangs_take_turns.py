@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.live_core import LiveCore
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 LARGEST = 6
 

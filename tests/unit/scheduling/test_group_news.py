@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.plugin import Filter
@@ -13,7 +14,6 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.testing import make_pod
 from pilotage.testing.gangs import make_group, make_members, make_native_group
-from testbed.live_core import LiveCore
 
 NO_ROOM = "0/1 nodes are available: 1 Insufficient cpu."
 

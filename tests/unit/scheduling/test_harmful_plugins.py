@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.app.plugin_watch import watch_calls
 from pilotage.framework.api.plugin import Filter, Permit, PreBind, PreEnqueue, Reserve, Score
@@ -23,7 +24,6 @@ from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
 from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
-from testbed.live_core import FakeApi
 
 BUDGET = 0.25  # seconds
 SECONDS = 3.0

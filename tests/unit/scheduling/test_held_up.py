@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.scheduling import held_up as module
 from pilotage.scheduling import loop
 from pilotage.scheduling.held_up import HeldUp
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 
 class Clock:

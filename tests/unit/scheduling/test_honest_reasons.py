@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.pods.scheduling_gates import SchedulingGates
@@ -14,7 +15,6 @@ from pilotage.plugins.quota.capacity_scheduling.quota_demand import QuotaDemand
 from pilotage.testing import make_pod
 from pilotage.testing.gangs import make_group, make_member, make_members
 from pilotage.testing.quotas import make_quota
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

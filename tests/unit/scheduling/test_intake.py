@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.watch.known_objects import KnownObjects
 from pilotage.cluster.watch.resources import PODS
@@ -23,7 +24,6 @@ from pilotage.queue.nominator import Nominator
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.intake import NODE_GONE, NodeIntake, ObjectIntake, PodIntake
 from pilotage.testing import make_node, make_pod
-from testbed.live_core import DELETED, LiveCore
 
 OURS, FOREIGN = "default-scheduler", "somebody-elses"
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore, One
+from kit.scripted_extender import node_json, pod_json
 from pilotage.cluster.services.extender import Extender, ExtenderSettings
 from pilotage.framework.api.verdicts import SKIP, Rejection, Wait
 from pilotage.model.extender_messages import ExtenderFailed, FilterResult
@@ -16,8 +18,6 @@ from pilotage.scheduling import preparing
 from pilotage.scheduling.loop import LONGEST_BATCH, LONGEST_SILENCE
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import make_pod
-from testbed.live_core import DELETED, LiveCore, One
-from testbed.scripted_extender import node_json, pod_json
 
 pytestmark = pytest.mark.looptime
 

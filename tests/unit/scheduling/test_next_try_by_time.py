@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.model.metadata import Metadata
 from pilotage.model.objects import PriorityClass
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.sticky import Sticky
 from pilotage.plugins.preemption.preemption_toleration import MINIMUM, SECONDS, PreemptionToleration
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

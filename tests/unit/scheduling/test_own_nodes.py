@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kit.live_core import LiveCore
 from pilotage.app import simulation
 from pilotage.config.load import load
 from pilotage.config.sharing import OwnNodes
@@ -23,7 +24,6 @@ from pilotage.profiles import build_profiles
 from pilotage.testing import make_node, make_pod
 from pilotage.testing.gangs import make_group, make_members
 from pilotage.testing.quotas import make_quota
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.write.bind_outcomes import BindOutcome, Bound, Refusal, Refused, Unknown
 from pilotage.cluster.write.binder import Binder
@@ -12,7 +13,6 @@ from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.posting import Posting
 from pilotage.testing import make_node, make_pod
-from testbed.live_core import DELETED
 
 POD = make_pod("a", uid="a")
 

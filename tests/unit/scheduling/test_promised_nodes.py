@@ -5,17 +5,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import CLUSTER, NODE, Filter, PreFilter, Scope
-from pilotage.framework.api.verdicts import (
-    OnlyNodes,
-    Rejection,
-)
-from pilotage.model.pod import Pod
-from pilotage.scheduling.outcome import Placed
-from pilotage.testing import make_pod
-from testbed.tiny_plugins import (
+from kit.tiny_plugins import (
     NEVER,
     NO,
     Alpha,
@@ -26,6 +16,16 @@ from testbed.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.plugin import CLUSTER, NODE, Filter, PreFilter, Scope
+from pilotage.framework.api.verdicts import (
+    OnlyNodes,
+    Rejection,
+)
+from pilotage.model.pod import Pod
+from pilotage.scheduling.outcome import Placed
+from pilotage.testing import make_pod
 
 
 def nominated(node: str, name: str = "p", **fields: Any) -> Pod:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore
 from pilotage.framework.api.remit import Remit
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import Pod
@@ -15,7 +16,6 @@ from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.scheduling.sharing.held_nodes import hold_end
 from pilotage.scheduling.sharing.rejection_messages import JOB_ADVICE
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore
 
 pytestmark = pytest.mark.looptime
 

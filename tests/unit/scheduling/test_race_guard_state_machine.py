@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.model.kubelet_rejection import KubeletRejection
@@ -20,7 +21,6 @@ from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.profiles import Profile
 from pilotage.scheduling.sharing.race_guard import LONGEST_HOLD, Lingering
 from pilotage.testing import decode_node, make_pod, node_manifest, plugin_set_of
-from testbed.live_core import FakeApi
 
 NODES = st.sampled_from(["n1", "n2", "n3"])
 CPU = st.sampled_from(["100m", "400m", "600m"])

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import LiveCore, One
 from pilotage.model.kubelet_rejection import KubeletRejection
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
 from pilotage.testing import make_pod
-from testbed.live_core import LiveCore, One
 
 pytestmark = pytest.mark.looptime
 

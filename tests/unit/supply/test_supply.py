@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from cluster.errors import Problem
+from localcluster.errors import Problem
 from supply import audit as module
 from supply import sbom
 from supply.advisories import is_affected, read_database

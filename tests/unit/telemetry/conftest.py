@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from yarl import URL
 
-from cluster.pki import Authority, Identity
+from localcluster.pki import Authority, Identity
 from pilotage.telemetry.health import Check, Health, ping
 from pilotage.telemetry.pages import Content, Pages
 from pilotage.telemetry.server import Denial, Guard, Limits, Server

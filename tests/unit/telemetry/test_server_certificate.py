@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509.oid import NameOID
 
-from cluster.pki import Authority, Identity
+from localcluster.pki import Authority, Identity
 from pilotage.telemetry.server import Denial
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate, TlsSettings
 

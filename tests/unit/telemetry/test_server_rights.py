@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cluster.pki import Authority, Identity
+from localcluster.pki import Authority, Identity
 from pilotage.cluster.credentials.delegated_auth import TOKEN_REVIEWS, AuthSettings, DelegatedAuth
 from pilotage.cluster.credentials.trust_source import TrustSettings
 from pilotage.cluster.transport.api_errors import Unreachable

@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from kit.custom_api import CustomApi
+from kit.running_controllers import quiet, running, until
+from kit.small_api import small_api
 from pilotage.model.match_policies import MATCH_POLICY
 from pilotage.model.pod import Pod
 from pilotage.testing import make_pod
 from pilotage_operator.controllers.outcome import DeletePod, Outcome
 from pilotage_operator.controllers.pod_group_failures import ANNOTATION
 from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup, decide, stories
-from testbed.custom_api import CustomApi
-from testbed.running_controllers import quiet, running, until
-from testbed.small_api import small_api
 
 START = datetime(2030, 1, 10, tzinfo=UTC)
 NOW = START + timedelta(seconds=100)

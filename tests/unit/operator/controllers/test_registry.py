@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from kit.custom_api import CustomApi
+from kit.running_controllers import quiet, running, until
+from kit.small_api import small_api
 from pilotage.plugins.network._shared.app_groups import APP_GROUP
 from pilotage.plugins.network._shared.costs import REGION
 from pilotage_operator.controllers import elastic_quotas, network_topologies
 from pilotage_operator.controllers.pod_groups import LABEL
-from testbed.custom_api import CustomApi
-from testbed.running_controllers import quiet, running, until
-from testbed.small_api import small_api
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from kit.custom_api import CustomApi
+from kit.running_controllers import quiet, running, until
+from kit.small_api import small_api
 from pilotage_operator.controllers import work_queue
 from pilotage_operator.controllers.outcome import Outcome
 from pilotage_operator.controllers.pod_groups import LABEL, StoredPodGroup
 from pilotage_operator.controllers.registry import PODS, Controller, Resource
-from testbed.custom_api import CustomApi
-from testbed.running_controllers import quiet, running, until
-from testbed.small_api import small_api
 
 pytestmark = pytest.mark.usefixtures("quickly")
 

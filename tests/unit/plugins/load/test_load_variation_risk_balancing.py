@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.loads import Figures, connected, load
 from pilotage.model.node_load import NodeLoad, ResourceLoad
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
@@ -14,7 +15,6 @@ from pilotage.plugins.load._shared.rounding import rounded
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
-from testbed.loads import Figures, connected, load
 
 NODE = make_node("n1", cpu=1, memory="1Gi")
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.loads import Figures, connected, load
 from pilotage.framework.api.verdicts import SKIP
 from pilotage.model.node_load import ResourceLoad
 from pilotage.model.quantity import LARGEST
@@ -13,7 +14,6 @@ from pilotage.plugins.load._shared.load_aware import NO_FIGURES
 from pilotage.plugins.load.low_risk_over_commitment import LowRiskOverCommitment
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
-from testbed.loads import Figures, connected, load
 
 POD = make_pod(cpu="1", memory="1Gi", limits={"cpu": "2", "memory": "2Gi"})
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.loads import Figures, connected, load
 from pilotage.config.faults import InvalidConfiguration
 from pilotage.config.kinds import without_kind
 from pilotage.config.load import load as load_configuration
@@ -16,7 +17,6 @@ from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.load.peaks import WORST, Peaks
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
-from testbed.loads import Figures, connected, load
 
 MODEL = {"k0": 471.7412504314313, "k1": -91.50493019588365, "k2": -0.07186049052516228}
 FLAT = {"k0": 100, "k1": 1, "k2": 0.01}

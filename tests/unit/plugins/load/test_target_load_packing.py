@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.loads import NOW, Figures, connected, load, node_metrics
 from pilotage.config.faults import Stage
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
@@ -13,7 +14,6 @@ from pilotage.plugins.load._shared.load_aware import NO_FIGURES
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
 from pilotage.scheduling.outcome import Placed
 from pilotage.testing import FakeCluster, FakeScheduler, make_node, make_pod, raw_scores, score_all
-from testbed.loads import NOW, Figures, connected, load, node_metrics
 
 USE: dict[str, Any] = {"limits": {"cpu": "400m"}}
 BARE: dict[str, Any] = {"spec": {"containers": []}}

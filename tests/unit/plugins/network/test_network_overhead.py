@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.live_core import LiveCore
 from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.config.faults import Stage
 from pilotage.framework.api.objects import Kind
@@ -31,7 +32,6 @@ from pilotage.testing import (
     verdicts_of,
 )
 from pilotage.testing.network import make_app_group, make_member, make_network_topology, make_node_at
-from testbed.live_core import LiveCore
 
 AT = ("profiles", 0, "pluginConfig", 1, "args")
 WEST, EAST = "us-west-1", "us-east-1"

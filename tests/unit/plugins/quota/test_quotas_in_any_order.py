@@ -4,9 +4,9 @@ from random import Random
 
 import pytest
 
+from kit.disordered_core import DisorderedCore
 from pilotage.testing import make_node
 from pilotage.testing.quotas import make_quota
-from testbed.disordered_core import DisorderedCore
 
 BESIDE = """
 apiVersion: kubescheduler.config.k8s.io/v1

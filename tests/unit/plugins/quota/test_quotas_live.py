@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
+from kit.live_core import DELETED, LiveCore
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.testing import make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
-from testbed.live_core import DELETED, LiveCore
 
 pytestmark = pytest.mark.looptime
 

@@ -1,5 +1,0 @@
-"""`python -m cluster`."""
-
-from cluster.entry import entry
-
-entry()

@@ -1,0 +1,5 @@
+"""`python -m localcluster`."""
+
+from localcluster.entry import entry
+
+entry()
