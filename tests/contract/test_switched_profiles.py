@@ -1,17 +1,12 @@
-"""`pilotage profile` changes the resource that the operator reads, and knows what takes part without an entry."""
+"""`pilotage profile` knows what takes part without an entry."""
 
 import pytest
 
 from pilotage.app.profile_entry import base_of
-from pilotage.app.profile_switch import PROFILES
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.render import configuration, profile_of
-from pilotage.scheduler_profiles.resource import API_VERSION, PLURAL, Spec
-
-
-def test_the_path_is_that_of_the_resource() -> None:
-    assert f"/apis/{API_VERSION}/{PLURAL}" == PROFILES
+from pilotage.scheduler_profiles.resource import Spec
 
 
 @pytest.mark.parametrize("spec", [{}, {"base": "None"}], ids=["the default plugins", "no base"])

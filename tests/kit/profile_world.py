@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from pilotage.config.handshake import CONFIGURATION, HASH, STRATEGY, TROUBLE, PluginFile
+from pilotage.config.handshake import CONFIGURATION, HASH, SERVED, STRATEGY, TROUBLE, PluginFile
 from pilotage.scheduler_profiles.resource import Status
 from pilotage_operator.profiles.actions import (
     Action,
@@ -25,7 +25,6 @@ from pilotage_operator.profiles.actions import (
     WakeUp,
 )
 from pilotage_operator.profiles.world import (
-    SERVED,
     Answer,
     ConfigMap,
     Deployment,

@@ -4,24 +4,31 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from time import monotonic
 from typing import Any, TypeVar
 
-import aiohttp
 import kopf
 import msgspec
+from kubernetes.aio.client import (
+    AuthorizationV1Api,
+    V1ResourceAttributes,
+    V1SubjectAccessReview,
+    V1SubjectAccessReviewSpec,
+)
 
 from pilotage.cluster.credentials import access as ways
 from pilotage.cluster.credentials.access import Access
-from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, NoAccess, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.listing import read_answer
 from pilotage.cluster.watch.watch_lines import BrokenStream, TooLong
 from pilotage.cluster.write.turn import Turn
-from pilotage.config.handshake import HASH, PluginFile
-from pilotage.scheduler_profiles.resource import GROUP, PLURAL, VERSION
+from pilotage.config.handshake import HASH, PLUGINS_LABEL, PluginFile
+from pilotage.scheduler_profiles.resource import GROUP, PLURAL
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
+from pilotage_operator.api_requests import ApiRequests
 from pilotage_operator.event_objects import EventBudget, event_manifest, file_event_manifest
+from pilotage_operator.login import Login
 from pilotage_operator.profiles.actions import (
     Action,
     CreateConfigMap,
@@ -52,18 +59,15 @@ from pilotage_operator.profiles.world import (
     StoredProfile,
     replicas_among,
 )
-from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
+from pilotage_operator.settings import FIELD_MANAGER, Settings
 from pilotage_operator.watch_lag import Key
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-PROFILES = f"/apis/{GROUP}/{VERSION}/{PLURAL}"
-_MERGE_PATCH = "application/merge-patch+json"
 _SECONDS = 10.0  # for every request
 _ALLOWED_FOR, _DENIED_FOR = 30.0, 4.0  # seconds that an answer is good
 _AT_ONCE = 8  # questions about rights
-_SAME_LOGIN_FOR = timedelta(minutes=10)
 # Events about what is in no namespace are in this one.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
@@ -127,8 +131,8 @@ class Cluster:
 
     def __init__(self, settings: Settings, access: Access) -> None:
         self._settings = settings
-        self._access = access
-        self._client = ApiClient(access, agent=FIELD_MANAGER, timeout=_SECONDS, connections=_AT_ONCE)
+        self._login = Login(access, agent=FIELD_MANAGER)
+        self._client = ApiRequests(self._login, writer=FIELD_MANAGER, seconds=_SECONDS, at_once=_AT_ONCE)
         self._questions = asyncio.Semaphore(_AT_ONCE)
         self._answers: dict[Right, tuple[Answer, float]] = {}
         self._served: dict[str, tuple[frozenset[str], float]] = {}
@@ -136,7 +140,7 @@ class Cluster:
         self._told: set[str] = set()
 
     @property
-    def client(self) -> ApiClient:
+    def client(self) -> ApiRequests:
         """Return the way that controllers use too; what it raises is told apart by `asked`."""
         return self._client
 
@@ -146,14 +150,7 @@ class Cluster:
 
     async def login(self) -> kopf.AiohttpSession:
         """Return a way for kopf's watchers, which is our own."""
-        await self._access.renew(self._access.identity)
-        who = self._access.identity.authorization
-        session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=self._access.tls or False),
-            headers={"User-Agent": f"{FIELD_MANAGER} (kopf)"} | ({"Authorization": who} if who else {}),
-        )
-        expiration = datetime.now(UTC) + _SAME_LOGIN_FOR if who else None
-        return kopf.AiohttpSession(server=self._access.server, aiohttp_session=session, expiration=expiration)
+        return await self._login.for_kopf()
 
     # ------------------------------------------------------------------------------------------------- reading
 
@@ -202,20 +199,21 @@ class Cluster:
             return "unserved"
         namespace = self._settings.namespace
         resource, _, subresource = right.resource.partition("/")
-        attributes = {"group": right.group, "resource": resource, "subresource": subresource, "verb": right.verb}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SubjectAccessReview",
-            "spec": {
-                "user": self._settings.scheduler_user,
-                "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
-                "resourceAttributes": attributes,
-            },
-        }
+        spec = V1SubjectAccessReviewSpec(
+            user=self._settings.scheduler_user,
+            groups=["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"],
+            resource_attributes=V1ResourceAttributes(
+                group=right.group, resource=resource, subresource=subresource, verb=right.verb
+            ),
+        )
+        review = V1SubjectAccessReview(spec=spec)
         async with self._questions:
-            path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-            said = msgspec.json.decode(await self.asked(self._client.post(path, msgspec.json.encode(review))))
-        return "allowed" if said.get("status", {}).get("allowed") else "denied"
+            said = await self.asked(
+                self._client.typed(
+                    lambda api: AuthorizationV1Api(api).create_subject_access_review(review, _request_timeout=_SECONDS)
+                )
+            )
+        return "allowed" if said.status is not None and said.status.allowed else "denied"
 
     async def _known_resources(self, group: str) -> frozenset[str]:
         known = self._served.get(group)
@@ -299,22 +297,22 @@ class Cluster:
         """Do one thing; WorldChanged, NotReachable or Refused say why it was not done."""
         match action:
             case CreateProfile(manifest):
-                await self._write("post", PROFILES, manifest)
+                await self._create(PROFILES, manifest)
             case PatchProfile(name, patch):
-                await self._write("patch", f"{PROFILES}/{name}", patch)
+                await self._patch(f"{PROFILES}/{name}", patch)
             case DeleteProfile(name, uid):
-                await self._write("delete", f"{PROFILES}/{name}", {"preconditions": {"uid": uid}})
+                await self.asked(self._client.delete(f"{PROFILES}/{name}", uid))
             case PatchStatus(name, patch):
-                await self._write("patch", f"{PROFILES}/{name}/status", patch)
+                await self._patch(f"{PROFILES}/{name}/status", patch)
             case PatchNode(name, patch):
-                await self._write("patch", f"/api/v1/nodes/{name}", patch)
+                await self._patch(f"/api/v1/nodes/{name}", patch)
             case CreateConfigMap(manifest):
-                await self._write("post", self._path("/api/v1", "configmaps"), manifest)
+                await self._create(self._path("/api/v1", "configmaps"), manifest)
             case PatchConfigMap(patch):
-                await self._write("patch", self._config_map_path(), patch)
+                await self._patch(self._config_map_path(), patch)
             case StampDeployment(stamp):
                 template = {"metadata": {"annotations": {HASH: stamp}}}
-                await self._write("patch", self._deployment_path(), {"spec": {"template": template}})
+                await self._patch(self._deployment_path(), {"spec": {"template": template}})
             case TellEvent() | TellFileEvent():
                 await self._tell(action)
             case WakeUp():
@@ -327,24 +325,19 @@ class Cluster:
         try:
             if isinstance(event, TellFileEvent):
                 path = self._path("/apis/events.k8s.io/v1", "events")
-                await self._write("post", path, file_event_manifest(event, self._settings.namespace))
+                await self._create(path, file_event_manifest(event, self._settings.namespace))
             else:
-                await self._write("post", _EVENTS, event_manifest(event))
+                await self._create(_EVENTS, event_manifest(event))
         except (WorldChanged, NotReachable, Refused) as error:
             log.warning("an event on %s was not written: %s", event.name, error)
         else:
             self._told |= {event.once} - {""}
 
-    async def _write(self, verb: str, path: str, body: Mapping[str, Any]) -> None:
-        data = msgspec.json.encode(body)
-        if verb == "delete":
-            await self.asked(self._client.delete(path, data))
-            return
-        path = f"{path}?fieldManager={FIELD_MANAGER}"
-        if verb == "post":
-            await self.asked(self._client.post(path, data))
-        else:
-            await self.asked(self._client.patch(path, data, content_type=_MERGE_PATCH))
+    async def _create(self, path: str, manifest: Mapping[str, Any]) -> None:
+        await self.asked(self._client.create(path, manifest))
+
+    async def _patch(self, path: str, change: Mapping[str, Any]) -> None:
+        await self.asked(self._client.patch(path, change))
 
     async def asked(self, request: Awaitable[T]) -> T:
         """Wait for an answer; WorldChanged, NotReachable or Refused say why there is none."""

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from pilotage.config.handshake import PLUGINS_LABEL
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -44,7 +46,7 @@ CONDITIONS = (
                 "UnknownPlugin",
                 "The scheduler has no plugin of this name.",
                 "Correct the name as the message proposes, or add the plugin's file: in `scheduler.customPlugins` of "
-                "the chart, or in a ConfigMap with the label `pilotage.dev/plugins`.",
+                f"the chart, or in a ConfigMap with the label `{PLUGINS_LABEL}`.",
             ),
             Reason(
                 "False",

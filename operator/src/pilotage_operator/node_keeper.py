@@ -5,8 +5,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
 from pilotage.scheduler_profiles.sharing_fields import OwnNodes
-from pilotage_operator.cluster import PROFILES, NotReachable, Refused, WorldChanged
+from pilotage_operator.cluster import NotReachable, Refused, WorldChanged
 from pilotage_operator.profiles.actions import PatchStatus
 from pilotage_operator.profiles.own_nodes import (
     NOT_ALLOWED,

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import Protocol, TypeVar
 
+from pilotage.config.handshake import UNITS
 from pilotage_operator.cluster import NotReachable, Refused, Seen, WorldChanged
 from pilotage_operator.metrics import metrics_text
 from pilotage_operator.profiles.actions import (
@@ -21,7 +22,7 @@ from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.log_lines import sentence
 from pilotage_operator.profiles.reconcile import reconcile, rights_needed
 from pilotage_operator.profiles.unit_judge import UnitJudge
-from pilotage_operator.profiles.world import UNITS, Answer, Right, StoredProfile, World
+from pilotage_operator.profiles.world import Answer, Right, StoredProfile, World
 from pilotage_operator.settings import Settings
 from pilotage_operator.values import ValuesFile
 from pilotage_operator.watch_lag import WatchLag

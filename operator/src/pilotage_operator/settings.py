@@ -3,11 +3,10 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from pilotage.config.handshake import PLUGINS_LABEL
 from pilotage.model.outside_services import OutsideRules
 
 FIELD_MANAGER = "pilotage-operator"
-# Of a ConfigMap with plugin files; its value is the release.
-PLUGINS_LABEL = "pilotage.dev/plugins"
 NOTHING_LISTED = OutsideRules()
 
 

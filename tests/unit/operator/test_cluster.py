@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from yarl import URL
 
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.write.microtime import format_microtime
@@ -122,8 +123,9 @@ async def test_the_world_is_looked_at(server: tuple[Server, Cluster]) -> None:
     assert (seen.config_map, seen.owner) == (None, None)
     asked = [path for _, path, _ in playing.asked]
     assert "/apis/rbac.authorization.k8s.io/v1/clusterroles/pilot-operator" in asked
-    assert any("labelSelector=app.kubernetes.io%2Finstance%3Dpilot" in path for path in asked)
-    assert any("labelSelector=pilotage.dev%2Fplugins%3Dpilot" in path for path in asked)
+    selectors = [URL(path).query.get("labelSelector") for path in asked]
+    assert SETTINGS.scheduler_selector in selectors
+    assert "pilotage.dev/plugins=pilot" in selectors
 
 
 async def test_profiles_that_are_large_as_json_are_read_one_by_one(server: tuple[Server, Cluster]) -> None:
@@ -200,7 +202,7 @@ async def test_rights_are_asked_as_the_scheduler_and_remembered(server: tuple[Se
     playing, cluster = server
     playing.answers[REVIEWS] = lambda body: (
         201,
-        {"status": {"allowed": body["spec"]["resourceAttributes"]["verb"] == "list"}},
+        body | {"status": {"allowed": body["spec"]["resourceAttributes"]["verb"] == "list"}},
     )
     yes, no = Right("", "pods/status", "list"), Right("", "pods", "delete")
     assert await cluster.rights([yes, no]) == {yes: "allowed", no: "denied"}
@@ -216,7 +218,7 @@ async def test_a_resource_that_is_not_served_is_not_asked_for(server: tuple[Serv
     playing.answers |= {
         "/apis/x.io": (200, {"versions": [{"groupVersion": "x.io/v1"}, {"groupVersion": "x.io/v2"}]}),
         "/apis/x.io/v2": (200, {"resources": [{"name": "things"}]}),
-        REVIEWS: (201, {"status": {"allowed": True}}),
+        REVIEWS: lambda body: (201, body | {"status": {"allowed": True}}),
     }
     there, gone, nowhere = Right("x.io", "things", "get"), Right("x.io", "others", "get"), Right("y.io", "z", "get")
     assert await cluster.rights([there, gone, nowhere]) == {

@@ -8,10 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage_operator.cluster import PROFILES, Refused
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
+from pilotage.scheduler_profiles.sharing_fields import TAINT
+from pilotage_operator.cluster import Refused
 from pilotage_operator.node_keeper import NODES, NodeKeeper
 from pilotage_operator.profiles.actions import PatchStatus
-from pilotage_operator.profiles.own_nodes import NOT_ALLOWED, TAINT, TAINTED_BY, PatchNode, StoredNode, release_value
+from pilotage_operator.profiles.own_nodes import NOT_ALLOWED, TAINTED_BY, PatchNode, StoredNode, release_value
 from pilotage_operator.settings import settings_for
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kit.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
-from pilotage.config.handshake import HASH
+from pilotage.config.handshake import HASH, SERVED
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.hashes import spec_hash
@@ -19,7 +19,7 @@ from pilotage_operator.profiles.actions import CreateProfile, DeleteProfile, Pat
 from pilotage_operator.profiles.config_map import is_intact
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.unit_judge import UnitJudge
-from pilotage_operator.profiles.world import SERVED, KeptProfile
+from pilotage_operator.profiles.world import KeptProfile
 
 CATALOGUE = built_in()
 JUDGE = UnitJudge(Judge(CATALOGUE))

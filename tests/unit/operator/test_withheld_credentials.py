@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kit.profile_world import REFUSED, ProfileWorld
+from pilotage.config.handshake import WITHHELD
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.profiles.reconcile import reconcile
 from pilotage_operator.profiles.unit_judge import UnitJudge
-from pilotage_operator.profiles.world import WITHHELD
 
 BEFORE = UnitJudge(Judge(built_in(), rules=None))  # as it was when nobody looked at credentials
 NOW = UnitJudge(Judge(built_in()))

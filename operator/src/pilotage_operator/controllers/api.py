@@ -9,10 +9,10 @@ from uuid import uuid4
 
 import msgspec
 
-from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.write.event_objects import shortened
 from pilotage.cluster.write.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
+from pilotage_operator.api_requests import ApiRequests
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story
 from pilotage_operator.controllers.registry import PODS, Resource
@@ -23,8 +23,6 @@ from pilotage_operator.settings import FIELD_MANAGER
 log = logging.getLogger(__name__)
 
 _NAME = re.compile(SUBDOMAIN)
-_MERGE_PATCH = "application/merge-patch+json"
-_WRITER = f"fieldManager={FIELD_MANAGER}"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 50, 0.5
 
 
@@ -49,7 +47,7 @@ class ControllerApi:
         self._budget = EventBudget(_EVENTS_BURST, _SECONDS_AN_EVENT)
 
     @property
-    def watches(self) -> ApiClient:
+    def watches(self) -> ApiRequests:
         """Return what opens watches."""
         return self._cluster.client
 
@@ -90,29 +88,25 @@ class ControllerApi:
         """Change `spec` or `status` of an object, unless somebody else changed it; returns it as it is then."""
         metadata = {"uid": held.metadata.uid, "resourceVersion": held.metadata.resource_version}
         path = resource.path(held.metadata.namespace, held.metadata.name) + ("/status" if part == "status" else "")
-        body = msgspec.json.encode({"metadata": metadata, part: change})
-        client = self._cluster.client
-        return await self._cluster.asked(client.patch(f"{path}?{_WRITER}", body, content_type=_MERGE_PATCH))
+        return await self._cluster.asked(self._cluster.client.patch(path, {"metadata": metadata, part: change}))
 
     async def do(self, action: PodAction) -> None:
         """Create or delete a pod."""
         client = self._cluster.client
         match action:
             case CreatePod(manifest):
-                path = f"{PODS.path(manifest['metadata']['namespace'])}?{_WRITER}"
-                await self._cluster.asked(client.post(path, msgspec.json.encode(manifest)))
+                await self._cluster.asked(client.create(PODS.path(manifest["metadata"]["namespace"]), manifest))
             case DeletePod(namespace, name, uid):
-                body = msgspec.json.encode({"preconditions": {"uid": uid}})
-                await self._cluster.asked(client.delete(PODS.path(namespace, name), body))
+                await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
     async def tell(self, resource: Resource, held: Held, story: Story) -> None:
         """Write an event; one that is lost is no reason to stop."""
         if not self._budget.take():
             return
-        path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events?{_WRITER}"
+        path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"
         try:
             manifest = event_manifest(resource, held, story)
-            await self._cluster.asked(self._cluster.client.post(path, msgspec.json.encode(manifest)))
+            await self._cluster.asked(self._cluster.client.create(path, manifest))
         except (WorldChanged, NotReachable, Refused) as error:
             log.warning("the event %s on %s was not written: %s", story.reason, held.metadata.name, error)
 

@@ -17,11 +17,12 @@ from msgspec import Struct, field
 
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
+from pilotage.scheduler_profiles.resource import API_VERSION
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
 from pilotage_operator.controllers.outcome import CreatePod, DeletePod, Outcome, PodAction, Story
 from pilotage_operator.profiles.world import written
 
-API_VERSION, KIND = "pilotage.dev/v1alpha1", "StickyJob"
+KIND = "StickyJob"
 LABEL = "pilotage.dev/sticky-job"
 WAITING, PENDING, RUNNING, SUSPENDED, SUCCEEDED = "Waiting", "Pending", "Running", "Suspended", "Succeeded"
 READY, COMPLETE = "Ready", "Complete"

@@ -5,7 +5,13 @@ from typing import Any
 
 from pilotage.config.handshake import (
     HASH,
+    PLUGINS_LABEL,
+    SERVED,
+    SERVED_HASH,
     STRATEGY,
+    UNITS,
+    WITHHELD,
+    WRITTEN_AT,
     FilesByProfile,
     InvalidUnit,
     text_hash,
@@ -15,8 +21,8 @@ from pilotage.config.handshake import (
 )
 from pilotage_operator.profiles.actions import CreateConfigMap, PatchConfigMap, difference
 from pilotage_operator.profiles.units import Units, unit_texts, units_text
-from pilotage_operator.profiles.world import SERVED, SERVED_HASH, UNITS, WITHHELD, WRITTEN_AT, ConfigMap, Deployment
-from pilotage_operator.settings import FIELD_MANAGER, PLUGINS_LABEL, Settings
+from pilotage_operator.profiles.world import ConfigMap, Deployment
+from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 
 def is_intact(config_map: ConfigMap | None) -> bool:

@@ -12,10 +12,10 @@ import msgspec
 
 from pilotage.config.handshake import text_hash
 from pilotage.scheduler_profiles.judge import read_spec
-from pilotage.scheduler_profiles.sharing_fields import NodeRequirement, OwnNodes, OwnNodeSelector
+from pilotage.scheduler_profiles.sharing_fields import TAINT, NodeRequirement, OwnNodes, OwnNodeSelector
 from pilotage_operator.profiles.world import Metadata, StoredProfile
 
-TAINT, EFFECT = "pilotage.dev/only", "NoSchedule"
+EFFECT = "NoSchedule"
 TAINTED_BY = "pilotage.dev/only-by"  # on a node: the release that has tainted it
 LONGEST_LABEL = 63
 NOT_ALLOWED = "the operator may not taint nodes; set controller.taintNodes in the values of the release"

@@ -8,7 +8,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from pilotage.config.handshake import HASH, RESTART, STRATEGY, FilesByProfile, PluginFile, unit_data, unit_hash
+from pilotage.config.handshake import (
+    HASH,
+    HOT_RELOAD,
+    RESTART,
+    SERVED,
+    STRATEGY,
+    UNITS,
+    WITHHELD,
+    WRITTEN_AT,
+    FilesByProfile,
+    PluginFile,
+    unit_data,
+    unit_hash,
+)
 from pilotage.scheduler_profiles.choosing import Applicant, Candidate, Choice, choose
 from pilotage.scheduler_profiles.hashes import spec_hash
 from pilotage.scheduler_profiles.judge import Complaint, Verdict
@@ -32,7 +45,6 @@ from pilotage_operator.profiles.plugin_library import Library
 from pilotage_operator.profiles.plugin_sources import about_files, hash_of, plugin_files, where_plugins_were
 from pilotage_operator.profiles.rights import MISSING_CRD, MISSING_PERMISSION, missing, needed
 from pilotage_operator.profiles.rollout import (
-    HOT_RELOAD,
     OnTrial,
     Situation,
     Trial,
@@ -44,10 +56,6 @@ from pilotage_operator.profiles.story import events
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.units import Unit, units_in
 from pilotage_operator.profiles.world import (
-    SERVED,
-    UNITS,
-    WITHHELD,
-    WRITTEN_AT,
     Right,
     StoredProfile,
     World,

@@ -11,15 +11,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from pilotage.config.handshake import FAILING, NEEDS_RESTART, RESTART, STALLED
+from pilotage.config.handshake import FAILING, NEEDS_RESTART, RESTART, STALLED, Contention, Trouble
 from pilotage.config.handshake import REFUSED as REFUSED_BY_REPLICA
 from pilotage.scheduler_profiles.resource import FailedSpec, GoodSpec
 from pilotage.scheduler_profiles.wording import shortened
 from pilotage_operator.profiles.past import Past, ServedSpec
-from pilotage_operator.profiles.world import Contended, Deployment, Replica, Trouble, moment
+from pilotage_operator.profiles.world import Deployment, Replica, moment
 
 REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING = "Refused", "NotAcknowledged", "PluginFailing"
-HOT_RELOAD = "HotReload"
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ class Situation:
                 return found
         return None
 
-    def contended(self, scheduler_name: str) -> Contended | None:
+    def contended(self, scheduler_name: str) -> Contention | None:
         """Return how many binds of a profile kubelets reject, if that is too many; only who leads can tell."""
         found = (replica.contended.get(scheduler_name) for replica in self.replicas)
         return next((each for each in found if each is not None), None)

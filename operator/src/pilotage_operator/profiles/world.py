@@ -1,6 +1,5 @@
 """What the operator sees when it looks at the cluster: only the fields that it reads."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -8,13 +7,8 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from pilotage.config.handshake import CONTENDED, HASH, TROUBLE, TRYING, PluginFile
+from pilotage.config.handshake import HASH, Contention, PluginFile, Trouble, report_in
 
-WRITTEN_AT = "pilotage.dev/written-at"
-SERVED_HASH = "pilotage.dev/served-hash"
-SERVED, UNITS, WITHHELD = "served.json", "units.json", "withheld.json"
-_LONGEST_TROUBLE = 16 << 10
-_LONGEST_WORDS = 1000
 _OVER = ("Succeeded", "Failed")
 _LONG_SILENCE = 60.0  # seconds
 
@@ -145,25 +139,6 @@ class SchedulerPod(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """What a replica has against the configuration of this hash."""
-
-    kind: str  # refused, restart, failing or stalled
-    hash: str
-    message: str
-    scheduler_name: str = ""
-    plugin: str = ""
-
-
-@dataclass(frozen=True)
-class Contended:
-    """How many of a profile's binds of the last minutes kubelets have rejected: too many."""
-
-    binds: int
-    rejections: int
-
-
-@dataclass(frozen=True)
 class Replica:
     """A replica of the scheduler, and what it says about itself."""
 
@@ -173,7 +148,7 @@ class Replica:
     is_running: bool
     trouble: Trouble | None = None
     trying: str = ""  # the hash of what it was about to build
-    contended: Mapping[str, "Contended"] = field(default_factory=dict)  # by scheduler name
+    contended: Mapping[str, Contention] = field(default_factory=dict)  # by scheduler name
 
 
 @dataclass(frozen=True)
@@ -237,43 +212,16 @@ def replicas_among(pods: list[SchedulerPod], deployment: Deployment | None) -> t
 
 
 def _replica(pod: SchedulerPod) -> Replica:
-    annotations = pod.metadata.annotations
+    said = report_in(pod.metadata.annotations)
     return Replica(
         pod.metadata.name,
-        annotations.get(HASH, ""),
+        said.hash,
         moment(pod.metadata.creation_timestamp),
         pod.status.phase == "Running",
-        _trouble(annotations.get(TROUBLE, "")),
-        annotations.get(TRYING, ""),
-        _contended(annotations.get(CONTENDED, "")),
+        said.trouble,
+        said.trying,
+        said.contended,
     )
-
-
-def _written(text: str) -> dict[str, Any] | None:
-    """Return what a replica wrote into an annotation, if it is a map of a bearable size."""
-    if not text or len(text) > _LONGEST_TROUBLE:
-        return None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _contended(text: str) -> dict[str, Contended]:
-    try:
-        found = msgspec.convert(_written(text) or {}, dict[str, Contended])
-    except msgspec.ValidationError:
-        return {}
-    return {name: each for name, each in found.items() if each.rejections > 0 and each.binds >= 0}
-
-
-def _trouble(text: str) -> Trouble | None:
-    found = _written(text)
-    if found is None:
-        return None
-    words = [str(found.get(key, ""))[:_LONGEST_WORDS] for key in ("kind", "hash", "message", "schedulerName", "plugin")]
-    return Trouble(*words)
 
 
 def moment(text: str | None) -> datetime:

@@ -7,7 +7,8 @@ from time import monotonic
 
 import msgspec
 
-from pilotage_operator.cluster import PROFILES, Cluster, NotReachable, Refused, WorldChanged
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
+from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
 from pilotage_operator.profiles.kept import second_name
 from pilotage_operator.profiles.world import KeptProfile, SchedulerPod, StoredProfile
 from pilotage_operator.settings import Settings

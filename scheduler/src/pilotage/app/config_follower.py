@@ -1,25 +1,24 @@
 """Follows the ConfigMap with our configuration: every new text is brought into service, and our pod tells what runs."""
 
 import asyncio
-import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from pilotage.app.reloading import NeedsRestart, NotListed
 from pilotage.cluster.watch.config_map import ConfigMap
 from pilotage.cluster.watch.watch_events import ObjectIdentity
+from pilotage.config import handshake
 from pilotage.config.faults import InvalidConfiguration
 from pilotage.config.handshake import (
     FAILING,
-    HASH,
     NEEDS_RESTART,
     REFUSED,
     RESTART,
     STRATEGY,
-    TROUBLE,
-    TRYING,
+    Annotations,
     InvalidUnit,
+    Trouble,
     Unit,
     unit_hash,
     unit_in,
@@ -29,7 +28,6 @@ from pilotage.plugins.catalogue import BrokenPlugin
 
 log = logging.getLogger(__name__)
 
-LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
 UNUSABLE = (InvalidConfiguration, BrokenPlugin, InvalidUnit, NotListed)
 # Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
 # and default plugins would read what our role may not allow, because no profile has them.
@@ -41,7 +39,7 @@ profiles:
   plugins: {multiPoint: {enabled: [{name: PrioritySort}, {name: DefaultBinder}], disabled: [{name: "*"}]}}
 """
 
-Annotate = Callable[[Mapping[str, str | None]], None]
+Annotate = Callable[[Annotations], None]
 
 
 class Applies(Protocol):
@@ -137,20 +135,20 @@ class Following:
 
     async def _tell_trying(self, wanted: str) -> None:
         """Tell it before other people's code is imported: a replica that then falls silent did so over this one."""
-        self._annotate({TRYING: wanted})
+        self._annotate(handshake.trying(wanted))
         await self._told()
 
     def _tell_running(self, found: str) -> None:
         self.running = found
-        self._annotate({HASH: found, TROUBLE: None, TRYING: None})
+        self._annotate(handshake.running(found))
 
-    def _tell_trouble(self, kind: str, wanted: str, message: str, **more: str) -> None:
-        trouble = {"kind": kind, "hash": wanted, **more, "message": message[:LONGEST_MESSAGE]}
-        self._annotate({TROUBLE: json.dumps(trouble), TRYING: None})
+    def _tell_trouble(self, kind: str, wanted: str, message: str) -> None:
+        self._annotate(handshake.troubled(Trouble(kind=kind, hash=wanted, message=message)))
 
     def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
         """Tell that since the last change a plugin has failed for every pod of a profile."""
-        self._tell_trouble(FAILING, self.running, message, schedulerName=scheduler, plugin=plugin)
+        found = Trouble(kind=FAILING, hash=self.running, scheduler_name=scheduler, plugin=plugin, message=message)
+        self._annotate(handshake.troubled(found))
 
     def tell_well(self) -> None:
         """Tell that no plugin fails for every pod any more."""

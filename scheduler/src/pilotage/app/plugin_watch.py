@@ -1,21 +1,20 @@
 """Brings the watch over calls of plugins into service, and what it finds to those who have to know."""
 
 import asyncio
-import json
 import logging
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from pilotage.app.config_follower import LONGEST_MESSAGE
 from pilotage.app.crash_record import CrashRecord
 from pilotage.app.options import FollowedConfigMap
 from pilotage.app.policy_health import PolicyHealth
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.write.own_pod import annotate_once
-from pilotage.config.handshake import STALLED, TROUBLE
+from pilotage.config import handshake
+from pilotage.config.handshake import STALLED, Trouble
 from pilotage.framework.runtime.call_watch import NO_LIMIT, WATCH, Named, Overrun, Suspicion
 from pilotage.framework.runtime.watchdog import WATCHDOG
 from pilotage.profiles import Profile
@@ -95,18 +94,17 @@ class PluginWatch:
     def tell_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
         """Let the watchdog's own thread write to our own pod what holds the main one."""
 
-        async def write(trouble: str) -> None:
+        async def write(trouble: Trouble) -> None:
             client = ApiClient(access, agent=agent, connections=1, timeout=5.0)
             try:
-                await annotate_once(client, pod.pod_namespace, pod.pod_name, {TROUBLE: trouble})
+                await annotate_once(client, pod.pod_namespace, pod.pod_name, handshake.stalled(trouble))
             finally:
                 await client.close()
 
         def stalled(plugin: object, _point: str, message: str) -> None:
             if pod.pod_name and hasattr(plugin, "name"):
-                found = {"kind": STALLED, "hash": running(), "schedulerName": self.profile_of(plugin)}
-                trouble = {**found, "plugin": plugin.name, "message": message[:LONGEST_MESSAGE]}
-                asyncio.run(write(json.dumps(trouble)))
+                about = {"scheduler_name": self.profile_of(plugin), "plugin": plugin.name}
+                asyncio.run(write(Trouble(kind=STALLED, hash=running(), message=message, **about)))
 
         WATCHDOG.on_stalled, WATCHDOG.on_hopeless = stalled, end_at_once
 

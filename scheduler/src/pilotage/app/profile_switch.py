@@ -15,9 +15,9 @@ from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import JSON_PATCH, ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.config.suggestions import did_you_mean
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
 
 AGENT = f"pilotage/{version('pilotage')} profile"
-PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
 TRIES = 5
 PAUSE = 0.1  # seconds between two looks at what becomes of it
 NOT_FOUND, CONFLICT, REFUSED = 404, 409, 422

@@ -1,14 +1,14 @@
 """The race guard of a live scheduler: where it gets its news from, and how it tells what it knows."""
 
 import asyncio
-import json
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from pilotage.app.core import Core
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.watch.rejection_inquiry import RejectionInquiry
-from pilotage.config.handshake import CONTENDED
+from pilotage.config import handshake
+from pilotage.config.handshake import Annotations, Contention
 from pilotage.model.pod import Pod
 from pilotage.scheduling.sharing.sharing_page import sharing_page
 from pilotage.telemetry.metrics import Metrics
@@ -16,7 +16,7 @@ from pilotage.telemetry.metrics import Metrics
 REPORT_EVERY = 60.0  # seconds
 MOST_REPORTED = 50  # profiles; annotations have a limit that all of them share
 
-Annotate = Callable[[Mapping[str, str | None]], None]
+Annotate = Callable[[Annotations], None]
 
 
 class RaceWatching:
@@ -50,14 +50,11 @@ class RaceWatching:
         checks = self._core.bindings.second_look.results
         return sharing_page(self._core.guard, self._core.cache, checks, self._clock())
 
-    def contended(self) -> dict[str, dict[str, int]]:
+    def contended(self) -> dict[str, Contention]:
         """Return the binds and rejections of the profiles that have too many, as the operator reads them."""
         found, now = self._core.guard.contention, self._clock()
         names = [name for name, each in found.items() if name in self._core.engines and each.is_too_much(now)]
-        return {
-            name: dict(zip(("binds", "rejections"), found[name].counts(now), strict=True))
-            for name in sorted(names)[:MOST_REPORTED]
-        }
+        return {name: Contention(*found[name].counts(now)) for name in sorted(names)[:MOST_REPORTED]}
 
     def _lost(self, pod: Pod) -> None:
         if self._may_act():  # a replica that only watches would tell the owner a second time
@@ -67,4 +64,4 @@ class RaceWatching:
         while True:
             await asyncio.sleep(REPORT_EVERY)
             found = self.contended() if self._may_act() else {}
-            self._annotate({CONTENDED: json.dumps(found) if found else None})
+            self._annotate(handshake.contended(found))

@@ -7,6 +7,9 @@ data:
   scheduler-config.yaml            what kube-scheduler --config reads, too
   plugin-files.json                {schedulerName: [{path, key}]}; only where a profile uses plugin files
   name_score.0a1b2c3d4e5f6071.py   a plugin file, named by its stem and the hash of its text
+
+On its own pod a replica tells the hash that it runs, the one that it is about to build, what it has against one, and of
+which profiles kubelets reject too many pods. Neither side spells any of this by itself.
 """
 
 import hashlib
@@ -14,15 +17,24 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
 
 CONFIGURATION, PLUGIN_FILES = "scheduler-config.yaml", "plugin-files.json"
 # On the ConfigMap the first says what it holds; on a pod, what the replica runs.
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 TRYING = "pilotage.dev/config-trying"  # on a pod: the hash that it is about to build
 CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, rejections}} of profiles with too many
-STRATEGY, RESTART = "pilotage.dev/strategy", "Restart"
+STRATEGY, RESTART, HOT_RELOAD = "pilotage.dev/strategy", "Restart", "HotReload"
+# Also on the ConfigMap: what the operator alone reads again, and the label by which it watches.
+WRITTEN_AT, SERVED_HASH = "pilotage.dev/written-at", "pilotage.dev/served-hash"
+SERVED, UNITS, WITHHELD = "served.json", "units.json", "withheld.json"
+PLUGINS_LABEL = "pilotage.dev/plugins"  # of a ConfigMap with plugin files, too; its value is the release
 # What a replica has against a configuration.
 REFUSED, NEEDS_RESTART, FAILING, STALLED = "refused", "restart", "failing", "stalled"
+LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
+_LONGEST_READ, _LONGEST_WORDS = 16 << 10, 1000  # anybody who may write to a pod may write there
 _DIGITS = 16
 
 
@@ -111,3 +123,102 @@ def unit_hash(data: Mapping[str, str]) -> str:
         return text_hash(configuration)
     # The index names each file by the hash of its text.
     return text_hash(f"{text_hash(configuration)} {text_hash(data[PLUGIN_FILES])}")
+
+
+# ------------------------------------------------------------------------------------------- what a replica says
+
+Annotations = Mapping[str, str | None]  # None takes one away
+
+
+class Trouble(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """What a replica has against the configuration of this hash."""
+
+    kind: str  # refused, restart, failing or stalled
+    hash: str
+    scheduler_name: str = ""
+    plugin: str = ""
+    message: str
+
+
+class Contention(msgspec.Struct, frozen=True):
+    """How many of a profile's binds of the last minutes kubelets have rejected: too many."""
+
+    binds: int
+    rejections: int
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a replica says about itself."""
+
+    hash: str = ""  # of what it runs
+    trying: str = ""  # the hash of what it was about to build
+    trouble: Trouble | None = None
+    contended: Mapping[str, Contention] = field(default_factory=dict)  # by scheduler name
+
+
+def running(found: str) -> Annotations:
+    """Acknowledge: this hash runs, and there is nothing against it."""
+    return {HASH: found, TROUBLE: None, TRYING: None}
+
+
+def trying(wanted: str) -> Annotations:
+    """Tell which hash is about to be built."""
+    return {TRYING: wanted}
+
+
+def troubled(trouble: Trouble) -> Annotations:
+    """Tell what is wrong with a configuration; what runs goes on."""
+    return {TROUBLE: _trouble_text(trouble), TRYING: None}
+
+
+def stalled(trouble: Trouble) -> Annotations:
+    """Tell what holds this replica up, from beside it: whatever else it told stays."""
+    return {TROUBLE: _trouble_text(trouble)}
+
+
+def contended(found: Mapping[str, Contention]) -> Annotations:
+    """Tell of the profiles with too many rejections."""
+    return {CONTENDED: json.dumps(msgspec.to_builtins(found)) if found else None}
+
+
+def report_in(annotations: Mapping[str, str]) -> Report:
+    """Return what a replica said; what cannot be read was not said."""
+    return Report(
+        annotations.get(HASH, ""),
+        annotations.get(TRYING, ""),
+        _trouble_in(annotations.get(TROUBLE, "")),
+        _contended_in(annotations.get(CONTENDED, "")),
+    )
+
+
+def _trouble_text(trouble: Trouble) -> str:
+    short = msgspec.structs.replace(trouble, message=trouble.message[:LONGEST_MESSAGE])
+    return json.dumps(msgspec.to_builtins(short))
+
+
+def _trouble_in(text: str) -> Trouble | None:
+    found = _written(text)
+    if found is None:
+        return None
+    fields = msgspec.structs.fields(Trouble)
+    return Trouble(**{each.name: str(found.get(each.encode_name, ""))[:_LONGEST_WORDS] for each in fields})
+
+
+def _contended_in(text: str) -> dict[str, Contention]:
+    try:
+        found = msgspec.convert(_written(text) or {}, dict[str, Contention])
+    except msgspec.ValidationError:
+        return {}
+    return {name: each for name, each in found.items() if each.rejections > 0 and each.binds >= 0}
+
+
+def _written(text: str) -> dict[str, Any] | None:
+    """Return what is in an annotation, if it is a map of a bearable size."""
+    if not text or len(text) > _LONGEST_READ:
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, StrictBool, StrictInt, StringConstraints
 from pilotage.scheduler_profiles.schema_parts import Part, rules
 
 VictimName = Annotated[str, StringConstraints(min_length=1, max_length=253)]
+TAINT = "pilotage.dev/only"  # of a profile's own nodes
 LabelValue = Annotated[str, StringConstraints(max_length=63)]
 
 
@@ -92,6 +93,6 @@ class OwnNodes(Part):
     selector: OwnNodeSelector = Field(description="Which nodes these are, by their labels; all if it is empty.")
     taint: StrictBool = Field(
         default=False,
-        description="Whether the operator keeps the taint pilotage.dev/only=PROFILE:NoSchedule on these nodes, so that "
+        description=f"Whether the operator keeps the taint {TAINT}=PROFILE:NoSchedule on these nodes, so that "
         "other schedulers leave them alone. Pods of the profile need a toleration for it.",
     )

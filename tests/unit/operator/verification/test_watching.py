@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage_operator.cluster import PROFILES, NotReachable, Refused, WorldChanged
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
+from pilotage_operator.cluster import NotReachable, Refused, WorldChanged
 from pilotage_operator.settings import settings_for
 from pilotage_operator.verification import watching
 from pilotage_operator.verification.watching import Verification, verify

@@ -1,0 +1,192 @@
+"""Requests to the API server through the official client, with our time-outs and three clear ways to fail."""
+
+# ruff: noqa: ASYNC109 - whoever gives up from outside would not know whether the request was sent
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from typing import Any, TypeVar
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, ApiException
+
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, api_error
+from pilotage_operator.login import Login
+
+T = TypeVar("T")
+JSON, MERGE_PATCH = "application/json", "application/merge-patch+json"
+LARGEST_ANSWER = 64 << 20
+_LARGEST_REFUSAL = 1 << 20
+_NO_QUERY: Mapping[str, str] = {}
+
+
+class ApiRequests:
+    """The requests of one program, a few at a time; they return the body of a successful answer.
+
+    They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
+    nobody knows). Objects are addressed by path and sent as they are: the client's models would drop the fields that
+    they do not know, of people's pods for instance, and its classes for core/v1 and apps/v1 take 35 MB to import.
+    """
+
+    def __init__(self, login: Login, *, writer: str, seconds: float, at_once: int) -> None:
+        self._login, self._seconds = login, seconds
+        self._written_by = {"fieldManager": writer}
+        self._turns = asyncio.Semaphore(at_once)
+
+    async def get(self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None) -> bytes:
+        """Read an object or a list."""
+        return await self._in_turn(lambda client: self._answer(client, "GET", path, query, seconds=timeout), timeout)
+
+    async def create(self, path: str, manifest: Mapping[str, Any]) -> bytes:
+        """Create an object."""
+        return await self._in_turn(lambda client: self._answer(client, "POST", path, self._written_by, manifest))
+
+    async def patch(self, path: str, change: Mapping[str, Any]) -> bytes:
+        """Merge a change into an object."""
+        return await self._in_turn(lambda client: self._answer(client, "PATCH", path, self._written_by, change))
+
+    async def delete(self, path: str, uid: str) -> bytes:
+        """Delete an object, and no other of its name."""
+        options = {"preconditions": {"uid": uid}}
+        return await self._in_turn(lambda client: self._answer(client, "DELETE", path, _NO_QUERY, options))
+
+    async def typed(self, call: Callable[[ApiClient], Awaitable[T]]) -> T:
+        """Make one call of an API class of the client."""
+
+        async def ask(client: ApiClient) -> T:
+            try:
+                return await call(client)
+            except ApiException as error:
+                raise api_error(error.status, (error.body or "").encode(), _retry_after(error.headers or {})) from None
+            except ValueError as error:
+                raise OutcomeUnknown(f"the answer cannot be used: {error}") from error
+
+        return await self._in_turn(ask)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Open an answer that goes on, and give its bytes as they come; `timeout` is for its beginning only."""
+        seconds = timeout or self._seconds
+
+        async def begin(client: ApiClient) -> aiohttp.ClientResponse:
+            async with asyncio.timeout(seconds):
+                return await _sent(client, "GET", path, query, limits=aiohttp.ClientTimeout())
+
+        with self._failures(seconds):
+            response = await self._as_known(begin)
+        try:
+            yield self._pieces(response, seconds)
+        finally:
+            response.close()
+
+    async def close(self) -> None:
+        """Drop all connections."""
+        await self._login.close()
+
+    async def _pieces(self, response: aiohttp.ClientResponse, seconds: float) -> AsyncIterator[bytes]:
+        with self._failures(seconds):
+            async for piece in response.content.iter_any():
+                yield piece
+
+    async def _in_turn(self, ask: Callable[[ApiClient], Awaitable[T]], seconds: float | None = None) -> T:
+        """Ask when it is our turn; the seconds are for the server and begin then."""
+        wanted = seconds or self._seconds
+        try:
+            async with asyncio.timeout(wanted):
+                await self._turns.acquire()
+        except TimeoutError:
+            raise Unreachable(f"all connections were in use for {wanted:.3g} seconds") from None
+        try:
+            with self._failures(wanted):
+                return await self._as_known(ask)
+        finally:
+            self._turns.release()
+
+    async def _as_known(self, ask: Callable[[ApiClient], Awaitable[T]]) -> T:
+        client, identity = await self._login.client(), self._login.identity
+        try:
+            return await ask(client)
+        except ApiError as error:
+            if error.status != 401 or not await self._login.is_new_after(identity):
+                raise
+        return await ask(await self._login.client())
+
+    async def _answer(
+        self,
+        client: ApiClient,
+        verb: str,
+        path: str,
+        query: Mapping[str, str],
+        body: Mapping[str, Any] | None = None,
+        seconds: float | None = None,
+    ) -> bytes:
+        seconds = seconds or self._seconds
+        limits = aiohttp.ClientTimeout(total=2 * seconds, connect=seconds, sock_read=seconds)
+        response = await _sent(client, verb, path, query, body, limits=limits)
+        try:
+            found = await _read(response, LARGEST_ANSWER + 1)
+        finally:
+            response.close()
+        if len(found) > LARGEST_ANSWER:
+            raise OutcomeUnknown(f"the answer cannot be used: it is longer than {LARGEST_ANSWER} bytes")
+        return found
+
+    @contextmanager
+    def _failures(self, seconds: float) -> Iterator[None]:
+        """Tell failures of a connection apart by whether anything was sent."""
+        where = self._login.where
+        try:
+            yield
+        except aiohttp.ClientConnectorCertificateError as error:
+            why = getattr(error.certificate_error, "verify_message", "") or error.certificate_error
+            advice = "check the certificate authority and the name"
+            raise Unreachable(f"no connection to {where}: its certificate is not trusted ({why}); {advice}") from error
+        except aiohttp.ClientConnectorError as error:
+            raise Unreachable(f"no connection to {where}: {error.os_error}") from error
+        except aiohttp.ConnectionTimeoutError:
+            raise Unreachable(f"no connection to {where} within {seconds:.3g} seconds") from None
+        except TimeoutError:
+            raise OutcomeUnknown(f"no answer within {seconds:.3g} seconds") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise OutcomeUnknown(f"the connection was closed before the answer was whole ({error})") from error
+
+
+async def _sent(
+    client: ApiClient,
+    verb: str,
+    path: str,
+    query: Mapping[str, str],
+    body: Mapping[str, Any] | None = None,
+    *,
+    limits: aiohttp.ClientTimeout,
+) -> aiohttp.ClientResponse:
+    """Send a request and return the beginning of its answer; ApiError if that is a refusal."""
+    headers = {"Accept": JSON, "Accept-Encoding": "identity"}  # to compress would cost more than the network
+    headers["Content-Type"] = MERGE_PATCH if verb == "PATCH" else JSON
+    request = await client.param_serialize(
+        verb, path, query_params=list(query.items()), header_params=headers, body=body, auth_settings=["BearerToken"]
+    )
+    response: aiohttp.ClientResponse = (await client.call_api(*request, _request_timeout=limits)).response
+    if response.status < 300:
+        return response
+    why = b""
+    with suppress(aiohttp.ClientError, TimeoutError):  # the status counts; the text only explains it
+        why = await _read(response, _LARGEST_REFUSAL)
+    response.close()
+    raise api_error(response.status, why, _retry_after(response.headers))
+
+
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
+    found = bytearray()
+    async for piece in response.content.iter_any():
+        found += piece
+        if len(found) >= most:
+            break
+    return bytes(found[:most])
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    said = headers.get("Retry-After", "")
+    return float(said) if said.isdecimal() else None
