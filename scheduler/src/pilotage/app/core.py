@@ -120,7 +120,7 @@ def core(
     pods = PodIntake(cache, queue, waiting, evictions, ready, loop.wake)
     pods.on_foreign_bind, pods.on_started, pods.on_left = guard.foreign_bind, guard.started, guard.left
     pods.on_not_understood = partial(_tell_not_understood, recorder)
-    pods.on_gave_up = partial(_asks_no_more, Demand(ready), queue)
+    pods.on_gave_up = partial(_gave_up, Demand(ready), queue, bindings)
     return Core(
         cache,
         queue,
@@ -142,7 +142,8 @@ def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
     recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
 
 
-def _asks_no_more(demand: Demand, queue: SchedulingQueue, pod: Pod) -> None:
+def _gave_up(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
+    bindings.found_no_place(pod)
     if demand.gone(pod):
         queue.move_all(WAITING_POD_GONE, pod, None)  # somebody else may call for a node instead
 
