@@ -18,7 +18,8 @@ from pilotage.testing import make_pod
 pytestmark = pytest.mark.looptime
 
 FAILED = {"phase": "Failed", "reason": "OutOfcpu", "message": "requested: 500, used: 800, capacity: 1000"}
-STARTED = {"startTime": "2026-01-01T00:00:00Z"}
+BOUND = {"conditions": [{"type": "PodScheduled", "status": "True"}]}
+STARTED = BOUND | {"startTime": "2026-01-01T00:00:00Z"}
 MIRROR = {"annotations": {"kubernetes.io/config.mirror": "hash"}}
 
 
@@ -51,6 +52,7 @@ class World(LiveCore):
         pytest.param({}, True, id="it had its node, and nobody deleted it"),
         pytest.param({"metadata": DELETED}, False, id="somebody deleted it"),
         pytest.param({"status": STARTED}, False, id="the node had started it"),
+        pytest.param({"status": {}}, False, id="its node was there when it was created, and nobody had bound it"),
         pytest.param({"node": ""}, False, id="it had no node"),
         pytest.param({"scheduler": "another"}, False, id="it is not ours"),
         pytest.param(MIRROR, False, id="a kubelet had made it"),
@@ -58,7 +60,7 @@ class World(LiveCore):
 )
 async def test_whose_end_is_asked_about(fields: dict[str, Any], is_asked: bool) -> None:
     world = World()
-    pod = make_pod("a", **{"uid": "a", "cpu": "500m", "node": "n1", **fields})
+    pod = make_pod("a", **{"uid": "a", "cpu": "500m", "node": "n1", "status": BOUND, **fields})
     world.create(pod)
     await world.gone(pod)
     assert world.asked == (["a"] if is_asked else [])
@@ -77,7 +79,7 @@ async def test_a_pod_whose_bind_was_never_seen() -> None:
 
 async def test_a_replica_that_does_not_lead_asks_nobody() -> None:
     world = World(leads=False)
-    pod = make_pod("a", uid="a", node="n1")
+    pod = make_pod("a", uid="a", node="n1", status=BOUND)
     world.create(pod)
     await world.gone(pod)
     assert world.asked == []
@@ -110,7 +112,7 @@ async def test_what_people_and_metrics_see() -> None:
     foreign = make_pod("x", uid="x", scheduler="another", cpu="100m")
     world.create(foreign)
     world.change(foreign, foreign.on("n2"))
-    pod = make_pod("a", uid="a", cpu="500m", node="n1")
+    pod = make_pod("a", uid="a", cpu="500m", node="n1", status=BOUND)
     world.create(pod)
     await world.gone(pod)
     world.core.bindings.second_look.results["fits"] += 2

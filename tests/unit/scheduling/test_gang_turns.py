@@ -1,5 +1,6 @@
 """A gang is decided about in slices: others have their turn in between, and what happens meanwhile counts."""
 
+import asyncio
 import sys
 from typing import Any
 
@@ -143,6 +144,27 @@ async def test_a_gang_that_stood_aside_is_not_tried_before_all_of_it_is_back_in_
     await core.settle()
     assert bound(core) == names(others)
     assert not any("cannot find enough sibling pods" in condition[2] for condition in core.api.conditions)
+
+
+async def test_whoever_waits_for_the_end_of_a_decision_does_not_wait_for_the_gangs_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    core = live(2)
+    turns: Any = core.core.loop._turns
+    # A decision takes many slices. Its pods are told in one, so that nobody stands aside.
+    monkeypatch.setattr(gang_turns, "GRACE", 60.0)
+    monkeypatch.setattr(gang_turns, "perf_counter", lambda: sys.float_info.max if turns.is_deciding else 0.0)
+    for number in range(50):
+        labels = {NAME_LABEL: f"gang-{number}", MIN_LABEL: "3"}
+        core.create(*(make_pod(f"g-{number}-{i}", uid=f"g-{number}-{i}", labels=labels, cpu=1) for i in range(3)))
+    some_slices(core)
+    waiting = asyncio.create_task(core.core.loop.between_decisions())
+    while not waiting.done():
+        assert core.core.loop._batch() is True, "all gangs were decided about first"
+        await asyncio.sleep(0)
+    assert core.core.queue.pending().active > 100
+    await core.settle()
+    assert core.core.queue.pending().unschedulable == 150
 
 
 # -------------------------------------------------------------------------------------------- what happens meanwhile

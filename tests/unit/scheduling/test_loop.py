@@ -167,6 +167,34 @@ class TestPodsThatWaitBeforeTheirBind:
             await asyncio.sleep(0.5)
             assert live.core.bindings.waiting_for_room() == 0
 
+    @pytest.mark.parametrize("why", ["it fits nowhere by now", "it is deleted"])
+    async def test_who_makes_no_use_of_the_room_keeps_it_from_nobody(
+        self, monkeypatch: pytest.MonkeyPatch, why: str
+    ) -> None:
+        monkeypatch.setattr(preparing, "MOST_OF_ONE", 1)
+        first, rest = asyncio.get_running_loop().create_future(), asyncio.get_running_loop().create_future()
+        left = iter([first, rest, rest])
+        live = LiveCore(One(answers={"pre_bind": lambda: next(left)}))
+        live.add_node()
+        small = make_pod("small", uid="small", cpu="1m")
+        large = make_pod("large", uid="large", cpu="900m")
+        last = make_pod("last", uid="last", cpu="1m")
+        async with running(live):
+            live.create(small, large, last)
+            await asyncio.sleep(0.5)
+            assert [live.place(pod) for pod in (small, large, last)] == ["binding", "unschedulable", "unschedulable"]
+            if why == "it fits nowhere by now":
+                live.create(make_pod("guest", uid="guest", cpu="900m", node="n1"))
+            else:
+                activate = live.core.queue.activate
+                delete_large = iter([lambda: live.delete(large)])
+                monkeypatch.setattr(
+                    live.core.queue, "activate", lambda pods: (activate(pods), next(delete_large, lambda: None)())
+                )
+            first.set_result(None)
+            await asyncio.sleep(0.5)
+            assert live.place(last) == "binding"
+
 
 class TestWhoIsPassedOver:
     async def test_a_pod_that_is_being_deleted(self) -> None:

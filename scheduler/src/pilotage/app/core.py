@@ -158,7 +158,7 @@ def _connect(made: Core, recorder: Recorder) -> None:
     pods.on_started.connect(guard.started)
     pods.on_left.connect(guard.left)
     pods.on_not_understood.connect(partial(_tell_not_understood, recorder))
-    pods.on_gave_up.connect(partial(_asks_no_more, Demand(made.engines), made.queue))
+    pods.on_gave_up.connect(partial(_gave_up, Demand(made.engines), made.queue, made.bindings))
 
 
 def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
@@ -166,7 +166,8 @@ def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
     recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
 
 
-def _asks_no_more(demand: Demand, queue: SchedulingQueue, pod: Pod) -> None:
+def _gave_up(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
+    bindings.found_no_place(pod)
     if demand.gone(pod):
         queue.move_all(WAITING_POD_GONE, pod, None)  # somebody else may call for a node instead
 

@@ -79,6 +79,10 @@ class Bindings:
         """Return how many pods were sent back because too many of their namespace wait for volumes and the like."""
         return self._rooms.waiting_for_room()
 
+    def found_no_place(self, pod: Pod) -> None:
+        """Take note that there is nothing to bind; whoever waits for room beside this pod may have it."""
+        self._rooms.pass_on(pod)
+
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         """Go on with a pod that has its place, since a moment of the attempt's own clock."""
         uid = placed.pod.uid

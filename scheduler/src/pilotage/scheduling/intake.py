@@ -185,7 +185,11 @@ class PodIntake:
 
 def _may_be_rejected(last: Pod) -> bool:
     """Tell whether a pod that is gone may have failed before it ran: of those that have, the watch says no more."""
-    return not last.is_terminating and not last.status.start_time and MIRROR not in last.annotations
+    if last.is_terminating or last.status.start_time or MIRROR in last.annotations:
+        return False
+    # Whoever writes a node into a pod has it rejected as often as they like, and would keep everybody off the node.
+    scheduled = last.status.condition("PodScheduled")
+    return not last.node_name or (scheduled is not None and scheduled.status == "True")
 
 
 class NodeIntake:

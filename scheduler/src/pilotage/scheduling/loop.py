@@ -138,7 +138,7 @@ class Loop:
         started, begun = perf_counter(), thread_time()
         if self._turns.is_deciding:
             self._place_beside_gang(queued, started, begun)
-        elif self._turns.is_telling and gang_of(pod) is not None:
+        elif (self._turns.is_telling or self._turns.is_awaited) and gang_of(pod) is not None:
             self._turns.stand_aside(queued)
         elif self._extended is not None and (asked := self._extended.extenders_for(pod)):
             self._ask_extenders(self._extended, queued, asked[0].name, started)
@@ -180,6 +180,7 @@ class Loop:
             self._bindings.start(queued, outcome, started)
         else:
             self._failures.requeue(queued, outcome, cost)
+            self._bindings.found_no_place(queued.pod)
 
     def _ask_extenders(self, scheduler: ExtendedCycle, queued: QueuedPod, first: str, started: float) -> None:
         """Place a pod while others are placed, too: an extender that is slow keeps only its own pods waiting."""

@@ -20,6 +20,7 @@ class Preparing:
         self._queue = queue
         self._inside: Counter[str] = Counter()
         self._outside: dict[str, dict[str, Pod]] = {}  # by namespace and uid; the first came first
+        self._called: set[str] = set()  # the uids of those that are to take the room of somebody who has left
 
     def waiting_for_room(self) -> int:
         """Return how many pods found no room and were not tried again."""
@@ -30,6 +31,7 @@ class Preparing:
         inside = self._inside[pod.namespace]
         if inside < MOST_OF_ONE:
             return None
+        self._called.discard(pod.uid)
         outside = self._outside.setdefault(pod.namespace, {})
         outside[pod.uid] = pod
         if len(outside) % MOST_OF_ONE == 0:  # they may come and go for as long as there is no room
@@ -54,16 +56,24 @@ class Preparing:
 
     def forget(self, pod: Pod) -> None:
         """Let a pod go that is tried again."""
+        self._called.discard(pod.uid)
         outside = self._outside.get(pod.namespace, {})
         outside.pop(pod.uid, None)
         if not outside:
             self._outside.pop(pod.namespace, None)
+
+    def pass_on(self, pod: Pod) -> None:
+        """Let the next one in if a pod that was called has found no place, or is gone."""
+        if pod.uid in self._called:
+            self._called.discard(pod.uid)
+            self._let_in(pod.namespace)
 
     def _let_in(self, namespace: str) -> None:
         while outside := self._outside.get(namespace):
             pod = next(iter(outside.values()))
             self.forget(pod)
             if self._waits(pod):
+                self._called.add(pod.uid)
                 self._queue.activate([pod])
                 return
 

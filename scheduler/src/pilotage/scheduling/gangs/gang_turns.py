@@ -43,6 +43,7 @@ class GangTurns:
         self._aside: deque[QueuedPod] = deque()
         self._over = asyncio.Event()
         self._over.set()
+        self._awaited = 0  # by how many
 
     @property
     def is_deciding(self) -> bool:
@@ -55,14 +56,23 @@ class GangTurns:
         return bool(self._decided)
 
     @property
+    def is_awaited(self) -> bool:
+        """Tell whether somebody waits for a moment without a decision: gangs may come one after the other for ever."""
+        return self._awaited > 0
+
+    @property
     def is_busy(self) -> bool:
         """Tell whether there is something to go on with."""
         return self._steps is not None or bool(self._decided) or bool(self._aside)
 
     async def over(self) -> None:
         """Wait until no gang is being decided about."""
-        while self._steps is not None or self._decided:
-            await self._over.wait()
+        self._awaited += 1
+        try:
+            while self._steps is not None or self._decided:
+                await self._over.wait()
+        finally:
+            self._awaited -= 1
 
     def begin(self, queued: QueuedPod, started: float, until: float) -> bool:
         """Begin to decide about the gang of a pod; False if it is for itself."""
