@@ -4,7 +4,7 @@
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
 # hack/ holds the tools of this repository as packages: localcluster, images, generate, auditor, oracle, bench,
-# hostile, races, rooms, supply. tests/kit is what tests on clusters share, and `make races` with them.
+# hostile, races, release, rooms, supply. tests/kit is what tests on clusters share, and `make races` with them.
 export PYTHONPATH := $(CURDIR)/hack:$(CURDIR)/tests
 
 BIN   := .venv/bin
@@ -13,8 +13,9 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images push sbom audit lint format generate test test-all test-unit test-integration test-e2e oracle \
-        faults gangs soak races bench-engine bench hostile demo demo-down clean always
+.PHONY: help setup binaries images push chart sbom audit lint lint-workflows format generate test test-all test-unit coverage \
+        test-integration test-e2e oracle faults gangs soak races bench-engine bench hostile demo demo-down release-check \
+        release-notes clean always
 
 help:
 	@echo "Targets:"
@@ -32,12 +33,18 @@ always:
 binaries: $(READY) ## Build Kubernetes and its companions into the user cache (once)
 	@$(BIN)/python -m localcluster build
 
-images: $(READY) ## Build the images of scheduler and operator
-	@$(BIN)/python -m images build
+# make images BASE=python:3.13-slim@sha256:... builds on exactly that image.
+images: $(READY) ## Build the images of scheduler and operator (BASE for another Python image, best by its digest)
+	@$(BIN)/python -m images build $(if $(BASE),--base="$(BASE)")
 
-# make images push REGISTRY=registry.example.com/team TAG=1.0.0
+# make images push REGISTRY=registry.example.com/team TAG=1.0.0, and for several platforms, with buildx: make push
+# PLATFORM=linux/amd64,linux/arm64 REGISTRY=...
 push: $(READY) ## Push the images to a registry: REGISTRY says which, TAG under what tag
-	@$(BIN)/python -m images push --registry="$(REGISTRY)" --tag="$(TAG)"
+	@$(BIN)/python -m images push --registry="$(REGISTRY)" --tag="$(TAG)" $(if $(BASE),--base="$(BASE)") \
+		$(if $(PLATFORM),--platform="$(PLATFORM)")
+
+chart: $(READY) ## Package the chart into dist/, with REGISTRY as the default registry of its images
+	@$(BIN)/python -m release chart --registry="$(REGISTRY)"
 
 sbom: images ## Write bills of materials of both wheels and both images to dist/sbom, in CycloneDX's JSON
 	@$(BIN)/python -m supply sbom
@@ -46,7 +53,7 @@ sbom: images ## Write bills of materials of both wheels and both images to dist/
 audit: $(READY) ## Look for known weaknesses in all locked packages, at osv.dev or in a copy of its database (ADVISORIES)
 	@$(BIN)/python -m supply audit $(if $(ADVISORIES),--database="$(ADVISORIES)")
 
-lint: $(READY) ## Check format, style, types, layers, generated files, licences, shell scripts and the chart
+lint: $(READY) lint-workflows ## Check format, style, types, layers, generated files, licences, scripts, workflows and the chart
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
@@ -56,6 +63,11 @@ lint: $(READY) ## Check format, style, types, layers, generated files, licences,
 	$(BIN)/python -m supply licences
 	$(shell_scripts) | xargs $(BIN)/shellcheck
 	hack/helm lint --quiet charts/*
+
+# Neither asks a network: what cannot be known without one (is this sha that tag's?) is for reviewers of .github.
+lint-workflows: $(READY) ## Check the workflows of .github
+	hack/actionlint -shellcheck=$(BIN)/shellcheck -pyflakes=
+	$(BIN)/zizmor --quiet --offline --strict-collection --persona=pedantic .
 
 # Shell scripts are known by their first line, whatever their name.
 shell_scripts = find . \( -name .git -o -name .venv -o -name '*_cache' \) -prune -o -type f -print0 \
@@ -75,6 +87,10 @@ test: lint binaries images ## Run set-up, lint, and the tests, on real clusters;
 # One test in one process: make test-unit PYTEST_ARGS='-n 0 -k manifests'
 test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 	$(BIN)/pytest -n 2 --no-loadscope-reorder tests/unit tests/contract $(PYTEST_ARGS)
+
+# The floor is `fail_under` in pyproject.toml.
+coverage: $(READY) ## Measure how much of both packages the unit and contract tests run, branches too (dist/coverage)
+	$(BIN)/pytest -n 2 tests/unit tests/contract --cov --cov-report=term:skip-covered --cov-report=html:dist/coverage $(PYTEST_ARGS)
 
 test-all: binaries images ## Run all tests, also those that take longer than a plain test run may
 	$(BIN)/pytest -m 'not faults' -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
@@ -124,6 +140,13 @@ demo: $(READY) ## Bring up a real Kubernetes on this machine that Pilotage sched
 demo-down: $(READY) ## Remove what `make demo` brought up
 	@$(BIN)/python -m localcluster demo down
 
+# Before a tag and after it; RELEASE.md has the other steps.
+release-check: $(READY) ## Check that versions and changelog are those of TAG=v1.2.3
+	@$(BIN)/python -m release check --tag="$(TAG)"
+
+release-notes: $(READY) ## Print what the changelog says of TAG=v1.2.3
+	@$(BIN)/python -m release notes --tag="$(TAG)"
+
 clean: ## Remove .venv and every cache inside this folder
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .pytest-kind
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .pytest-kind .coverage
 	find scheduler operator hack tests -name __pycache__ -prune -exec rm -rf {} +

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from generate import chart_values, dependencies, profile_crd, profile_document
+from generate import chart_values, dependencies, plugin_reference, profile_crd, profile_document
 from localcluster.paths import REPOSITORY
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.
@@ -16,6 +16,9 @@ FILES: dict[str, Callable[[], str]] = {
     "charts/pilotage/values.schema.json": chart_values.schema_text,
     "charts/pilotage/README.md": chart_values.readme_text,
 }
+# There is nothing to write about before the module is there; once it is, this is a line of FILES like any other.
+if plugin_reference.is_there():
+    FILES["docs/plugin-api.md"] = plugin_reference.text
 
 
 def main(words: Sequence[str] | None = None, root: Path = REPOSITORY) -> int:

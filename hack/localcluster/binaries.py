@@ -124,5 +124,11 @@ TOOLS = {
         _helm(3),
         _helm(4),
         Tool("kind", MODULES / "kind", {"kind": "sigs.k8s.io/kind"}, "sigs.k8s.io/kind"),
+        Tool(
+            "actionlint",
+            MODULES / "actionlint",
+            {"actionlint": "github.com/rhysd/actionlint/cmd/actionlint"},
+            "github.com/rhysd/actionlint",
+        ),
     )
 }
