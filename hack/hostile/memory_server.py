@@ -13,7 +13,7 @@ from hostile.loop_watch import LoopWatch
 from hostile.stored_object import StoredObject
 from pilotage.cluster.transport.api_errors import Withheld, api_error
 from pilotage.cluster.watch.resources import RESOURCES
-from pilotage.model.decoding import KINDS
+from pilotage.kinds.every import kind_of
 from pilotage.testing import Manifest
 
 CHUNK = 256 << 10  # bytes, as much as asyncio reads at once
@@ -29,8 +29,9 @@ def path_of(manifest: Manifest) -> str:
     """Return where a manifest's kind is listed."""
     if manifest["kind"] == "ConfigMap":
         return f"/api/v1/namespaces/{manifest['metadata']['namespace']}/{CONFIG_MAPS}"
-    group = manifest["apiVersion"].rpartition("/")[0]
-    return _SHAPE_PATH[KINDS[group, manifest["kind"]]]
+    kind = kind_of(manifest)
+    assert kind is not None, f"nobody reads {manifest['kind']}"
+    return _SHAPE_PATH[kind]
 
 
 class _Watch:

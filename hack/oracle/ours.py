@@ -7,7 +7,8 @@ from oracle.scenario import Manifest
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.load import load
-from pilotage.model.decoding import decode, kind_of
+from pilotage.kinds.decoding import decode
+from pilotage.kinds.every import kind_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in

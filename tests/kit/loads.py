@@ -2,9 +2,9 @@
 
 from typing import Any, TypeVar
 
+from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.model.metadata import Metadata
 from pilotage.model.node_load import NodeLoad, ResourceLoad
-from pilotage.model.node_metrics import NodeMetrics
 from pilotage.plugins.load._shared.load_aware import LoadAware
 
 Scoring = TypeVar("Scoring", bound=LoadAware)

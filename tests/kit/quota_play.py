@@ -18,7 +18,7 @@ from kit.bulk import Bulk
 from kit.commands import Manifest
 from kit.pod_watch import PodWatch
 from localcluster.record import Cluster
-from pilotage.model.elastic_quota import PRIORITY_CLASSES
+from pilotage.kinds.elastic_quota import PRIORITY_CLASSES
 from pilotage.testing import pod_manifest
 
 PATIENCE = 120.0  # seconds

@@ -75,7 +75,8 @@ CONDITIONS = (
                 "MissingPermission",
                 "A plugin needs a right that the scheduler's service account does not have; the message names verb and "
                 "resource.",
-                "Add the plugin to `rbac.plugins` of the chart, or take it out of the profile.",
+                "Add the plugin to `rbac.plugins` of the chart, or take it out of the profile. For a plugin of your "
+                "own, add the rule that the message names to `rbac.extraRules`.",
             ),
             Reason(
                 "False",

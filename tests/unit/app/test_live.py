@@ -369,7 +369,7 @@ class TestServing:
             gate.set()
             await until(lambda: scheduler.live.is_ready)
             assert await ask("/readyz") == (200, "ok")
-            scheduler.live.watching._tasks["pods"].cancel()
+            scheduler.live.watching._tasks[scheduler.live.watching.pods].cancel()
             await asyncio.sleep(0.05)
             assert (await ask("/livez"))[0] == 500
 

@@ -12,9 +12,10 @@ from pilotage import app
 from pilotage.app.informers import KnownPods, Watching, kinds_read
 from pilotage.cluster.credentials.access import from_kubeconfig
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.model.devices import ResourceClaim
-from pilotage.model.objects import Namespace, PodDisruptionBudget
-from pilotage.model.volumes import CSINode, PersistentVolumeClaim
+from pilotage.kinds.devices import ResourceClaim
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.storage import CSINode, PersistentVolumeClaim
+from pilotage.kinds.workloads import Namespace, PodDisruptionBudget
 from pilotage.testing import make_pod, node_manifest, pod_manifest
 
 PATIENCE = 20.0
@@ -149,6 +150,32 @@ async def test_a_new_list_is_waited_for(api: SmallApi, client: ApiClient) -> Non
     gate.set()
     await asyncio.wait_for(refreshing, PATIENCE)
     assert sinks.pods.said[-1] == "+new"
+    assert watching.ended() == []
+    watching.stop()
+
+
+class RackPower(KubeObject, group="power.example.com", version="v1", plural="rackpowers", scope="Cluster"):
+    """A kind that a plugin file declares."""
+
+
+async def test_a_kind_of_a_plugin_file_is_watched_for_as_long_as_it_is_read(api: SmallApi, client: ApiClient) -> None:
+    class Again(KubeObject, group="power.example.com", version="v1", plural="rackpowers", scope="Cluster"):
+        """The same, in the text that follows."""
+
+    watching = Watching(client, Sinks(), {RackPower, Namespace})
+    await watching.start()
+    await asyncio.wait_for(watching.synced(), PATIENCE)
+    await asyncio.wait_for(watching.add({Again}), PATIENCE)
+    assert [each.resource.shape for each in watching.reflectors if each.resource.group] == [RackPower, Again]
+    assert watching.lists()["rackpowers.power.example.com"] == 2  # of both
+    assert watching.give_up({Again}) == {RackPower}, "ours is not given up"
+    assert watching.give_up({Again}) == set()
+    assert [str(each.resource) for each in watching.reflectors] == [
+        "nodes",
+        "namespaces",
+        "pods",
+        "rackpowers.power.example.com",
+    ]
     assert watching.ended() == []
     watching.stop()
 

@@ -3,10 +3,10 @@
 import pytest
 
 from pilotage.cache.object_store import ObjectStore
-from pilotage.model.app_network import AppGroup
-from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota, ElasticQuotaSpec
+from pilotage.kinds.app_network import AppGroup
+from pilotage.kinds.elastic_quota import PRIORITY_CLASSES, ElasticQuota, ElasticQuotaSpec
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 
 SHOP = AppGroup(Metadata(name="shop", namespace="x"))
 
@@ -72,3 +72,12 @@ def test_what_of_a_quota_counts_as_a_change(later: ElasticQuota, counts: bool) -
     store.put(later)
     assert (store.version(ElasticQuota) > before) is counts
     assert store.get(ElasticQuota, "q", "x") is later
+
+
+def test_a_kind_that_nobody_reads_is_forgotten_with_its_troubles(store: ObjectStore) -> None:
+    store.put(SHOP)
+    store.put(Namespace(Metadata(name="x")))
+    store.note_trouble(AppGroup, "other", "x", "why")
+    store.drop_all(AppGroup)
+    assert (list(store.all(AppGroup)), told(store)) == ([], {})
+    assert store.get(Namespace, "x") is not None

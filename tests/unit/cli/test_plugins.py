@@ -32,7 +32,7 @@ FIELDS = [
 EVERYTHING = '''
 from pilotage.framework.api.events import *
 from pilotage.framework.api.plugin import *
-from pilotage.model.objects import Service
+from pilotage.kinds.workloads import Service
 from pydantic import Field
 
 

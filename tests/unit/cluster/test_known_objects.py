@@ -8,8 +8,8 @@ import pytest
 
 from pilotage.cluster.watch.known_objects import MOST_PASSED, KnownObjects, key_of, version_number
 from pilotage.cluster.watch.watch_events import ObjectIdentity, UndecodableObject
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 
 
 class Diary:

@@ -16,11 +16,11 @@ from pilotage.cluster.watch.watch_events import (
     UndecodableObject,
 )
 from pilotage.cluster.watch.watch_lines import BrokenStream, TooLong
-from pilotage.model.pod import Pod
+from pilotage.model.pod import Pod, PodObject
 
 reader = LargeReader(EventReader(PODS))
 METADATA = {"name": "a", "generateName": "a-", "namespace": "x", "uid": "1", "resourceVersion": "7"}
-IDENTITY = ObjectIdentity("a", "x", "1", "7", resource="pods")
+IDENTITY = ObjectIdentity("a", "x", "1", "7", resource="pods", shape=PodObject)
 
 
 async def give_way() -> None:
@@ -58,7 +58,7 @@ async def test_what_cannot_is_still_somebody(changes: dict[str, Any]) -> None:
         await reader.object(msgspec.json.encode(broken), give_way),
     ):
         assert isinstance(found, UndecodableObject)
-        assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s", "pods")
+        assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s", "pods", PodObject)
 
 
 async def test_other_events_are_what_they_are() -> None:
@@ -90,7 +90,7 @@ async def test_nobody(thing: dict[str, Any]) -> None:
         pytest.param(line("DELETED", pod()), Deletion(IDENTITY), id="one that is gone"),
         pytest.param(
             line("ADDED", pod({"name": "n", "uid": "1", "resourceVersion": "7"})),
-            UndecodableObject(ObjectIdentity("n", "", "1", "7", resource="pods"), TOO_LONG),
+            UndecodableObject(ObjectIdentity("n", "", "1", "7", resource="pods", shape=PodObject), TOO_LONG),
             id="one in no namespace",
         ),
     ],

@@ -15,7 +15,7 @@ from pilotage.cluster.watch.large_objects import LargeReader
 from pilotage.cluster.watch.reflector import Reflector
 from pilotage.cluster.watch.resources import RESOURCES, ApiResource
 from pilotage.cluster.watch.watch_events import EventReader, ObjectIdentity
-from pilotage.model.objects import Namespace
+from pilotage.kinds.workloads import Namespace
 
 pytestmark = pytest.mark.looptime
 

@@ -15,7 +15,7 @@ from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unre
 from pilotage.cluster.watch.reflector import Reflector
 from pilotage.cluster.watch.resources import RESOURCES, ApiResource
 from pilotage.cluster.watch.watch_events import ObjectIdentity
-from pilotage.model.objects import Namespace
+from pilotage.kinds.workloads import Namespace
 
 NAMESPACES: ApiResource[Namespace] = next(each for each in RESOURCES if each.plural == "namespaces")
 EXPIRED = {"code": 410, "reason": "Expired", "message": "too old"}

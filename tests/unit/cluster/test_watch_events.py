@@ -16,7 +16,7 @@ from pilotage.cluster.watch.watch_events import (
 )
 from pilotage.cluster.watch.watch_lines import BrokenStream
 from pilotage.model.node import Node
-from pilotage.model.pod import Pod
+from pilotage.model.pod import Pod, PodObject
 
 pods = EventReader(PODS)
 
@@ -74,14 +74,14 @@ def test_a_node_is_a_node() -> None:
 def test_an_object_that_cannot_be_decoded_is_still_somebody(changes: dict[str, Any], reason: str) -> None:
     found = pods.event(line("ADDED", pod(**changes)))
     assert isinstance(found, UndecodableObject)
-    assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s", "pods")
+    assert found.metadata == ObjectIdentity("a", "x", "1", "7", "n", "s", "pods", PodObject)
     assert reason in found.reason
 
 
 def test_who_an_object_is_is_read_leniently() -> None:
     found = pods.event(line("ADDED", {"metadata": {"name": "a", "uid": 5, "labels": 3}, "spec": []}))
     assert isinstance(found, UndecodableObject)
-    assert found.metadata == ObjectIdentity("a", resource="pods")
+    assert found.metadata == ObjectIdentity("a", resource="pods", shape=PodObject)
 
 
 def test_the_reason_is_short_however_long_the_object() -> None:

@@ -6,15 +6,17 @@ from typing import Any
 import pytest
 
 from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
-from pilotage.model.decoding import KINDS
-from pilotage.model.node_metrics import NodeMetrics
+from pilotage.kinds.every import OURS
+from pilotage.kinds.node_metrics import NodeMetrics
+from pilotage.model.node import NodeObject
+from pilotage.model.pod import PodObject
 
 BY_PLURAL: dict[str, ApiResource[Any]] = {each.plural: each for each in RESOURCES}
 
 
 def test_every_kind_that_scheduling_reads_can_be_watched() -> None:
     # The metrics API has no watch: a collector asks it again and again.
-    assert {each.shape for each in RESOURCES} == set(KINDS.values()) - {NodeMetrics}
+    assert {each.shape for each in RESOURCES} == {PodObject, NodeObject, *OURS} - {NodeMetrics}
     assert len({(each.group, each.plural) for each in RESOURCES}) == len(RESOURCES)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from pilotage.framework.api.neighbours import NO_OWN_TERMS, DomainSums, Weighed, namespace_labels, own_terms
 from pilotage.framework.api.pods import PodQuery
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.objects import make_node, make_pod

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import yaml
 
+from pilotage.kinds.storage import PersistentVolumeClaim
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.node import Node
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
-from pilotage.model.volumes import PersistentVolumeClaim
 from pilotage.offline import manifest_files
 from pilotage.offline.manifests import BadManifests, Manifests, read_manifests
 from pilotage.testing import node_manifest, pod_manifest

@@ -9,10 +9,10 @@ import pytest
 from kit.loads import node_metrics
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import Filter, Plugin, Score
+from pilotage.kinds.seccomp_profile import SeccompProfile, SeccompProfileSpec, SyscallRule
+from pilotage.kinds.sticky_job import StickyJob, StickyJobStatus
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage.model.seccomp_profile import SeccompProfile, SeccompProfileSpec, SyscallRule
-from pilotage.model.sticky_job import StickyJob, StickyJobStatus
 from pilotage.plugins.catalogue import built_in
 from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod, raw_scores
 from pilotage.testing.network import make_app_group, make_network_topology, member_labels

@@ -14,6 +14,7 @@ from pilotage.plugins import catalogue as subject
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue, built_in
 
 HEAD = "from pilotage.framework.api.plugin import *\nfrom pilotage.framework.api.events import *\n"
+KIND = 'from pilotage.kinds.kube_object import KubeObject\nclass Rack(KubeObject, {}):\n    "A kind."\n'
 GOOD = """
 class Good(Score):
     def score(self, cycle, pod, node):
@@ -137,6 +138,20 @@ def test_annotations_may_be_texts(tmp_path: Path) -> None:
         ),
         pytest.param(GOOD + "    depends_on = 'node'", r"Good.depends_on must be STATIC, NODE or CLUSTER", id="scope"),
         pytest.param(GOOD + "    reads = ('Service',)", r"Good.reads must be a tuple of kinds", id="reads names"),
+        pytest.param(
+            KIND.format('group="example.com", version="v1", plural="Racks"') + GOOD,
+            r"plural must be like \"rackpowers\", not 'Racks'",
+            id="a kind with a strange name",
+        ),
+        pytest.param(KIND.format("") + GOOD, r"Rack must say where the API has it", id="a kind without an address"),
+        pytest.param(
+            KIND.format('group="example.com", version="v1", plural="racks"')
+            + "    size: list[int] | tuple[int, ...] = ()\n"
+            + GOOD
+            + "    reads = (Rack,)",
+            r"Good.reads names Rack, whose fields cannot be decoded",
+            id="a kind that nobody can decode",
+        ),
         pytest.param(
             GOOD + "    permissions = ('pods',)", r"Good.permissions must be a tuple such as", id="permissions"
         ),

@@ -2,10 +2,10 @@
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.watch.watch_events import ObjectIdentity
-from pilotage.model.app_network import AppGroup
+from pilotage.kinds.app_network import AppGroup
 from pilotage.scheduling.cache_intake import ObjectsIntoCache
 
-BROKEN = ObjectIdentity(name="shop", namespace="x", resource="appgroups.appgroup.diktyo.x-k8s.io")
+BROKEN = ObjectIdentity(name="shop", namespace="x", resource=str(AppGroup.api), shape=AppGroup)
 
 
 def test_an_object_that_cannot_be_understood_is_remembered_until_it_is_gone() -> None:

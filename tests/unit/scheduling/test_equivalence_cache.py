@@ -27,8 +27,8 @@ from pilotage.framework.api.plugin import CLUSTER, NODE, STATIC, Filter, Plugin,
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import SKIP, Rejection, Verdicts
 from pilotage.framework.runtime.runner import CycleFailed
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.equivalence import equivalence_cache as class_rows

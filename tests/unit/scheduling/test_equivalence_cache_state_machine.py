@@ -10,10 +10,10 @@ from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.load import load
 from pilotage.framework.api.verdicts import Rejection
+from pilotage.kinds.seccomp_profile import SeccompProfile, SeccompProfileSpec, SyscallRule
+from pilotage.kinds.workloads import ExactSelectorSpec, Service
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import ExactSelectorSpec, Service
 from pilotage.model.pod import Pod
-from pilotage.model.seccomp_profile import SeccompProfile, SeccompProfileSpec, SyscallRule
 from pilotage.plugins.catalogue import built_in
 from pilotage.profiles import build_profiles
 from pilotage.queue.nominator import Nominator

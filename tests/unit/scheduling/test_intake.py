@@ -16,10 +16,10 @@ from pilotage.framework.api.events import POD_GONE, Event, Retry
 from pilotage.framework.api.plugin import Filter
 from pilotage.framework.api.verdicts import Rejection, Wait
 from pilotage.framework.api.waiting import WaitingPods
+from pilotage.kinds.storage import PersistentVolumeClaim
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
-from pilotage.model.volumes import PersistentVolumeClaim
 from pilotage.queue.nominator import Nominator
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.intake import NODE_GONE, NodeIntake, ObjectIntake, PodIntake
@@ -369,7 +369,9 @@ class TestOtherObjects:
     async def test_one_that_cannot_be_understood_is_remembered_until_it_is_gone(
         self, world: World, caplog: pytest.LogCaptureFixture
     ) -> None:
-        broken = ObjectIdentity(name="claim", namespace="x", resource="persistentvolumeclaims")
+        broken = ObjectIdentity(
+            name="claim", namespace="x", resource="persistentvolumeclaims", shape=PersistentVolumeClaim
+        )
         world.objects.undecodable(broken, "size")
         assert world.cache.objects.troubles(PersistentVolumeClaim, "x") == {"claim": "size"}
         assert "persistentvolumeclaims x/claim cannot be understood: size" in caplog.text

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from kit.live_core import LiveCore
+from pilotage.kinds.workloads import PriorityClass
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import PriorityClass
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.sticky import Sticky
 from pilotage.plugins.preemption.preemption_toleration import MINIMUM, SECONDS, PreemptionToleration

@@ -9,8 +9,8 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter, Score
 from pilotage.framework.api.verdicts import SKIP, Filtered, OnlyNodes, Rejection, Verdicts
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.scheduling.outcome import Placed

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct, to_builtins
 
-from pilotage.model.app_network import AppGroup, AppGroupStatus, AppWorkload
+from pilotage.kinds.app_network import AppGroup, AppGroupStatus, AppWorkload
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import app_group_of
 from pilotage.plugins.network._shared.topology_order import Complaint, topology_order

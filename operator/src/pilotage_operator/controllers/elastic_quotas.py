@@ -6,10 +6,8 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from pilotage.model.elastic_quota import ElasticQuota
-from pilotage.model.objects import Namespace
-from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import (
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.quota_accounting import (
     Cohort,
     Quota,
     QuotaLedger,
@@ -20,6 +18,8 @@ from pilotage.model.quota_accounting import (
     read_quota,
     told,
 )
+from pilotage.kinds.workloads import Namespace
+from pilotage.model.pod import Pod
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
 from pilotage_operator.controllers.outcome import Story
 

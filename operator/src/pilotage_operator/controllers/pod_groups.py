@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from pilotage.kinds.pod_groups import FINISHED, QUORUM_REACHED, RUNNING, PodGroupSpec
 from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import FINISHED, QUORUM_REACHED, RUNNING, PodGroupSpec
 from pilotage_operator.controllers import pod_group_failures
 from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
 from pilotage_operator.controllers.outcome import Outcome, Story

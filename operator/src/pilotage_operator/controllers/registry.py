@@ -6,10 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
+from pilotage.kinds.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.every import NODE, POD
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.pod_groups import PodGroup
+from pilotage.kinds.quota_accounting import table_of
+from pilotage.kinds.sticky_job import StickyJob
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.node import NodeObject
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod, PodObject
-from pilotage.model.quota_accounting import table_of
 from pilotage.plugins.network._shared.app_groups import APP_GROUP
 from pilotage.plugins.network._shared.costs import place_of
 from pilotage_operator.controllers import app_groups, elastic_quotas, network_topologies, pod_groups, sticky_jobs
@@ -41,16 +47,20 @@ class Resource:
         return f"{self.root}/namespaces/{namespace}/{self.plural}" + (f"/{name}" if name else "")
 
 
-PODS = Resource("", "v1", "pods", "Pod", PodObject)
-NODES = Resource("", "v1", "nodes", "Node", NodeObject)
-NAMESPACES = Resource("", "v1", "namespaces", "Namespace", Namespace)
-APP_GROUPS = Resource("appgroup.diktyo.x-k8s.io", "v1alpha1", "appgroups", "AppGroup", StoredAppGroup)
-ELASTIC_QUOTAS = Resource("scheduling.x-k8s.io", "v1alpha1", "elasticquotas", "ElasticQuota", StoredElasticQuota)
-NETWORK_TOPOLOGIES = Resource(
-    "networktopology.diktyo.x-k8s.io", "v1alpha1", "networktopologies", "NetworkTopology", StoredNetworkTopology
-)
-POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup", StoredPodGroup)
-STICKY_JOBS = Resource("pilotage.dev", "v1alpha1", "stickyjobs", "StickyJob", StoredStickyJob)
+def _stored(kind: type[KubeObject], shape: type[Any]) -> Resource:
+    """Return a kind that the scheduler reads, with all of its status."""
+    api = kind.api
+    return Resource(api.group, api.version, api.plural, api.name, shape)
+
+
+PODS = Resource(POD.group, POD.version, POD.plural, POD.name, PodObject)
+NODES = Resource(NODE.group, NODE.version, NODE.plural, NODE.name, NodeObject)
+NAMESPACES = _stored(Namespace, Namespace)
+APP_GROUPS = _stored(AppGroup, StoredAppGroup)
+ELASTIC_QUOTAS = _stored(ElasticQuota, StoredElasticQuota)
+NETWORK_TOPOLOGIES = _stored(NetworkTopology, StoredNetworkTopology)
+POD_GROUPS = _stored(PodGroup, StoredPodGroup)
+STICKY_JOBS = _stored(StickyJob, StoredStickyJob)
 
 
 class Overview(Protocol):

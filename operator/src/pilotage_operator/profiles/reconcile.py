@@ -145,7 +145,7 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
         case = _Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
         wrong = withheld.against(verdict, runs=mine is not None and mine.hash == case.hash)
         case.complaints += library.explained(wrong, where_plugins_were(kept))
-        case.complaints += missing(verdict, world.rights, settings.scheduler_user)
+        case.complaints += missing(verdict, world.rights, settings.scheduler_user, judge.plain.has_built_in)
         case.taken = taken_from(stored, elsewhere)
         case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
         cases.append(case)

@@ -1,12 +1,14 @@
 """What the plugins of a profile must be allowed to do, and what there must be in the cluster for them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from pilotage.framework.api.plugin import Permission
+from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.scheduler_profiles.judge import Complaint, Verdict
 from pilotage_operator.profiles.world import Answer, Right
 
 MISSING_PERMISSION, MISSING_CRD = "MissingPermission", "MissingCRD"
-METRICS = "metrics.k8s.io"  # a program of its own answers for it; no definition makes it
+METRICS = NodeMetrics.api.group  # a program of its own answers for it; no definition makes it
 
 
 def needed(verdicts: Iterable[Verdict]) -> frozenset[Right]:
@@ -19,7 +21,9 @@ def needed(verdicts: Iterable[Verdict]) -> frozenset[Right]:
     )
 
 
-def missing(verdict: Verdict, answers: Mapping[Right, Answer], user: str) -> tuple[Complaint, ...]:
+def missing(
+    verdict: Verdict, answers: Mapping[Right, Answer], user: str, is_ours: Callable[[str], bool]
+) -> tuple[Complaint, ...]:
     """Return a complaint for every resource that is not served and every verb that is not allowed."""
     found: dict[Complaint, None] = {}
     for plugin, permission in verdict.needs:
@@ -32,8 +36,16 @@ def missing(verdict: Verdict, answers: Mapping[Right, Answer], user: str) -> tup
             found[Complaint(MISSING_CRD, f"{text}; {fix}")] = None
         elif denied := [right.verb for right in rights if answers.get(right) == "denied"]:
             text = f"{at}: {plugin} must {', '.join(denied)} {resource}, and {user} may not"
-            found[Complaint(MISSING_PERMISSION, f"{text}; add {plugin} to rbac.plugins of the chart")] = None
+            fix = f"add {plugin} to rbac.plugins of the chart" if is_ours(plugin) else _rule(permission, denied)
+            found[Complaint(MISSING_PERMISSION, f"{text}; {fix}")] = None
     return tuple(found)
+
+
+def _rule(permission: Permission, verbs: Iterable[str]) -> str:
+    """Return how to grant what a plugin of somebody else needs."""
+    group, resource = permission.group or '""', permission.resource
+    rule = f"{{apiGroups: [{group}], resources: [{resource}], verbs: [{', '.join(verbs)}]}}"
+    return f"add to rbac.extraRules of the chart: {rule}"
 
 
 def _provider(group: str, resource: str) -> str:

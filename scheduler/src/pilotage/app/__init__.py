@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from pilotage.app.profile_engines import engines, retries
-from pilotage.app.profile_files import configuration_of, read_source
+from pilotage.app.profile_files import Source, configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.handshake import Unit
 from pilotage.config.load import Loaded, load
@@ -35,20 +35,27 @@ class Configured:
 
 
 def configured(source: Path | str | None, plugin_folders: Iterable[str] = (), *, enable: bool = True) -> Configured:
-    """Load a configuration, or the default one; it gets the plugins of the folders that it does not name, too.
+    """Load a configuration, or the default one, as `configured_with` all plugins."""
+    read = read_source(DEFAULT_CONFIGURATION if source is None else source)
+    return _configured(read, *plugins(plugin_folders), enable=enable)
+
+
+def configured_with(source: Path | str | None, catalogue: PluginCatalogue, added: Sequence[str]) -> Configured:
+    """Load a configuration, or the default one; it gets the added plugins that it does not name, too.
 
     Where the source holds SchedulerProfiles, they are the configuration, and name all of their plugins.
     """
-    read = read_source(DEFAULT_CONFIGURATION if source is None else source)
+    return _configured(read_source(DEFAULT_CONFIGURATION if source is None else source), catalogue, added)
+
+
+def _configured(read: Source, catalogue: PluginCatalogue, added: Sequence[str], *, enable: bool = True) -> Configured:
     if read.profiles:
-        return profiles_configured(read.profiles, plugin_folders)
-    catalogue, added = plugins(plugin_folders)
+        return profiles_configured(read.profiles, catalogue)
     return Configured(load(read.text, catalogue, added if enable else (), read.name), catalogue)
 
 
-def profiles_configured(profiles: Sequence[WrittenProfile], plugin_folders: Iterable[str] = ()) -> Configured:
+def profiles_configured(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> Configured:
     """Load the configuration that an operator makes of SchedulerProfiles; UnusableProfiles if they cannot run."""
-    catalogue, _ = plugins(plugin_folders)
     return Configured(load(configuration_of(profiles, catalogue), catalogue), catalogue)
 
 

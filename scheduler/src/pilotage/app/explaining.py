@@ -21,11 +21,12 @@ from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.config_map import ConfigMap
 from pilotage.cluster.watch.known_objects import KnownObjects
-from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
+from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
 from pilotage.config.handshake import InvalidUnit, Unit, unit_in
 from pilotage.config.sharing import with_victims
 from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.api.stays import RemembersStays, Stay
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.offline.simulation import Result, Simulation
 from pilotage.profiles import Profile
@@ -230,10 +231,10 @@ def _alone(found: _Written, wanted: str) -> Unit:
     return Unit(json.dumps({**found.document, "profiles": [profile]}))
 
 
-async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[Any]]) -> list[str]:
+async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[KubeObject]]) -> list[str]:
     """Bring in all nodes, and the objects of these kinds; returns what is to be said about them."""
     notes = []
-    resources: list[ApiResource[Any]] = [NODES, *(resource for resource in RESOURCES if resource.shape in kinds)]
+    resources: list[ApiResource[Any]] = [NODES, *resources_of(kinds)]
     for resource in resources:
         found = await reading.list(resource)
         for each in found.objects.values():

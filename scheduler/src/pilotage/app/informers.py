@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.known_objects import Sink
 from pilotage.cluster.watch.reflector import Reflector
-from pilotage.cluster.watch.resources import NODES, PODS, RESOURCES, ApiResource
+from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
+from pilotage.kinds.every import OURS
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.profiles import Profile
@@ -37,7 +39,7 @@ class Watching:
         self,
         api: ApiClient,
         sinks: Sinks,
-        kinds: Iterable[type[Any]],
+        kinds: Iterable[type[KubeObject]],
         *,
         pods: ApiResource[Pod] = PODS,
         nodes: ApiResource[Node] = NODES,
@@ -48,7 +50,7 @@ class Watching:
         self.pods = Reflector(api, pods, sinks.pods)
         self.nodes = Reflector(api, nodes, sinks.nodes)
         self.reflectors: list[Reflector[Any]] = [self.nodes]  # pods come last: their places are there when they come
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[Reflector[Any], asyncio.Task[None]] = {}
         self._trouble = ""  # why the API server could not be asked what it serves
 
     async def start(self) -> None:
@@ -58,13 +60,12 @@ class Watching:
         for reflector in self.reflectors:
             self._run(reflector)
 
-    async def _reflectors_for(self, kinds: set[type[Any]]) -> list[Reflector[Any]]:
-        wanted = [resource for resource in RESOURCES if resource.shape in kinds]
-        served = [resource for resource in wanted if await self._is_served(resource)]
+    async def _reflectors_for(self, kinds: set[type[KubeObject]]) -> list[Reflector[Any]]:
+        served = [resource for resource in resources_of(kinds) if await self._is_served(resource)]
         return [Reflector(self._api, resource, self._sinks.objects) for resource in served]
 
-    async def add(self, kinds: Iterable[type[Any]]) -> None:
-        """Watch these kinds, too, and wait until they have been listed once; none is ever given up."""
+    async def add(self, kinds: Iterable[type[KubeObject]]) -> None:
+        """Watch these kinds, too, and wait until they have been listed once."""
         new = set(kinds) - self._kinds
         added = await self._reflectors_for(new)
         self._kinds |= new
@@ -74,9 +75,20 @@ class Watching:
         for reflector in added:
             await reflector.wait_until_synced()
 
+    def give_up(self, read: Iterable[type[KubeObject]]) -> set[type[KubeObject]]:
+        """Watch those no more that plugin files declare and nobody reads now; returns them.
+
+        A changed file declares its kinds again, as other classes. Ours stay: who reads one often does so again soon.
+        """
+        left = {kind for kind in self._kinds - set(read) if kind not in OURS}
+        for reflector in [each for each in self.reflectors if each.resource.shape in left]:
+            self._tasks.pop(reflector).cancel()
+            self.reflectors.remove(reflector)
+        self._kinds -= left
+        return left
+
     def _run(self, reflector: Reflector[Any]) -> None:
-        name = str(reflector.resource)
-        self._tasks[name] = asyncio.create_task(reflector.run(), name=f"watch {name}")
+        self._tasks[reflector] = asyncio.create_task(reflector.run(), name=f"watch {reflector.resource}")
 
     async def synced(self) -> None:
         """Wait until everything has been listed once."""
@@ -86,7 +98,7 @@ class Watching:
     async def refresh(self) -> None:
         """List pods and nodes anew and wait for it: another leader may have acted until a moment ago."""
         again = (self.nodes, self.pods)
-        tasks = [self._tasks.pop(str(reflector.resource)) for reflector in again]
+        tasks = [self._tasks.pop(reflector) for reflector in again]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)  # two runs of one reflector would spoil each other's list
@@ -102,27 +114,36 @@ class Watching:
 
     def ended(self) -> list[str]:
         """Return the watches that have come to an end, which none ever should."""
-        return [name for name, task in self._tasks.items() if task.done()]
+        return [str(reflector.resource) for reflector, task in self._tasks.items() if task.done()]
 
     def silence(self) -> dict[str, float]:
         """Return for how long each watch has said nothing."""
-        return {str(reflector.resource): reflector.seconds_silent() for reflector in self.reflectors}
+        return self._of_each(lambda reflector: reflector.seconds_silent(), max)
 
     def lists(self) -> dict[str, float]:
         """Return how often each resource was listed in full, streamed or not."""
-        return {str(each.resource): each.lists + each.streamed_lists for each in self.reflectors}
+        return self._of_each(lambda each: each.lists + each.streamed_lists)
 
     def errors(self) -> dict[str, float]:
         """Return how often a watch or a list of each resource failed."""
-        return {str(each.resource): each.errors for each in self.reflectors}
+        return self._of_each(lambda each: each.errors)
 
     def undecodable(self) -> dict[str, float]:
         """Return how many objects of each resource exist and cannot be understood."""
-        return {str(each.resource): len(each.undecodable) for each in self.reflectors}
+        return self._of_each(lambda each: len(each.undecodable))
 
     def skipped(self) -> dict[str, float]:
         """Return how often an object of each resource came that is too long to be understood."""
-        return {str(each.resource): each.skipped for each in self.reflectors}
+        return self._of_each(lambda each: each.skipped)
+
+    def _of_each(
+        self, figure: Callable[[Reflector[Any]], float], together: Callable[[list[float]], float] = sum
+    ) -> dict[str, float]:
+        """Return a figure of each resource; two plugin files may declare one of them, each in its own way."""
+        found: dict[str, list[float]] = {}
+        for each in self.reflectors:
+            found.setdefault(str(each.resource), []).append(figure(each))
+        return {name: together(figures) for name, figures in found.items()}
 
     def stop(self) -> None:
         """End all watches."""
@@ -155,7 +176,7 @@ class Watching:
         self._trouble = str(error)
 
 
-def kinds_read(profiles: Mapping[str, Profile]) -> set[type[Any]]:
+def kinds_read(profiles: Mapping[str, Profile]) -> set[type[KubeObject]]:
     """Return the kinds of objects that the plugins of all profiles read."""
     plugins = (plugin for profile in profiles.values() for plugin in profile.plugin_set.plugins().values())
     return {kind for plugin in plugins for kind in plugin.reads}

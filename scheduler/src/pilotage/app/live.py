@@ -45,10 +45,10 @@ from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
 from pilotage.extenders.extenders import settings_of
 from pilotage.framework.runtime.call_watch import Suspicion
+from pilotage.kinds.pod_groups import NativePodGroup
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import NativePodGroup
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.plugins.volumes.volume_binding import VolumeBinding

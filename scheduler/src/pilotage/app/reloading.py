@@ -17,6 +17,7 @@ from pilotage.config.load import Loaded, load
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.extenders.extenders import Extenders
 from pilotage.framework.runtime.plugin_guard import is_foreign
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 from pilotage.profiles import Profile, build_profiles
@@ -56,6 +57,7 @@ class Reloading:
     connect: Callable[[Profile], None]  # gives new plugins their way to the API server
     has_extenders: bool = False
     left_out: set[str] = field(default_factory=set)  # profiles that could not begin
+    _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds under way
 
     async def apply(self, unit: Unit) -> None:
         """Run another configuration from now on; any exception leaves the one of before in service."""
@@ -92,6 +94,7 @@ class Reloading:
         old = self._swap(profiles, made)  # 6. between two pods
         self.ready = Configured(loaded, catalogue)
         await self._finish_binds(old)  # 7. nothing more comes of the policy of before
+        self._give_up()  # 8. nor does anybody look at what only that read
 
     def _refuse_the_rest(self, config: KubeSchedulerConfiguration) -> None:
         now = self.ready.loaded.config
@@ -107,6 +110,12 @@ class Reloading:
         except TimeoutError:
             left = ", ".join(self.watching.unsynced())
             raise NotListed(f"{left} cannot be listed, which the plugins read") from None
+
+    def _give_up(self) -> None:
+        for kind in self._unread:
+            self.core.cache.objects.drop_all(kind)
+        # Binds that take longer may still look their objects up, until the next change.
+        self._unread = self.watching.give_up(kinds_read(self.profiles))
 
     def _swap(self, profiles: Mapping[str, Profile], made: Mapping[str, Engine]) -> list[Engine]:
         """Put profiles in the place of others; returns what runs no more."""

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pilotage.framework.api.objects import NO_TROUBLES, Found, Kind
-from pilotage.model.elastic_quota import ElasticQuota
 
 
 class ObjectStore:
@@ -24,8 +23,7 @@ class ObjectStore:
         objects[metadata.name] = given
         if self._troubles:
             self._settle(kind, metadata.name, metadata.namespace)
-        # Of a quota the status changes with every pod, and whoever reads quotas reads all of them anew.
-        if not (isinstance(given, ElasticQuota) and isinstance(old, ElasticQuota) and given.says_the_same_as(old)):
+        if old is None or not given.says_the_same_as(old):
             self._count_change(kind)
         return old
 
@@ -34,6 +32,13 @@ class ObjectStore:
         kind, metadata = type(given), given.metadata
         if self._objects.get(kind, {}).get(metadata.namespace, {}).pop(metadata.name, None) is not None:
             self._count_change(kind)
+
+    def drop_all(self, kind: type[Kind]) -> None:
+        """Forget a kind, with all that is known of its objects: nobody reads it any more."""
+        self._objects.pop(kind, None)
+        self._versions.pop(kind, None)
+        for place in [place for place in self._troubles if place[0] is kind]:
+            del self._troubles[place]
 
     def note_trouble(self, kind: type[Kind], name: str, namespace: str, reason: str) -> None:
         """Remember why an object cannot be understood, until it is put or is gone."""

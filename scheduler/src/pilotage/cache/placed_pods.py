@@ -12,8 +12,8 @@ from pilotage.cache.columns import Column, Columns
 from pilotage.framework.api.nodes import Ids, NodeInfo
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.pods import CarriedTerm, Places, PodQuery, TermKind
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.affinity import AffinityTerm, carried_terms
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
 

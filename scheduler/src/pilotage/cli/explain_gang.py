@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from pilotage.kinds.pod_groups import NativePodGroup
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, GROUP_LABEL, NAME_LABEL, GangName
 from pilotage.scheduling.gangs.gang_standing import GangStanding
 
@@ -52,5 +53,5 @@ def _titled(name: GangName) -> str:
 def _look(name: GangName) -> str:
     label = LABEL.get(name.source)
     if label is None:  # no label tells who belongs to it
-        return f"kubectl describe podgroups.{name.source} {name.name} -n {name.namespace}"
+        return f"kubectl describe {NativePodGroup.api} {name.name} -n {name.namespace}"
     return f"kubectl get pods -n {name.namespace} -l {label}={name.name}"

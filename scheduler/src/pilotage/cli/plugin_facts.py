@@ -8,9 +8,9 @@ from pydantic_core import PydanticUndefined
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.types import Section
-from pilotage.framework.api.events import NAMES, Action, Retry
+from pilotage.framework.api.events import NAMES, Action, Retry, title_of
 from pilotage.framework.api.plugin import Permission
-from pilotage.framework.runtime.reading import group_and_kind, rights_to_read
+from pilotage.framework.runtime.reading import rights_to_read
 from pilotage.plugins.catalogue import Entry
 
 _NAMES_OF_TYPES = {str: "text", int: "whole number", float: "number", bool: "true or false", NoneType: "nothing"}
@@ -28,7 +28,7 @@ def facts(entry: Entry) -> dict[str, Any]:
         "dependsOn": plugin.depends_on.value,
         "arguments": arguments(entry),
         "events": [_event(retry) for retry in plugin.retry_on],
-        "reads": [{"group": group, "kind": kind} for group, kind in map(group_and_kind, plugin.reads)],
+        "reads": [{"group": kind.api.group, "kind": kind.api.name} for kind in plugin.reads],
         "permissions": [_permission(permission) for permission in permissions(entry)],
     }
 
@@ -82,7 +82,7 @@ def type_name(annotation: Any) -> str:
 
 
 def _event(retry: Retry) -> dict[str, Any]:
-    return {"resource": str(retry.resource), "actions": actions(retry), "hint": retry.hint}
+    return {"resource": title_of(retry.resource), "actions": actions(retry), "hint": retry.hint}
 
 
 def _permission(permission: Permission) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`pilotage simulate`: the engine on files."""
 
 import gc
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,10 +13,12 @@ from pilotage.cli.formats import FORMATS
 from pilotage.cli.input_notes import input_notes
 from pilotage.cli.progress import Progress
 from pilotage.cli.results import as_data, as_table, summary
+from pilotage.kinds.every import KindTable
 from pilotage.model.pod import Pod
 from pilotage.offline.manifests import Manifests, read_manifests
 from pilotage.offline.replicas import NoSuchPod, find_pending, multiply
 from pilotage.offline.simulation import Result, Simulation
+from pilotage.plugins.catalogue import PluginCatalogue
 
 EPILOG = """\b
 Examples:
@@ -62,8 +65,9 @@ def command(
     """
     if not files and not more:
         raise click.UsageError("There is nothing to read; name files or folders with -f.")
-    found = _read([*files, *more])
-    ready = _configured(config, found, plugin_dirs)
+    catalogue, added = app.plugins(plugin_dirs)
+    found = _read([*files, *more], KindTable(catalogue.kinds()))
+    ready = _configured(config, found, catalogue, added)
     for warning in ready.loaded.warnings:
         note(warning)
     explained = _replicate(found, replicas, asked)
@@ -87,22 +91,24 @@ def command(
         raise SystemExit(NOT_ALL_PLACED)
 
 
-def _configured(config: str | None, found: Manifests, plugin_dirs: tuple[str, ...]) -> app.Configured:
+def _configured(
+    config: str | None, found: Manifests, catalogue: PluginCatalogue, added: Sequence[str]
+) -> app.Configured:
     """Load the configuration that was named; without one the profiles among the manifests count, or the defaults."""
     if found.profiles and config is None:
-        return app.profiles_configured(found.profiles, plugin_dirs)
+        return app.profiles_configured(found.profiles, catalogue)
     if found.profiles:
         note(f"profiles in the files that play no part, since --config {config} counts: {len(found.profiles)}")
-    return app.configured(None if config is None else Path(config), plugin_dirs)
+    return app.configured_with(None if config is None else Path(config), catalogue, added)
 
 
-def _read(names: list[str]) -> Manifests:
+def _read(names: list[str], kinds: KindTable) -> Manifests:
     # Nothing of what is read is garbage; to look for some, again and again, would take a third of the time.
     was_on = gc.isenabled()
     gc.disable()
     progress = Progress("reading a file")
     try:
-        return read_manifests(names, progress)
+        return read_manifests(names, progress, kinds)
     finally:
         progress.end()
         gc.freeze()

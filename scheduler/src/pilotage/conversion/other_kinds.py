@@ -3,17 +3,16 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pilotage.kinds.app_network import NetworkTopology
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.every import OURS
+from pilotage.kinds.pod_groups import PodGroup
+
 _APPLY = "apply it as it is"
-_OLD_GROUP, _GROUP = "scheduling.sigs.k8s.io", "scheduling.x-k8s.io"
-# Resources that plugins read, by group and kind.
-_READ_BY_PLUGINS = {
-    (_GROUP, "ElasticQuota"),
-    (_GROUP, "PodGroup"),
-    ("appgroup.diktyo.x-k8s.io", "AppGroup"),
-    ("networktopology.diktyo.x-k8s.io", "NetworkTopology"),
-    ("topology.node.k8s.io", "NodeResourceTopology"),
-    ("security-profiles-operator.x-k8s.io", "SeccompProfile"),
-}
+_OLD_GROUP = "scheduling.sigs.k8s.io"
+# Kinds that a definition brings and plugins read, by group and name.
+_READ_BY_PLUGINS = {(kind.api.group, kind.api.name): kind.api for kind in OURS if not kind.api.in_kubernetes}
+_RENAMED = {kind.api.name: kind.api for kind in (ElasticQuota, PodGroup)}
 _OLD_COSTS = (
     "of an older shape, which a cluster refuses: spec.configmapName, and spec.weights[].topologyList[].originList[]."
     "costList[] (docs/plugins/network-overhead.md)"
@@ -25,12 +24,12 @@ def said_about(manifest: Mapping[str, Any]) -> str:
     kind, version = str(manifest.get("kind", "")), str(manifest.get("apiVersion", ""))
     group = version.rpartition("/")[0]
     title = f"{_article(kind)} {kind}"
-    if (group, kind) == ("networktopology.diktyo.x-k8s.io", "NetworkTopology") and _has_old_costs(manifest):
+    if _READ_BY_PLUGINS.get((group, kind)) is NetworkTopology.api and _has_old_costs(manifest):
         return f"{title} {_OLD_COSTS}"
     if (group, kind) in _READ_BY_PLUGINS:
         return f"{title}: {_APPLY}"
-    if (_GROUP, kind) in _READ_BY_PLUGINS and group == _OLD_GROUP:
-        return f"{title} of a group that is gone: write apiVersion: {_GROUP}/v1alpha1, and apply it"
+    if kind in _RENAMED and group == _OLD_GROUP:
+        return f"{title} of a group that is gone: write apiVersion: {_RENAMED[kind].api_version}, and apply it"
     if kind == "SchedulerProfile":
         return f"{title} already: {_APPLY}"
     if kind == "Policy":

@@ -10,7 +10,7 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.plugin import STATIC, Plugin
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.framework.runtime.plugin_set import PluginSet
-from pilotage.model.decoding import Undecodable, decode
+from pilotage.kinds.decoding import Undecodable, decode
 from pilotage.model.extender_messages import FilterResult, Malformed, NodesQuestion, PreemptQuestion, VictimsOnNode
 from pilotage.model.node import Node, NodeObject
 from pilotage.model.pod import Pod, PodObject

@@ -5,12 +5,12 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from pilotage.kinds.storage import BETA_STORAGE_CLASS, StorageClass
+from pilotage.kinds.workloads import PriorityClass
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import PriorityClass
 from pilotage.model.pod import DEFAULT_SCHEDULER
 from pilotage.model.pod_spec import Container, PodSpec
 from pilotage.model.requests import container_totals, is_pod_level
-from pilotage.model.volumes import BETA_STORAGE_CLASS, StorageClass
 
 Manifest: TypeAlias = dict[str, Any]
 

@@ -7,29 +7,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pilotage.config.documents import Document, Progress, Unreadable
-from pilotage.model.decoding import KINDS, kind_of
+from pilotage.kinds.every import KNOWN, KindTable
+from pilotage.kinds.kube_object import ApiKind
 from pilotage.offline import manifest_files
 from pilotage.scheduler_profiles.resource import GROUP
 from pilotage.scheduler_profiles.resource import KIND as PROFILE
 
-KNOWN = frozenset(kind for _, kind in KINDS)
 # A pod or a node of another group is a slip of the pen; other words, such as Service, have meanings elsewhere.
 UNMISTAKABLE = ("Pod", "Node")
-CLUSTER_SCOPED = frozenset(
-    (
-        "Node",
-        "Namespace",
-        "PersistentVolume",
-        "PriorityClass",
-        "StorageClass",
-        "CSINode",
-        "CSIDriver",
-        "VolumeAttachment",
-        "DeviceClass",
-        "NodeMetrics",
-        "NodeResourceTopology",
-    )
-)
 
 
 class Place(NamedTuple):
@@ -56,8 +41,14 @@ class Entry:
     """One object as it was written."""
 
     manifest: dict[str, Any]
-    kind: type[Any]
+    shapes: tuple[type[Any], ...]  # what it is decoded to; several if plugins declare its kind each in its own way
+    api: ApiKind
     place: Place
+
+    @property
+    def kind(self) -> type[Any]:
+        """Return the first class that it is decoded to."""
+        return self.shapes[0]
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -69,7 +60,7 @@ class Entry:
     def title(self) -> str:
         """Return what people call it: Pod default/web-1."""
         kind, name = self.manifest["kind"], self.metadata.get("name") or self.metadata.get("generateName", "")
-        space = "" if kind in CLUSTER_SCOPED else f"{self.metadata.get('namespace') or 'default'}/"
+        space = "" if self.api.scope == "Cluster" else f"{self.metadata.get('namespace') or 'default'}/"
         return f"{kind} {space}{name}"
 
     def __str__(self) -> str:
@@ -80,15 +71,16 @@ class Entry:
 class Found:
     """What was found in the input so far, and what is wrong with it."""
 
+    kinds: KindTable = KNOWN
     entries: list[Entry] = field(default_factory=list)
     profiles: list[WrittenProfile] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
     problems: list[str] = field(default_factory=list)
 
 
-def find_entries(names: Iterable[str], progress: Progress | None = None) -> Found:
+def find_entries(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Found:
     """Read files, folders and standard input."""
-    found = Found()
+    found = Found(kinds)
     take(documents_of(names, found.problems, progress), found)
     return found
 
@@ -147,10 +139,10 @@ def _sort(manifest: Any, place: Place, found: Found) -> None:
     found.problems += [f"{place}: {key}: Required value" for key in missing]
     if missing:
         return
-    kind, name = kind_of(manifest), str(manifest["kind"])
+    shapes, name = found.kinds.shapes_of(manifest), str(manifest["kind"])
     group = str(manifest["apiVersion"]).rpartition("/")[0]
-    if kind is not None:
-        found.entries.append(Entry(manifest, kind, place))
+    if shapes:
+        found.entries.append(Entry(manifest, shapes, found.kinds.api(shapes[0]), place))
     elif name in UNMISTAKABLE:
         found.problems.append(f'{place} ({name}): apiVersion: this must be "v1", not "{manifest["apiVersion"]}"')
     elif (group, name) == (GROUP, PROFILE):
@@ -158,4 +150,4 @@ def _sort(manifest: Any, place: Place, found: Found) -> None:
     elif name == "KubeSchedulerConfiguration":
         found.problems.append(f"{place} ({name}): a configuration is no part of the cluster; name its file by --config")
     else:
-        found.left_out[f"{name}.{group}" if name in KNOWN else name] += 1
+        found.left_out[f"{name}.{group}" if name in found.kinds.names else name] += 1

@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 import msgspec
 
 from pilotage.config.documents import Progress
-from pilotage.model.decoding import OtherObject, Undecodable, decode, without_nulls
+from pilotage.kinds.decoding import Undecodable, decode, without_nulls
+from pilotage.kinds.every import KNOWN, KindTable
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.storage import PersistentVolumeClaim, StorageClass
+from pilotage.kinds.workloads import Namespace, PriorityClass
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node, NodeObject
-from pilotage.model.objects import Namespace, PriorityClass
 from pilotage.model.pod import Pod, PodObject
-from pilotage.model.volumes import PersistentVolumeClaim, StorageClass
 from pilotage.offline.admission import (
     NAMESPACE_LABEL,
     Admission,
@@ -22,7 +24,7 @@ from pilotage.offline.admission import (
     complete_node,
     is_stored,
 )
-from pilotage.offline.manifest_entries import CLUSTER_SCOPED, Entry, WrittenProfile, find_entries
+from pilotage.offline.manifest_entries import Entry, WrittenProfile, find_entries
 from pilotage.offline.manifest_faults import Fault, name_faults, quantity_faults, type_faults
 
 Kind = TypeVar("Kind")
@@ -43,7 +45,7 @@ class BadManifests(Exception):
 class Manifests:
     """The objects of the input in its order, and what was left out."""
 
-    objects: list[Pod | Node | OtherObject] = field(default_factory=list)
+    objects: list[Pod | Node | KubeObject] = field(default_factory=list)
     profiles: list[WrittenProfile] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
     finished: int = 0  # pods that have run to their end
@@ -60,9 +62,9 @@ class Manifests:
         return [found for found in self.objects if isinstance(found, Node)]
 
 
-def read_manifests(names: Iterable[str], progress: Progress | None = None) -> Manifests:
+def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Manifests:
     """Read files, folders and standard input; BadManifests tells everything that is wrong with them."""
-    found = find_entries(names, progress)  # 1. what is there
+    found = find_entries(names, progress, kinds)  # 1. what is there
     work = _Work(found.problems)
     entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. each once
     admission = Admission(_of_kind(entries, PriorityClass), _of_kind(entries, StorageClass))
@@ -100,12 +102,12 @@ class _Work:
 
     def name(self, entry: Entry) -> None:
         """Give an object what every object has: a name, a namespace if its kind is in one, a uid."""
-        metadata, kind = entry.metadata, entry.manifest["kind"]
+        metadata = entry.metadata
         prefix = metadata.get("generateName")
         if prefix and not metadata.get("name"):
             self.generated[prefix] += 1
             metadata["name"] = f"{prefix}{self.generated[prefix]}"
-        if kind in CLUSTER_SCOPED:
+        if entry.api.scope == "Cluster":
             metadata.pop("namespace", None)
         elif not metadata.get("namespace"):
             metadata["namespace"] = "default"
@@ -126,16 +128,17 @@ class _Work:
         """Complete an object and keep it."""
         try:
             _complete(entry, admission)
-            found = decode(entry.manifest, entry.kind)
+            found = [decode(entry.manifest, shape) for shape in entry.shapes]
         except Refused as error:
             self.problems.append(f"{entry}: {error}")
         except Undecodable as error:
             told = [f"{entry}: {path}: {problem}" for path, problem in quantity_faults(entry.manifest)]
             self.problems += told or [f"{entry}: {error}"]
         else:
-            self.keep(found)
+            for each in found:
+                self.keep(each)
 
-    def keep(self, found: Pod | Node | OtherObject) -> None:
+    def keep(self, found: Pod | Node | KubeObject) -> None:
         if isinstance(found, Pod) and found.is_finished:
             self.result.finished += 1
         elif isinstance(found, Pod) and found.is_terminating and not found.node_name:
@@ -152,11 +155,12 @@ def _faults(entry: Entry) -> Iterator[Fault]:
     if not isinstance(entry.manifest.get("metadata"), dict):
         yield "metadata", "Required value: every object has a name"
         return
-    try:
-        msgspec.convert(entry.manifest, entry.kind)
-    except msgspec.ValidationError:
-        entry.manifest = without_nulls(entry.manifest)
-        yield from type_faults(entry.manifest, entry.kind)
+    for shape in entry.shapes:
+        try:
+            msgspec.convert(entry.manifest, shape)
+        except msgspec.ValidationError:
+            entry.manifest = without_nulls(entry.manifest)
+            yield from type_faults(entry.manifest, shape)
     if not stored:
         yield from quantity_faults(entry.manifest)
 
@@ -176,7 +180,7 @@ def _complete(entry: Entry, admission: Admission) -> None:
         metadata["uid"] = "/".join(filter(None, (manifest["kind"], metadata.get("namespace"), metadata["name"])))
 
 
-def _other_namespaces(objects: Iterable[Pod | Node | OtherObject]) -> list[Namespace]:
+def _other_namespaces(objects: Iterable[Pod | Node | KubeObject]) -> list[Namespace]:
     """Return the namespaces that pods are in and nobody wrote down."""
     written = {found.metadata.name for found in objects if isinstance(found, Namespace)}
     used = {found.namespace for found in objects if isinstance(found, Pod)}

@@ -7,7 +7,7 @@ from random import Random
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.events import POD_GONE, POD_PLACED
 from pilotage.framework.api.nodes import Nodes
-from pilotage.model.decoding import OtherObject
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.gangs import gang_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -77,7 +77,7 @@ class Simulation:
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
 
-    def add(self, found: Pod | Node | OtherObject) -> None:
+    def add(self, found: Pod | Node | KubeObject) -> None:
         """Take in an object: a pod without a node is pending."""
         if isinstance(found, Node):
             self._cache.put_node(found)
@@ -91,7 +91,7 @@ class Simulation:
             self._clock.now += 1e-6  # so that pods of one priority keep their order
             self._queue.add(found)
 
-    def note_trouble(self, kind: type[OtherObject], name: str, namespace: str, reason: str) -> None:
+    def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
         """Take note of an object that is there and cannot be understood."""
         self._cache.objects.note_trouble(kind, name, namespace, reason)
 

@@ -21,12 +21,14 @@ from pilotage.config.handshake import FilesByProfile, PluginFile
 from pilotage.framework.api.plugin import Plugin
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.framework.runtime.watchdog import within_budget
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.plugins.plugin_files import first_line, plugin_files, plugins_in_file, plugins_in_text, plugins_of
 from pilotage.plugins.soundness import BrokenPlugin, checked
 
 __all__ = ["BrokenPlugin", "Entry", "PluginCatalogue", "built_in"]
 
 ENTRY_POINTS = "pilotage.plugins"
+BUILT_IN = "built in"  # the origin of our own
 LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has seen that it ends
 
 
@@ -150,6 +152,10 @@ class PluginCatalogue:
         """Return the name of every plugin."""
         return self._entries.keys()
 
+    def kinds(self) -> set[type[KubeObject]]:
+        """Return the kinds of objects that any plugin reads."""
+        return {kind for entry in self._entries.values() for kind in entry.plugin.reads}
+
     def points(self, plugin: str) -> Collection[ExtensionPoint]:
         """Return where a plugin takes part."""
         return self._entries[plugin].points
@@ -169,7 +175,7 @@ def built_in() -> PluginCatalogue:
     catalogue = PluginCatalogue()
     for name in _modules_of_plugins():
         for plugin in plugins_of(import_module(name), name):
-            catalogue.add(plugin, "built in")
+            catalogue.add(plugin, BUILT_IN)
     for point in entry_points(group=ENTRY_POINTS):
         origin = f"{point.dist.name if point.dist else '?'} ({point.value})"
         catalogue.add(checked(_from_package(point.load, origin), origin), origin)

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, iscoroutinefunction, signature
-from typing import Any, cast, get_args
+from typing import Any, cast
+
+import msgspec
 
 from pilotage.framework.api.events import Retry
-from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import POINTS, Permission, Plugin, Scope
 from pilotage.framework.api.scoring import by_maximum
-
-KINDS = get_args(Kind)
+from pilotage.kinds.kube_object import KubeObject
 
 
 class BrokenPlugin(Exception):
@@ -73,8 +73,10 @@ def _declaration_problems(plugin: type[Plugin]) -> Iterator[str]:
         yield f".retry_on must be a tuple such as (NODE_ADDED,), not {retries!r:.60}"
     else:
         yield from _hint_problems(plugin, retries)
-    if not isinstance(reads, tuple) or not all(each in KINDS for each in reads):
+    if not isinstance(reads, tuple) or not all(map(_is_kind, reads)):
         yield f".reads must be a tuple of kinds such as (Service,), not {reads!r:.60}"
+    else:
+        yield from _kind_problems(reads)
     if not isinstance(permissions, tuple) or not all(isinstance(each, Permission) for each in permissions):
         yield f'.permissions must be a tuple such as (Permission("", "pods", ("delete",)),), not {permissions!r:.60}'
 
@@ -83,6 +85,18 @@ def _hint_problems(plugin: type[Plugin], retries: tuple[Retry, ...]) -> Iterator
     for retry in retries:
         if retry.hint and not callable(getattr(plugin, retry.hint, None)):
             yield f".retry_on names a hint: it must have the method {retry.hint}(self, pod, event, old, new)"
+
+
+def _is_kind(each: object) -> bool:
+    return isinstance(each, type) and issubclass(each, KubeObject) and each is not KubeObject and each.api.watched
+
+
+def _kind_problems(kinds: tuple[type[KubeObject], ...]) -> Iterator[str]:
+    for kind in kinds:
+        try:
+            msgspec.json.Decoder(kind)
+        except (TypeError, NameError) as error:
+            yield f".reads names {kind.__name__}, whose fields cannot be decoded: {error}"
 
 
 def _must_be_written(method: Callable[..., Any]) -> bool:

@@ -17,7 +17,7 @@ from pilotage.config.types import API_VERSION, KIND
 from pilotage.framework.api.plugin import Permission, Plugin
 from pilotage.framework.runtime.reading import rights_to_read
 from pilotage.model.outside_services import CREDENTIALS, OutsideRules
-from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
+from pilotage.plugins.catalogue import BUILT_IN, BrokenPlugin, PluginCatalogue
 from pilotage.plugins.plugin_files import first_line
 from pilotage.profiles import build_profiles
 from pilotage.scheduler_profiles.hashes import canonical, spec_hash
@@ -126,6 +126,11 @@ class Judge:
             wrong = Complaint(BROKEN_PLUGIN, shortened(f"spec.plugins: {error}"))
             return Verdict(scheduler_name, (*complaints, wrong), spec)
         return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *facts)
+
+    def has_built_in(self, plugin: str) -> bool:
+        """Tell whether a plugin is one of ours, whose rights the chart knows."""
+        entry = self._catalogue.entry(plugin)
+        return entry is not None and entry.origin == BUILT_IN
 
     def _about_services(self, spec: Spec, loaded: Loaded) -> Iterator[Complaint]:
         if self.rules is not None:

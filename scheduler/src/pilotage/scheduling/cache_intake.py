@@ -4,9 +4,8 @@ import logging
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.watch.known_objects import key_of
-from pilotage.cluster.watch.resources import KIND_OF
 from pilotage.cluster.watch.watch_events import ObjectIdentity
-from pilotage.model.decoding import OtherObject
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
@@ -72,25 +71,23 @@ class ObjectsIntoCache:
     def __init__(self, cache: ClusterCache) -> None:
         self._objects = cache.objects
 
-    def added(self, new: OtherObject) -> None:
+    def added(self, new: KubeObject) -> None:
         """Take in an object."""
         self._objects.put(new)
 
-    def updated(self, old: OtherObject, new: OtherObject) -> None:
+    def updated(self, old: KubeObject, new: KubeObject) -> None:
         """Follow a change of an object."""
         self._objects.put(new)
 
-    def deleted(self, last: OtherObject) -> None:
+    def deleted(self, last: KubeObject) -> None:
         """Let go of an object."""
         self._objects.drop(last)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Remember what is wrong with an object."""
         log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
-        if (kind := KIND_OF.get(metadata.resource)) is not None:
-            self._objects.note_trouble(kind, metadata.name, metadata.namespace, reason)
+        self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Let go of an object that could not be understood."""
-        if (kind := KIND_OF.get(metadata.resource)) is not None:
-            self._objects.forget_trouble(kind, metadata.name, metadata.namespace)
+        self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)

@@ -2,39 +2,20 @@
 
 import logging
 from collections.abc import Callable, Container
-from typing import Any
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.watch.known_objects import key_of
-from pilotage.cluster.watch.resources import KIND_OF
 from pilotage.cluster.watch.watch_events import ObjectIdentity
-from pilotage.framework.api.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource
+from pilotage.framework.api.events import NOT_UNDERSTOOD, POD_GONE, POD_PLACED, Action, Event, Resource, what_changes
 from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.changes import node_events, pod_events
-from pilotage.model.app_network import AppGroup, NetworkTopology
-from pilotage.model.decoding import OtherObject
-from pilotage.model.devices import DeviceClass, ResourceClaim
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.kubelet_rejection import MIRROR
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
-from pilotage.model.node_resource_topology import NodeResourceTopology
-from pilotage.model.objects import Namespace, PriorityClass
 from pilotage.model.pod import Pod, PodObject
-from pilotage.model.pod_groups import NativePodGroup, PodGroup
 from pilotage.model.pod_spec import PodSpec
-from pilotage.model.seccomp_profile import SeccompProfile
-from pilotage.model.sticky_job import StickyJob
-from pilotage.model.volumes import (
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.eviction import Evictions
 
@@ -42,29 +23,6 @@ log = logging.getLogger(__name__)
 
 NODE_ADDED = Event(Resource.NODE, Action.ADD)
 NODE_GONE = Event(Resource.NODE, Action.DELETE)
-
-# Kinds whose changes can help a waiting pod; the others are only looked up.
-RESOURCES: dict[type[Any], Resource] = {
-    Namespace: Resource.NAMESPACE,
-    PersistentVolume: Resource.PERSISTENT_VOLUME,
-    PersistentVolumeClaim: Resource.PERSISTENT_VOLUME_CLAIM,
-    StorageClass: Resource.STORAGE_CLASS,
-    CSINode: Resource.CSI_NODE,
-    CSIDriver: Resource.CSI_DRIVER,
-    CSIStorageCapacity: Resource.CSI_STORAGE_CAPACITY,
-    VolumeAttachment: Resource.VOLUME_ATTACHMENT,
-    ResourceClaim: Resource.RESOURCE_CLAIM,
-    DeviceClass: Resource.DEVICE_CLASS,
-    PriorityClass: Resource.PRIORITY_CLASS,
-    PodGroup: Resource.SCHEDULING_POD_GROUP,
-    NativePodGroup: Resource.POD_GROUP,
-    ElasticQuota: Resource.ELASTIC_QUOTA,
-    NodeResourceTopology: Resource.NODE_RESOURCE_TOPOLOGY,
-    AppGroup: Resource.APP_GROUP,
-    NetworkTopology: Resource.NETWORK_TOPOLOGY,
-    SeccompProfile: Resource.SECCOMP_PROFILE,
-    StickyJob: Resource.STICKY_JOB,
-}
 
 
 class PodIntake:
@@ -234,19 +192,19 @@ class ObjectIntake:
         self._objects = cache.objects
         self._queue = queue
         self._wake = wake
-        self.on_changed: Signal[OtherObject] = Signal()
+        self.on_changed: Signal[KubeObject] = Signal()
 
-    def added(self, new: OtherObject) -> None:
+    def added(self, new: KubeObject) -> None:
         """Take in an object."""
         self._objects.put(new)
         self._tell(Action.ADD, None, new)
 
-    def updated(self, old: OtherObject, new: OtherObject) -> None:
+    def updated(self, old: KubeObject, new: KubeObject) -> None:
         """Follow a change of an object."""
         self._objects.put(new)
         self._tell(Action.UPDATE, old, new)
 
-    def deleted(self, last: OtherObject) -> None:
+    def deleted(self, last: KubeObject) -> None:
         """Let go of an object."""
         self._objects.drop(last)
         self._tell(Action.DELETE, last, None)
@@ -254,27 +212,24 @@ class ObjectIntake:
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Remember what is wrong with an object, and let whoever may need it be told."""
         log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
-        if (kind := KIND_OF.get(metadata.resource)) is not None:
-            self._objects.note_trouble(kind, metadata.name, metadata.namespace, reason)
-            self._tell_all(kind)
+        self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
+        self._tell_all(metadata.shape)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Let go of an object that could not be understood."""
-        if (kind := KIND_OF.get(metadata.resource)) is not None:
-            self._objects.forget_trouble(kind, metadata.name, metadata.namespace)
-            self._tell_all(kind)
+        self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)
+        self._tell_all(metadata.shape)
 
-    def _tell_all(self, kind: type[Any]) -> None:
+    def _tell_all(self, kind: type[KubeObject]) -> None:
         """Let pods that wait for an object of this kind find out what there is of it."""
-        if (resource := RESOURCES.get(kind)) is not None:
-            self._queue.move_all(Event(resource, Action.UPDATE), None, NOT_UNDERSTOOD)
+        if kind.api.wakes:
+            self._queue.move_all(Event(what_changes(kind), Action.UPDATE), None, NOT_UNDERSTOOD)
             self._wake()
 
-    def _tell(self, action: Action, old: OtherObject | None, new: OtherObject | None) -> None:
+    def _tell(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
         changed = old if new is None else new
         assert changed is not None
         self.on_changed(changed)
-        resource = RESOURCES.get(type(changed))
-        if resource is not None:
-            self._queue.move_all(Event(resource, action), old, new)
+        if changed.api.wakes:
+            self._queue.move_all(Event(what_changes(type(changed)), action), old, new)
             self._wake()

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
+from pilotage.kinds.pod_groups import NativePodGroup, PodGroup
 from pilotage.model.gangs import GROUP_LABEL
 from pilotage.model.match_policies import MATCH_POLICY
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import NativePodGroup, PodGroup
 from pilotage.testing.objects import make_pod
 
 

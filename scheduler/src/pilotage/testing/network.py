@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pilotage.model.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import APP_GROUP, WORKLOAD

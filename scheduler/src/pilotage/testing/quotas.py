@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
-from pilotage.model.objects import Namespace
+from pilotage.kinds.elastic_quota import PRIORITY_CLASSES, ElasticQuota
+from pilotage.kinds.workloads import Namespace
 from pilotage.testing.manifests import Manifest
 
 Bounds = Mapping[str, str | int | float]

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from pilotage.model.volumes import (
+from pilotage.kinds.storage import (
     BIND_COMPLETED,
     SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,

@@ -5,8 +5,8 @@ import msgspec
 import pytest
 
 from pilotage.cluster.write.group_status_writer import GroupStatusWriter
+from pilotage.kinds.pod_groups import NativePodGroup
 from pilotage.model.gangs import NATIVE, GangName
-from pilotage.model.pod_groups import NativePodGroup
 
 pytestmark = pytest.mark.looptime
 

@@ -14,9 +14,9 @@ from pilotage.cluster.write.volume_progress import ClusterView, VolumeProgress, 
 from pilotage.cluster.write.volume_writer import NOT_ALLOWED, VolumeWriter
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
+from pilotage.kinds.volume_matching import made_on, taken
 from pilotage.model.pod import Pod
-from pilotage.model.volume_matching import made_on, taken
-from pilotage.model.volumes import PersistentVolume, PersistentVolumeClaim
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.testing import FakeCluster, filter_all, make_node, make_pod
 from pilotage.testing.storage import claim_volumes, make_storage_class

@@ -9,8 +9,8 @@ import pytest
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.framework.runtime.preemption.victims import NO_VICTIMS, Victims, by_importance, select_victims
-from pilotage.model.disruption import DisruptionBudgets
-from pilotage.model.objects import PodDisruptionBudget
+from pilotage.kinds.disruption import DisruptionBudgets
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.testing import make_node, make_pod
 

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.model.elastic_quota import ElasticQuota
-from pilotage.model.objects import Namespace
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.quota_accounting import QuotaTable, table_of
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import QuotaTable, table_of
 from pilotage.testing import make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
 from pilotage_operator.controllers import elastic_quotas

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pilotage.model.app_network import NetworkTopology
+from pilotage.kinds.app_network import NetworkTopology
 from pilotage.plugins.network._shared.costs import REGION, ZONE, NetworkCosts, Place
 from pilotage.testing.network import make_node_at
 from pilotage_operator.controllers.network_topologies import StoredNetworkTopology, decide

@@ -4,7 +4,7 @@ from pilotage.config.faults import Stage
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import SKIP, NoRoom, PluginFailed, Rejection, Verdicts
-from pilotage.model.devices import (
+from pilotage.kinds.devices import (
     DeviceClaim,
     DeviceClass,
     DeviceRequest,

@@ -9,9 +9,9 @@ import pytest
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.framework.api.verdicts import WAITING_FOR_GROUP, NoRoom, Rejection, Skip, Verdicts, Wait
 from pilotage.framework.api.waiting import WaitingPods
+from pilotage.kinds.pod_groups import NativePodGroup, PodGroup
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NAME_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import NativePodGroup, PodGroup
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.testing import FakeCluster, make_node, make_pod
@@ -375,7 +375,7 @@ def test_where_no_group_is_seen_at_all_a_missing_right_is_thought_of() -> None:
     ],
 )
 def test_a_group_that_comes_helps_its_pods(new: Any, helps: bool) -> None:
-    event = Event(Resource.SCHEDULING_POD_GROUP, Action.ADD)
+    event = Event(PodGroup, Action.ADD)
     assert knowing(FakeCluster()).is_own_group(make_member("a"), event, None, new) is helps
 
 
@@ -395,7 +395,7 @@ def test_a_group_that_comes_helps_its_pods(new: Any, helps: bool) -> None:
     ],
 )
 def test_a_group_helps_if_it_asks_for_something_else(old: Any, new: Any, helps: bool) -> None:
-    event = Event(Resource.SCHEDULING_POD_GROUP, Action.UPDATE)
+    event = Event(PodGroup, Action.UPDATE)
     assert knowing(FakeCluster()).is_own_group(make_member("a"), event, old, new) is helps
 
 

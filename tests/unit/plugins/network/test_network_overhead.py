@@ -11,7 +11,7 @@ from pilotage.cluster.watch.watch_events import ObjectIdentity
 from pilotage.config.faults import Stage
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import SKIP, Rejection
-from pilotage.model.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import APP_GROUP, WORKLOAD
@@ -323,7 +323,7 @@ async def test_a_pod_is_told_what_becomes_of_its_application() -> None:
     live.add_node()
     live.core.objects.added(TOPOLOGY)
     live.create(member("p1"))
-    broken = ObjectIdentity(name="basic", namespace="default", resource="appgroups.appgroup.diktyo.x-k8s.io")
+    broken = ObjectIdentity(name="basic", namespace="default", resource=str(AppGroup.api), shape=AppGroup)
 
     async def told() -> str:
         await live.settle()

@@ -6,7 +6,8 @@ import pytest
 
 from pilotage.framework.api.events import POD_PLACED, Action, Event, Resource
 from pilotage.framework.api.objects import Kind
-from pilotage.model.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.network.network_overhead import NetworkOverhead
@@ -134,10 +135,10 @@ def test_its_own_labels(new: Pod, helps: bool) -> None:
 @pytest.mark.parametrize(
     ("resource", "action", "waited_for"),
     [
-        (Resource.APP_GROUP, Action.ADD, True),
-        (Resource.APP_GROUP, Action.UPDATE, True),
-        (Resource.NETWORK_TOPOLOGY, Action.ADD, True),
-        (Resource.NETWORK_TOPOLOGY, Action.UPDATE, True),
+        (AppGroup, Action.ADD, True),
+        (AppGroup, Action.UPDATE, True),
+        (NetworkTopology, Action.ADD, True),
+        (NetworkTopology, Action.UPDATE, True),
         (Resource.NODE, Action.ADD, True),
         (Resource.NODE, Action.UPDATE_NODE_LABEL, True),
         (Resource.NODE, Action.UPDATE_NODE_TAINT, False),
@@ -149,7 +150,7 @@ def test_its_own_labels(new: Pod, helps: bool) -> None:
         (Resource.TARGET_POD, Action.UPDATE_POD_LABEL, True),
         (Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION, False),
         (Resource.UNSCHEDULED_POD, Action.ADD, False),
-        (Resource.ELASTIC_QUOTA, Action.ADD, False),
+        (ElasticQuota, Action.ADD, False),
     ],
 )
 def test_what_is_waited_for(resource: Resource, action: Action, waited_for: bool) -> None:
@@ -169,11 +170,11 @@ def test_a_pod_waits_for_its_application_and_for_nothing_else() -> None:
     for event, new in (
         (POD_PLACED, member("p2", "n1", name="partner")),
         (Event(Resource.NODE, Action.ADD), make_node_at("n9", WEST, "Z1")),
-        (Event(Resource.NETWORK_TOPOLOGY, Action.UPDATE), make_network_topology("other")),
-        (Event(Resource.APP_GROUP, Action.ADD), OTHER),
+        (Event(NetworkTopology, Action.UPDATE), make_network_topology("other")),
+        (Event(AppGroup, Action.ADD), OTHER),
     ):
         queue.move_all(event, None, new)
         assert queue.pending().unschedulable == 1
     nodes.cache.objects.put(BASIC)
-    queue.move_all(Event(Resource.APP_GROUP, Action.ADD), None, BASIC)
+    queue.move_all(Event(AppGroup, Action.ADD), None, BASIC)
     assert queue.pending().unschedulable == 0

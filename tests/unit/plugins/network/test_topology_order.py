@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.model.app_network import AppGroupSpec
+from pilotage.kinds.app_network import AppGroupSpec
 from pilotage.plugins.network._shared.topology_order import ALGORITHMS, topology_order
 from pilotage.testing.network import make_app_group
 

@@ -12,9 +12,9 @@ from pilotage.framework.api.stays import Stay
 from pilotage.framework.api.verdicts import SKIP, OnlyNodes, Rejection
 from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.framework.runtime.runner import Runner
+from pilotage.kinds.sticky_job import StickyJob, StickyJobStatus
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage.model.sticky_job import StickyJob, StickyJobStatus
 from pilotage.plugins.nodes.sticky import Sticky
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -358,7 +358,7 @@ def test_a_job_that_changes(old: StickyJob | None, new: StickyJob | None, helps:
         (Resource.ASSIGNED_POD, Action.ADD, True),
         (Resource.ASSIGNED_POD, Action.DELETE, True),
         (Resource.ASSIGNED_POD, Action.UPDATE_POD_LABEL, False),
-        (Resource.STICKY_JOB, Action.UPDATE, True),
+        (StickyJob, Action.UPDATE, True),
     ],
 )
 def test_what_is_waited_for(resource: Resource, action: Action, waited_for: bool) -> None:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.framework.api.plugin import NODE
+from pilotage.kinds.seccomp_profile import SeccompProfile, profile_at
 from pilotage.model.pod import Pod
-from pilotage.model.seccomp_profile import SeccompProfile, profile_at
 from pilotage.plugins.nodes.sy_sched import SySched, syscall_sets
 from pilotage.plugins.nodes.sy_sched.syscall_sets import SyscallSets
 from pilotage.testing import FakeCluster, make_node, make_pod, raw_scores, score_all

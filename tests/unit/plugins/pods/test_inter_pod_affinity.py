@@ -5,8 +5,8 @@ import pytest
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection, Skip
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity
 from pilotage.testing.cluster import FakeCluster

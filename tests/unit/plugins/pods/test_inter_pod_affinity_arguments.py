@@ -7,7 +7,7 @@ import pytest
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.faults import Stage
 from pilotage.framework.api.plugin import CLUSTER
-from pilotage.model.objects import Namespace
+from pilotage.kinds.workloads import Namespace
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pilotage.framework.api.verdicts import SKIP, Rejection, Skip
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity
 from pilotage.testing.cluster import FakeCluster

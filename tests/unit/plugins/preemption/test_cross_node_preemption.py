@@ -11,8 +11,8 @@ from pilotage.config.faults import Stage
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import EvictionRule, PreFilter
 from pilotage.framework.api.verdicts import NoRoom, Verdicts
+from pilotage.kinds.workloads import DisruptionStatus, LabelSelectorSpec, PodDisruptionBudget
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import DisruptionStatus, LabelSelectorSpec, PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelSelector
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity

@@ -21,8 +21,8 @@ from pilotage.framework.runtime.preemption.candidates import least_harmful
 from pilotage.framework.runtime.preemption.shortage import PODS, short_of
 from pilotage.framework.runtime.preemption.victims import Victims, by_importance
 from pilotage.framework.runtime.runner import Runner
-from pilotage.model.disruption import DisruptionBudgets
-from pilotage.model.objects import PodDisruptionBudget
+from pilotage.kinds.disruption import DisruptionBudgets
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.cross_node_preemption.far_pods import FarPods
 from pilotage.testing import FakeCluster, Manifest, make_node, make_pod

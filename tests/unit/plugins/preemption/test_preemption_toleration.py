@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pilotage.config.faults import Stage
+from pilotage.kinds.workloads import PriorityClass
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import PriorityClass
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.preemption.preemption_toleration import (

@@ -9,9 +9,9 @@ import pytest
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import Plugin
 from pilotage.framework.api.verdicts import SKIP_KIND, NoRoom, Rejection, Verdicts
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.node import Node
-from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling

@@ -6,15 +6,15 @@ import pytest
 
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.framework.api.objects import Kind
-from pilotage.model.elastic_quota import ElasticQuota
-from pilotage.model.objects import Namespace
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.testing import FakeCluster, make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
 
 CPU_ONLY: list[Kind] = [make_quota("ns1", {"cpu": 4}, {"cpu": 6}), make_quota("ns2", {"cpu": 4}, {"cpu": 6})]
-DELETED, QUOTA_UPDATED = Event(Resource.ASSIGNED_POD, Action.DELETE), Event(Resource.ELASTIC_QUOTA, Action.UPDATE)
+DELETED, QUOTA_UPDATED = Event(Resource.ASSIGNED_POD, Action.DELETE), Event(ElasticQuota, Action.UPDATE)
 
 
 def pod(namespace: str, **fields: Any) -> Pod:

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from pilotage.model.elastic_quota import ElasticQuota
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.quota_accounting import table_of
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import table_of
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit

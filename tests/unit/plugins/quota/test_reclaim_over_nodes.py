@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import Plugin
+from pilotage.kinds.workloads import PodDisruptionBudget, PriorityClass
 from pilotage.model.node import Node
-from pilotage.model.objects import PodDisruptionBudget, PriorityClass
 from pilotage.model.pod import Pod
 from pilotage.plugins.nodes.node_ports import NodePorts
 from pilotage.plugins.pods.inter_pod_affinity import InterPodAffinity

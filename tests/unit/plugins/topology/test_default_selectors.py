@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from pilotage.cache.object_store import ObjectStore
 from pilotage.framework.api.objects import Found
+from pilotage.kinds.workloads import ExactSelectorSpec, LabelSelectorSpec, ReplicaSet, Service
 from pilotage.model.metadata import Metadata
-from pilotage.model.objects import ExactSelectorSpec, LabelSelectorSpec, ReplicaSet, Service
 from pilotage.model.selectors import LabelSelector
 from pilotage.plugins.topology.pod_topology_spread.default_selectors import DefaultSelectors, ServiceIndex
 from pilotage.testing import make_pod

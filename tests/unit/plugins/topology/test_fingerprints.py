@@ -3,7 +3,7 @@ from itertools import permutations
 import msgspec
 import pytest
 
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.plugins.topology.node_resource_topology_match.fingerprints import fingerprint, published_fingerprint
 from pilotage.plugins.topology.node_resource_topology_match.xxh64 import xxh64
 

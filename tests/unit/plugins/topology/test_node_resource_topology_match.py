@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pilotage.config.faults import Stage
 from pilotage.framework.api.verdicts import SKIP, Rejection
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
 from pilotage.plugins.topology.node_resource_topology_match import NodeResourceTopologyMatch

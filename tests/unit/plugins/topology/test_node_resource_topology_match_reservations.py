@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from pilotage.framework.api.events import Action, Event, Resource
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
@@ -470,7 +470,7 @@ def test_a_node_without_a_report_is_not_discarded() -> None:
 # -------------------------------------------------------------------------------------------------------------- hints
 
 POD_CAME, POD_WENT = Event(Resource.ASSIGNED_POD, Action.ADD), Event(Resource.ASSIGNED_POD, Action.DELETE)
-REPORTED = Event(Resource.NODE_RESOURCE_TOPOLOGY, Action.UPDATE)
+REPORTED = Event(NodeResourceTopology, Action.UPDATE)
 NODE_CHANGED = Event(Resource.NODE, Action.UPDATE_NODE_ALLOCATABLE)
 WAITING = guaranteed("waiting", 12)
 

@@ -1,7 +1,7 @@
 import msgspec
 import pytest
 
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.plugins.topology.node_resource_topology_match.placement import (
     Unreadable,
     container_hash,

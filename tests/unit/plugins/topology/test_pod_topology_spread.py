@@ -7,9 +7,7 @@ import pytest
 
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
-from pilotage.model.metadata import Metadata
-from pilotage.model.node import Node
-from pilotage.model.objects import (
+from pilotage.kinds.workloads import (
     ExactSelectorSpec,
     LabelSelectorSpec,
     ReplicaSet,
@@ -17,6 +15,8 @@ from pilotage.model.objects import (
     Service,
     StatefulSet,
 )
+from pilotage.model.metadata import Metadata
+from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelSelector, LabelSelectorRequirement
 from pilotage.plugins.topology.pod_topology_spread import PodTopologySpread

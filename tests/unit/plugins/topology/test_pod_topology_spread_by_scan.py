@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.verdicts import SKIP, Rejection, Skip
+from pilotage.kinds.workloads import ExactSelectorSpec, LabelSelectorSpec, ReplicaSet, Service
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
-from pilotage.model.objects import ExactSelectorSpec, LabelSelectorSpec, ReplicaSet, Service
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import SpreadConstraint
 from pilotage.model.selectors import LabelSelector, RequiredNodeAffinity, Test, compile_label_selector, compile_labels

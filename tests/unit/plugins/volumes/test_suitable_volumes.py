@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.model.volume_matching import candidates
-from pilotage.model.volumes import PersistentVolume
+from pilotage.kinds.storage import PersistentVolume
+from pilotage.kinds.volume_matching import candidates
 from pilotage.plugins.volumes.volume_binding.assumed import Assumed
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import VolumeSearch

@@ -4,8 +4,8 @@ import pytest
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.framework.api.events import Action, Event, Resource
+from pilotage.kinds.storage import StorageClass
 from pilotage.model.pod import Pod
-from pilotage.model.volumes import StorageClass
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.testing.objects import make_pod
 from pilotage.testing.storage import (

@@ -9,14 +9,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
-from pilotage.model.pod import Pod
-from pilotage.model.volumes import (
+from pilotage.kinds.storage import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
 )
+from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
 from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.objects import make_node, make_pod

@@ -14,16 +14,16 @@ from pilotage.cluster.election.instance_names import InstanceNames
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.transport.service_tls import TLS, BadTLS, tls_context
 from pilotage.cluster.watch.listing import GetApi
+from pilotage.kinds.load_messages import Malformed, Sample, read_node_metrics, read_vector, read_watched
+from pilotage.kinds.node_metrics import NodeMetrics, load_of
 from pilotage.model.extender_messages import ExtenderFailed
-from pilotage.model.load_messages import Malformed, Sample, read_node_metrics, read_vector, read_watched
 from pilotage.model.node import Node
 from pilotage.model.node_load import NodeLoad, ResourceLoad
-from pilotage.model.node_metrics import load_of
 
 if TYPE_CHECKING:
     from pilotage.cluster.services.extender_transport import Transport
 
-NODE_METRICS = "/apis/metrics.k8s.io/v1beta1/nodes"
+NODE_METRICS = NodeMetrics.api.path()
 TIMEOUT = 10.0  # seconds for one question
 WATCHER_TIMEOUT = 30.0  # load-watcher may have to ask others first
 
@@ -73,7 +73,7 @@ class SourceSettings:
     def name(self) -> str:
         """Return what logs and metrics call the source, without any secret."""
         if self.provider is Provider.METRICS_API:
-            return "metrics.k8s.io"
+            return NodeMetrics.api.group
         parts = urlsplit(self.address)
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
@@ -99,7 +99,7 @@ class MetricsApi:
         try:
             found, bad = read_node_metrics(await self._api.get(NODE_METRICS, timeout=TIMEOUT))
         except ApiError as error:
-            why = "the cluster does not serve metrics.k8s.io; is metrics-server installed?"
+            why = f"the cluster does not serve {NodeMetrics.api.group}; is metrics-server installed?"
             raise LoadUnavailable(why if error.status == 404 else f"{NODE_METRICS}: {error}") from None
         except (Unreachable, OutcomeUnknown, Malformed) as error:
             raise LoadUnavailable(f"{NODE_METRICS}: {error}") from None

@@ -106,7 +106,9 @@ class LargeReader(Generic[T]):
         return self._undecodable(ObjectIdentity(name, namespace, uid, version), TOO_LONG)
 
     def _undecodable(self, identity: ObjectIdentity, reason: str) -> UndecodableObject:
-        return UndecodableObject(structs.replace(identity, resource=self._reader.resource), reason)
+        return UndecodableObject(
+            structs.replace(identity, resource=self._reader.resource, shape=self._reader.shape), reason
+        )
 
 
 async def _run(steps: Steps, give_way: GiveWay) -> Any:

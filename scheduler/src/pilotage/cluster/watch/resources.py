@@ -1,11 +1,11 @@
 """Where the API serves each kind of object that scheduling reads."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
-from pilotage.model.decoding import KINDS
+from pilotage.kinds.every import NODE, OURS, POD, in_order
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node, NodeObject
 from pilotage.model.pod import Pod, PodObject
@@ -70,43 +70,21 @@ def _as_it_is(given: T) -> T:
     return given
 
 
-def _resource(group: str, version: str, kind: str, plural: str, *, optional: bool = False) -> ApiResource[Any]:
-    return ApiResource(group, version, plural, KINDS[group, kind], _as_it_is, optional=optional)
+def resource_of(kind: type[KubeObject]) -> ApiResource[Any]:
+    """Return how objects of a kind are listed and watched."""
+    api = kind.api
+    return ApiResource(api.group, api.version, api.plural, kind, _as_it_is, optional=not api.in_kubernetes)
 
 
-_optional = partial(_resource, optional=True)
+def resources_of(kinds: Iterable[type[KubeObject]]) -> list[ApiResource[Any]]:
+    """Return how objects of these kinds are watched, of those that can be."""
+    return [resource_of(kind) for kind in in_order(kinds) if kind.api.watched]
 
 
-PODS: ApiResource[Pod] = ApiResource("", "v1", "pods", PodObject, _pod, UNFINISHED, outlasts=_is_placed)
-NODES: ApiResource[Node] = ApiResource("", "v1", "nodes", NodeObject, Node)
+PODS: ApiResource[Pod] = ApiResource(
+    POD.group, POD.version, POD.plural, PodObject, _pod, UNFINISHED, outlasts=_is_placed
+)
+NODES: ApiResource[Node] = ApiResource(NODE.group, NODE.version, NODE.plural, NodeObject, Node)
 
 # All that scheduling reads. Which of them are watched depends on the plugins; a pod's priority is a number in its spec.
-RESOURCES: tuple[ApiResource[Any], ...] = (
-    PODS,
-    NODES,
-    _resource("", "v1", "Namespace", "namespaces"),
-    _resource("", "v1", "Service", "services"),
-    _resource("", "v1", "ReplicationController", "replicationcontrollers"),
-    _resource("apps", "v1", "ReplicaSet", "replicasets"),
-    _resource("apps", "v1", "StatefulSet", "statefulsets"),
-    _resource("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets"),
-    _resource("", "v1", "PersistentVolume", "persistentvolumes"),
-    _resource("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
-    _resource("storage.k8s.io", "v1", "StorageClass", "storageclasses"),
-    _resource("storage.k8s.io", "v1", "CSINode", "csinodes"),
-    _resource("storage.k8s.io", "v1", "CSIDriver", "csidrivers"),
-    _resource("storage.k8s.io", "v1", "CSIStorageCapacity", "csistoragecapacities"),
-    _resource("storage.k8s.io", "v1", "VolumeAttachment", "volumeattachments"),
-    _resource("resource.k8s.io", "v1", "ResourceClaim", "resourceclaims"),
-    _resource("resource.k8s.io", "v1", "DeviceClass", "deviceclasses"),
-    _resource("scheduling.k8s.io", "v1", "PriorityClass", "priorityclasses"),
-    _optional("scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups"),
-    _optional("scheduling.k8s.io", "v1beta1", "PodGroup", "podgroups"),
-    _optional("scheduling.x-k8s.io", "v1alpha1", "ElasticQuota", "elasticquotas"),
-    _optional("topology.node.k8s.io", "v1alpha2", "NodeResourceTopology", "noderesourcetopologies"),
-    _optional("appgroup.diktyo.x-k8s.io", "v1alpha1", "AppGroup", "appgroups"),
-    _optional("networktopology.diktyo.x-k8s.io", "v1alpha1", "NetworkTopology", "networktopologies"),
-    _optional("security-profiles-operator.x-k8s.io", "v1beta1", "SeccompProfile", "seccompprofiles"),
-    _optional("pilotage.dev", "v1alpha1", "StickyJob", "stickyjobs"),
-)
-KIND_OF: dict[str, type[Any]] = {str(resource): resource.shape for resource in RESOURCES}  # by their names
+RESOURCES: tuple[ApiResource[Any], ...] = (PODS, NODES, *resources_of(OURS))

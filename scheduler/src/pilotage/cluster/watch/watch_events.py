@@ -8,7 +8,7 @@ from msgspec import Raw, Struct, structs
 from pilotage.cluster.transport.api_errors import ApiError, api_error
 from pilotage.cluster.watch.resources import ApiResource, T
 from pilotage.cluster.watch.watch_lines import BrokenStream
-from pilotage.model.decoding import without_nulls
+from pilotage.kinds.decoding import without_nulls
 from pilotage.model.quantity import InvalidQuantity
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -29,7 +29,9 @@ class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     node_name: str = ""
     scheduler_name: str = ""
-    resource: str = ""  # as ApiResource is written; only there for what cannot be understood
+    # As ApiResource has them; only there for what cannot be understood.
+    resource: str = ""
+    shape: Any = None
 
 
 class Notice(Struct, frozen=True, gc=False):
@@ -145,7 +147,7 @@ class EventReader(Generic[T]):
         try:
             return with_name(self.build(self._object(msgspec.json.encode(without_nulls(data)))))
         except NO_SUCH_OBJECT as error:
-            identity = structs.replace(_leniently(data), resource=self.resource)
+            identity = structs.replace(_leniently(data), resource=self.resource, shape=self.shape)
             return UndecodableObject(identity, str(error)[:LONGEST_REASON])
 
 

@@ -11,16 +11,14 @@ from collections.abc import Callable
 from urllib.parse import quote
 
 from pilotage.cluster.transport.api_calls import Api
-from pilotage.cluster.watch.resources import RESOURCES
 from pilotage.cluster.write.status_patch import NewCondition, StatusChange, patch_body
 from pilotage.cluster.write.write_retries import FAILURES, PASSING_OR_CONFLICT, means_gone, with_retries, words_of
+from pilotage.kinds.pod_groups import INITIALLY_SCHEDULED, NativePodGroup
 from pilotage.model.gangs import GangName
-from pilotage.model.pod_groups import INITIALLY_SCHEDULED, NativePodGroup
 
 log = logging.getLogger(__name__)
 
 SCHEDULED = "Scheduled"
-_RESOURCE = next(each for each in RESOURCES if each.shape is NativePodGroup)
 _MOST_REMEMBERED = 2_000  # the watch is never that many writes behind
 _FORBIDDEN = 403
 
@@ -100,5 +98,4 @@ class GroupStatusWriter:
 
 
 def _status_path(gang: GangName) -> str:
-    root = f"/apis/{_RESOURCE.group}/{_RESOURCE.version}/namespaces/{quote(gang.namespace, safe='')}"
-    return f"{root}/{_RESOURCE.plural}/{quote(gang.name, safe='')}/status"
+    return f"{NativePodGroup.api.path(quote(gang.namespace, safe=''), quote(gang.name, safe=''))}/status"

@@ -6,10 +6,10 @@ from enum import Enum
 from typing import Generic, Protocol, TypeVar
 
 from pilotage.cluster.watch.known_objects import key_of, version_number
-from pilotage.model.csi_migration import Untranslatable, migration_of, translated, translated_affinity
+from pilotage.kinds.csi_migration import Untranslatable, migration_of, translated, translated_affinity
+from pilotage.kinds.reach import Reach, reach_of_selector, reach_of_volume, reaches
+from pilotage.kinds.storage import SELECTED_NODE, CSINode, PersistentVolume, PersistentVolumeClaim
 from pilotage.model.pod import Pod
-from pilotage.model.reach import Reach, reach_of_selector, reach_of_volume, reaches
-from pilotage.model.volumes import SELECTED_NODE, CSINode, PersistentVolume, PersistentVolumeClaim
 
 Found = TypeVar("Found", PersistentVolume, PersistentVolumeClaim, CSINode)
 Thing = TypeVar("Thing", PersistentVolume, PersistentVolumeClaim)

@@ -22,9 +22,9 @@ from pilotage.cluster.watch.fair_turns import FairTurns
 from pilotage.cluster.watch.resources import ApiObject
 from pilotage.cluster.write.volume_progress import ClusterView, Failed, Progress, VolumeProgress, Written
 from pilotage.cluster.write.write_retries import FAILURES, PASSING, with_retries, words_of
+from pilotage.kinds.storage import BOUND_BY_CONTROLLER, SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage.model.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
 
 BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
 BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
@@ -153,13 +153,13 @@ class VolumeWriter:
 
 def volume_path(volume: PersistentVolume) -> str:
     """Return the path of a volume."""
-    return f"/api/v1/persistentvolumes/{quote(volume.metadata.name, safe='')}"
+    return PersistentVolume.api.path(name=quote(volume.metadata.name, safe=""))
 
 
 def claim_path(claim: PersistentVolumeClaim) -> str:
     """Return the path of a claim."""
     namespace, name = quote(claim.metadata.namespace, safe=""), quote(claim.metadata.name, safe="")
-    return f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+    return PersistentVolumeClaim.api.path(namespace, name)
 
 
 def volume_patch(volume: PersistentVolume) -> bytes:

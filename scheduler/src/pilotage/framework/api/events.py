@@ -2,39 +2,62 @@
 
 from dataclasses import dataclass
 from enum import Flag, StrEnum
-from typing import Final
+from typing import Final, TypeAlias
+
+from pilotage.kinds.devices import DeviceClass, ResourceClaim
+from pilotage.kinds.every import OURS
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.pod_groups import NativePodGroup
+from pilotage.kinds.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from pilotage.kinds.workloads import Namespace, PriorityClass
 
 
 class Resource(StrEnum):
-    """The kinds of objects whose changes are events."""
+    """What kube-scheduler has names for; the changes of any other kind are events of its class."""
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
     UNSCHEDULED_POD = "UnscheduledPod"
     TARGET_POD = "TargetPod"  # the waiting pod itself
     NODE = "Node"
-    NAMESPACE = "Namespace"
-    PERSISTENT_VOLUME = "PersistentVolume"
-    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
-    CSI_NODE = "storage.k8s.io/CSINode"
-    CSI_DRIVER = "storage.k8s.io/CSIDriver"
-    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
-    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
-    STORAGE_CLASS = "storage.k8s.io/StorageClass"
-    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    NAMESPACE = Namespace.api.title
+    PERSISTENT_VOLUME = PersistentVolume.api.title
+    PERSISTENT_VOLUME_CLAIM = PersistentVolumeClaim.api.title
+    CSI_NODE = CSINode.api.title
+    CSI_DRIVER = CSIDriver.api.title
+    VOLUME_ATTACHMENT = VolumeAttachment.api.title
+    CSI_STORAGE_CAPACITY = CSIStorageCapacity.api.title
+    STORAGE_CLASS = StorageClass.api.title
+    RESOURCE_CLAIM = ResourceClaim.api.title
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
-    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
-    POD_GROUP = "scheduling.k8s.io/PodGroup"
+    DEVICE_CLASS = DeviceClass.api.title
+    POD_GROUP = NativePodGroup.api.title
     COMPOSITE_POD_GROUP = "scheduling.k8s.io/CompositePodGroup"
-    PRIORITY_CLASS = "scheduling.k8s.io/PriorityClass"
-    SCHEDULING_POD_GROUP = "scheduling.x-k8s.io/PodGroup"
-    ELASTIC_QUOTA = "scheduling.x-k8s.io/ElasticQuota"
-    NODE_RESOURCE_TOPOLOGY = "topology.node.k8s.io/NodeResourceTopology"
-    APP_GROUP = "appgroup.diktyo.x-k8s.io/AppGroup"
-    NETWORK_TOPOLOGY = "networktopology.diktyo.x-k8s.io/NetworkTopology"
-    SECCOMP_PROFILE = "security-profiles-operator.x-k8s.io/SeccompProfile"
-    STICKY_JOB = "pilotage.dev/StickyJob"
+    PRIORITY_CLASS = PriorityClass.api.title
     EVERYTHING = "*"
+
+
+What: TypeAlias = Resource | type[KubeObject]
+
+_OF_KUBE_SCHEDULER = {kind: Resource(kind.api.title) for kind in OURS if kind.api.title in {*Resource}}
+
+
+def what_changes(kind: type[KubeObject]) -> What:
+    """Return what events of a kind are about: kube-scheduler's name for it, or else its class."""
+    return _OF_KUBE_SCHEDULER.get(kind, kind)
+
+
+def title_of(what: What) -> str:
+    """Return what is in logs and metrics: power.example.com/RackPower."""
+    return what.value if isinstance(what, Resource) else what.api.title
 
 
 class Action(Flag):
@@ -67,14 +90,14 @@ NAMES = {action: "".join(map(str.capitalize, name.split("_"))) for name, action 
 class Event:
     """Something that happened; the label replaces its usual name."""
 
-    resource: Resource
+    resource: What
     action: Action
     label: str = ""
 
     @property
     def name(self) -> str:
         """Return what the event is called in logs and metrics, such as AssignedPodDelete."""
-        return self.label or f"{self.resource}{NAMES.get(self.action, '')}"
+        return self.label or f"{title_of(self.resource)}{NAMES.get(self.action, '')}"
 
     @property
     def is_wildcard(self) -> bool:
@@ -89,14 +112,19 @@ class Retry:
     `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that tells whether this change helps this
     very pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
     `only_gang` names a method, `(old, new) -> GangName | None`, for a change that can help no pod but those of the
-    gang that it names: no other pod is asked about.
+    gang that it names: no other pod is asked about. A kind is named by its class; a Resource will do, too.
     """
 
-    resource: Resource
+    resource: What
     action: Action
     hint: str | None = None
     for_gang: bool = False  # the hint tells all pods of a gang the same, and is asked once for them
     only_gang: str | None = None
+
+    def __post_init__(self) -> None:
+        """Take kube-scheduler's name for a class that it has one for."""
+        if isinstance(self.resource, type):
+            object.__setattr__(self, "resource", what_changes(self.resource))
 
     def matches(self, event: Event) -> bool:
         """Tell whether the event is of the kind that is waited for."""

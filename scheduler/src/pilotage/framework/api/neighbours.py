@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pilotage.framework.api.nodes import ABSENT, Bools, Ids, Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.pods import Places, PodQuery
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.affinity import AffinityTerm, AffinityTerms, terms_of
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelMatcher, Labels
 

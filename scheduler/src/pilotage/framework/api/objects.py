@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
-from pilotage.model.decoding import OtherObject
+from pilotage.kinds.kube_object import KubeObject
 
-Kind = OtherObject
+Kind = KubeObject
 
 Found = TypeVar("Found", bound=Kind)
 NO_TROUBLES: Mapping[str, str] = MappingProxyType({})

@@ -28,7 +28,7 @@ from pilotage.framework.api.verdicts import (
     Skip,
     Verdicts,
 )
-from pilotage.model.devices import DeviceClass, ResourceClaim
+from pilotage.kinds.devices import DeviceClass, ResourceClaim
 from pilotage.model.pod import Pod
 
 SECOND = Duration.parse("1s")

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pydantic import Field, PrivateAttr
 
 from pilotage.framework.api.plugin import QueuedPod, QueueSort
-from pilotage.model.app_network import AppGroup
+from pilotage.kinds.app_network import AppGroup
 from pilotage.plugins.network._shared.app_groups import (
     DEFAULT_NAMESPACES,
     NAMESPACES_HELP,

@@ -30,10 +30,10 @@ from pilotage.framework.api.verdicts import (
     Skip,
     Verdicts,
 )
+from pilotage.kinds.sticky_job import StickyJob
 from pilotage.model.moments import seconds_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.model.sticky_job import StickyJob
 
 PREFER, REQUIRE = "Prefer", "Require"
 MOST_SHOWN = 3  # nodes in a remark
@@ -70,7 +70,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.DELETE, "home_came_or_went"),
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE, "kin_came_or_went"),
-        Retry(Resource.STICKY_JOB, Action.ALL, "job_moved"),
+        Retry(StickyJob, Action.ALL, "job_moved"),
     )
     reads = (StickyJob,)
 

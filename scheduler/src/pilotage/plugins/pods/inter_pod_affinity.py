@@ -29,10 +29,10 @@ from pilotage.framework.api.verdicts import (
     Skip,
     Verdicts,
 )
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.affinity import AffinityTerm, InvalidTerms, carried_terms, terms_of
 from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 
 # No eviction brings the pods that are missing.

@@ -15,8 +15,8 @@ from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import EvictionRule
 from pilotage.framework.api.verdicts import NoRoom, Verdicts
 from pilotage.framework.runtime.preemption.victims import Victims
+from pilotage.kinds.workloads import PodDisruptionBudget, PriorityClass
 from pilotage.model.moments import seconds_of, written
-from pilotage.model.objects import PodDisruptionBudget, PriorityClass
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption._shared.evicting_lower import EvictingLower
 

@@ -9,10 +9,10 @@ from pilotage.framework.api.node_facts import NodeColumn
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.kinds.pod_claims import named_claims, no_claim
+from pilotage.kinds.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 from pilotage.model.inline_disks import clash, exclusive_disks
 from pilotage.model.pod import Pod
-from pilotage.model.pod_claims import named_claims, no_claim
-from pilotage.model.volumes import READ_WRITE_ONCE_POD, PersistentVolumeClaim
 
 DISK_TAKEN = Rejection("node(s) had no available disk")
 CLAIM_TAKEN = Rejection(

@@ -12,16 +12,11 @@ from pilotage.framework.api.node_matching import match_labels
 from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
 from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
-from pilotage.model.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
+from pilotage.kinds.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
+from pilotage.kinds.pod_claims import named_claims, no_claim
+from pilotage.kinds.storage import WAIT_FOR_FIRST_CONSUMER, PersistentVolume, PersistentVolumeClaim, StorageClass
 from pilotage.model.pod import Pod
-from pilotage.model.pod_claims import named_claims, no_claim
 from pilotage.model.selectors import LabelMatcher
-from pilotage.model.volumes import (
-    WAIT_FOR_FIRST_CONSUMER,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-)
 
 TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 # A node may have only the newer label; the other way round does not count.

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pilotage.framework.api.nodes import NodeInfo
+from pilotage.kinds.quota_accounting import quantity_text
 from pilotage.model.kubelet_rejection import PODS, KubeletRejection
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import quantity_text
 from pilotage.scheduling.sharing.foreign_binds import MOMENT, Lately
 
 JOB_ADVICE = "its Job counts this as a failure: raise backoffLimit while schedulers share nodes"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cache.node_holds import EVERYBODY
-from pilotage.model.quota_accounting import quantity_text
+from pilotage.kinds.quota_accounting import quantity_text
 from pilotage.scheduling.sharing.race_guard import BELIEF, Lingering, RaceGuard
 
 MOST_NODES = 1000  # that are shown; those whose last rejection is the newest come first

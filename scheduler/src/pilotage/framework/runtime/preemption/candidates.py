@@ -10,7 +10,7 @@ from pilotage.framework.runtime.fit_error import fit_error
 from pilotage.framework.runtime.preemption.shortage import short_of
 from pilotage.framework.runtime.preemption.victims import MayGo, Victims, select_victims
 from pilotage.framework.runtime.runner import CycleFailed
-from pilotage.model.disruption import DisruptionBudgets
+from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 
 MOST_FAILURES = 5  # that are told; each may name its node

@@ -13,8 +13,8 @@ from pilotage.framework.api.plugin import Permission, PostFilter, PreEnqueue
 from pilotage.framework.api.verdicts import Filtered, Nominated, NoRoom, Rejection, Verdicts
 from pilotage.framework.runtime.preemption.candidates import least_harmful
 from pilotage.framework.runtime.preemption.victims import Victims
-from pilotage.model.disruption import DisruptionBudgets
-from pilotage.model.objects import PodDisruptionBudget
+from pilotage.kinds.disruption import DisruptionBudgets
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.pod import Pod
 
 NEVER = "not eligible due to preemptionPolicy=Never."

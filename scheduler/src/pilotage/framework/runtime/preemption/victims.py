@@ -7,7 +7,7 @@ from math import inf
 from pilotage.framework.api.cycle import Trial
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.framework.runtime.preemption.shortage import Room
-from pilotage.model.disruption import DisruptionBudgets
+from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod
 

@@ -12,7 +12,7 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.gangs import FormsGangs
 from pilotage.framework.api.nodes import Nodes
-from pilotage.framework.api.plugin import Permission, Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
+from pilotage.framework.api.plugin import Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
 from pilotage.framework.api.verdicts import (
     SKIP,
     WAITING_FOR_GROUP,
@@ -24,10 +24,11 @@ from pilotage.framework.api.verdicts import (
     Wait,
 )
 from pilotage.framework.api.waiting import WaitingPod, WaitingPods
+from pilotage.framework.runtime.reading import permission_on
+from pilotage.kinds.pod_groups import NativePodGroup, PodGroup
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangName, gang_of
 from pilotage.model.match_policies import MATCH_POLICY, MatchPolicy
 from pilotage.model.pod import Pod
-from pilotage.model.pod_groups import NativePodGroup, PodGroup
 from pilotage.plugins.gangs.coscheduling.gang_records import GangRecords
 from pilotage.plugins.gangs.coscheduling.gang_room import FreeRoom
 from pilotage.plugins.gangs.coscheduling.resource_gap import resource_gap
@@ -52,11 +53,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         Retry(Resource.ASSIGNED_POD, Action.ADD, "is_sibling", for_gang=True, only_gang="gang_of_placed"),
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "has_room", for_gang=True),
         Retry(Resource.NODE, ROOM, "has_room", for_gang=True),
-        Retry(Resource.SCHEDULING_POD_GROUP, GROUP, "is_own_group", for_gang=True, only_gang="gang_of_group"),
+        Retry(PodGroup, GROUP, "is_own_group", for_gang=True, only_gang="gang_of_group"),
         Retry(Resource.POD_GROUP, GROUP, "is_own_group", for_gang=True, only_gang="gang_of_group"),
     )
 
-    permissions = (Permission("scheduling.k8s.io", "podgroups/status", ("patch",)),)
+    permissions = (permission_on(NativePodGroup, "patch", part="status"),)
 
     _records: GangRecords = PrivateAttr(default_factory=GangRecords)
     _nodes: Callable[[], Nodes] | None = PrivateAttr(default=None)
@@ -238,7 +239,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""
         if any(True for _ in self._cluster_objects.all(PodGroup)):
             return "create it"
-        return "create it, make sure that the scheduler may list podgroups.scheduling.x-k8s.io (it sees none at all)"
+        return f"create it, make sure that the scheduler may list {PodGroup.api} (it sees none at all)"
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
         """Make no room: preemption for a gang is decided for all of it."""

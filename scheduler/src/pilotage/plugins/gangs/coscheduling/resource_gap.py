@@ -6,9 +6,9 @@ import numpy as np
 
 from pilotage.framework.api.huge_amounts import exact_sum
 from pilotage.framework.api.nodes import Nodes
+from pilotage.kinds.quota_accounting import quantity_text
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import InvalidQuantity
-from pilotage.model.quota_accounting import quantity_text
 from pilotage.model.requests import counted
 
 

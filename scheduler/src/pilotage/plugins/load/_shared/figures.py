@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.objects import Objects
+from pilotage.kinds.node_metrics import NodeMetrics, capacity_of, load_of
 from pilotage.model.node import Node
 from pilotage.model.node_load import Loads, NodeLoad, ResourceLoad
-from pilotage.model.node_metrics import NodeMetrics, capacity_of, load_of
 from pilotage.model.quantity import Quantity
 
 Floats = NDArray[np.float64]

@@ -11,6 +11,8 @@ from pilotage.config.types import Int64
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, Nodes
 from pilotage.framework.api.plugin import Permission, Plugin, Score
+from pilotage.framework.runtime.reading import permission_on
+from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 from pilotage.plugins.load._shared.arguments import PROMETHEUS, MetricProvider, wrong_address
@@ -41,7 +43,7 @@ class LoadAware(Score):
 
     same_for_shape = True
     retry_on = ()
-    permissions = (Permission("metrics.k8s.io", "nodes", ("list",)),)
+    permissions = (permission_on(NodeMetrics, "list"),)
     normalize = others_mean
 
     _view: LoadView = PrivateAttr(default_factory=LoadView)

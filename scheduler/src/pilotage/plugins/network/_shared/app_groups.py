@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 from pydantic import AfterValidator, StrictStr
 
 from pilotage.framework.api.objects import Objects
-from pilotage.model.app_network import AppGroup, AppGroupSpec, NetworkTopology
+from pilotage.kinds.app_network import AppGroup, AppGroupSpec, NetworkTopology
 from pilotage.model.pod import Pod
 
 APP_GROUP = "appgroup.diktyo.x-k8s.io"  # the label of a pod with the name of its application

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
-from pilotage.model.app_network import AppGroupSpec, AppWorkload
+from pilotage.kinds.app_network import AppGroupSpec, AppWorkload
 
 Graph = dict[str, tuple[str, ...]]  # by selector, as in the spec: the other parts that a part talks to
 

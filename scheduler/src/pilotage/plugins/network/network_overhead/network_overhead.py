@@ -14,7 +14,7 @@ from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import CLUSTER, Filter, FollowsPods, PreFilter, Score
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.verdicts import SKIP, SKIP_KIND, Filtered, PluginFailed, PreFiltered, Rejection, Verdicts
-from pilotage.model.app_network import AppGroup, NetworkTopology
+from pilotage.kinds.app_network import AppGroup, NetworkTopology
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import (
@@ -55,8 +55,8 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     idle_when_skipped = True
     reads = (AppGroup, NetworkTopology)
     retry_on = (
-        Retry(Resource.APP_GROUP, ANY_CHANGE, "after_app_group"),
-        Retry(Resource.NETWORK_TOPOLOGY, ANY_CHANGE, "after_network_topology"),
+        Retry(AppGroup, ANY_CHANGE, "after_app_group"),
+        Retry(NetworkTopology, ANY_CHANGE, "after_network_topology"),
         Retry(Resource.NODE, Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL, "after_node"),
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL, "after_pod"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_LABEL, "after_own_labels"),

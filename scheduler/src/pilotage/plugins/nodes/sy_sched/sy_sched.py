@@ -14,8 +14,8 @@ from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import NODE, Score
 from pilotage.framework.api.scoring import by_maximum_reversed
+from pilotage.kinds.seccomp_profile import SeccompProfile
 from pilotage.model.pod import Pod
-from pilotage.model.seccomp_profile import SeccompProfile
 from pilotage.plugins.nodes.sy_sched.syscall_sets import Calls, Profile, SyscallSets
 
 DEFAULT_NAMESPACE, DEFAULT_NAME = "default", "all-syscalls"

@@ -4,8 +4,8 @@ import logging
 from collections.abc import Iterable
 
 from pilotage.framework.api.objects import Objects
+from pilotage.kinds.seccomp_profile import SeccompProfile, profile_at
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.seccomp_profile import SeccompProfile, profile_at
 
 log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from pilotage.framework.runtime.preemption.evicting import NEVER, Evicting
 from pilotage.framework.runtime.preemption.preemption_outlook import helped
 from pilotage.framework.runtime.preemption.victims import ALL_FOREIGN, NO_VICTIMS, Victims, by_importance
 from pilotage.framework.runtime.runner import CycleFailed
-from pilotage.model.disruption import DisruptionBudgets
+from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.cross_node_preemption.far_pods import FarPods
 

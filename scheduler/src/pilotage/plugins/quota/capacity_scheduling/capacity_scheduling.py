@@ -29,10 +29,10 @@ from pilotage.framework.runtime.preemption.evicting import NEVER, VICTIM_IS_LEAV
 from pilotage.framework.runtime.preemption.preemption_outlook import helped, with_room
 from pilotage.framework.runtime.preemption.victims import NO_VICTIMS, MayGo, Victims
 from pilotage.framework.runtime.runner import CycleFailed
-from pilotage.model.elastic_quota import ElasticQuota
-from pilotage.model.objects import Namespace, PodDisruptionBudget
+from pilotage.kinds.elastic_quota import ElasticQuota
+from pilotage.kinds.quota_accounting import QuotaLedger, counts_as, table_of, told
+from pilotage.kinds.workloads import Namespace, PodDisruptionBudget
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import QuotaLedger, counts_as, table_of, told
 from pilotage.model.selectors import LabelSelector
 from pilotage.plugins.quota.capacity_scheduling.pending_evictions import PendingEvictions
 from pilotage.plugins.quota.capacity_scheduling.quota_demand import QuotaDemand
@@ -55,7 +55,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, "gave_something_back"),
         Retry(Resource.UNSCHEDULED_POD, Action.DELETE, "gave_something_back"),
-        Retry(Resource.ELASTIC_QUOTA, Action.ALL, "bounds_changed"),
+        Retry(ElasticQuota, Action.ALL, "bounds_changed"),
         Retry(Resource.NAMESPACE, Action.ALL, "labels_changed"),
     )
     reads = (ElasticQuota, Namespace, PodDisruptionBudget)

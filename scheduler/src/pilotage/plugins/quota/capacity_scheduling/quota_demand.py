@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+from pilotage.kinds.quota_accounting import Cohort, Excess, Quota, QuotaLedger, QuotaTable, add, beyond, counts_as
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import Cohort, Excess, Quota, QuotaLedger, QuotaTable, add, beyond, counts_as
 from pilotage.model.requests import Requests
 
 IN_ALL = ""  # in place of a quota's key

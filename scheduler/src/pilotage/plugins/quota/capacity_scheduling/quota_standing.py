@@ -4,8 +4,8 @@ from collections.abc import Mapping, Set
 from enum import Enum
 
 from pilotage.framework.api.cycle import Cycle
+from pilotage.kinds.quota_accounting import Excess, Quota, QuotaLedger, add, beyond, counts_as
 from pilotage.model.pod import Pod
-from pilotage.model.quota_accounting import Excess, Quota, QuotaLedger, add, beyond, counts_as
 from pilotage.model.requests import Requests
 
 

@@ -10,7 +10,7 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.runtime.preemption.shortage import Room
 from pilotage.framework.runtime.preemption.victims import Victims, by_importance, not_reprieved
-from pilotage.model.disruption import DisruptionBudgets
+from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling.quota_standing import QuotaStanding
 

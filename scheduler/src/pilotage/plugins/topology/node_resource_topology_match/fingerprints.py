@@ -5,7 +5,7 @@ from functools import lru_cache
 from struct import pack
 from typing import Final
 
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.plugins.topology.node_resource_topology_match.xxh64 import xxh64
 
 PREFIX: Final = "pfp0v001"

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.model.requests import Requests
 from pilotage.plugins.topology.node_resource_topology_match.exclusive import (

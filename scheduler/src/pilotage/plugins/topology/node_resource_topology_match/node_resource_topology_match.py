@@ -18,8 +18,8 @@ from pilotage.framework.api.plugin import NODE, Filter, FollowsPods, PostBind, P
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Codes, Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.node import Node
-from pilotage.model.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.column_fit import MISFITS, misfits
 from pilotage.plugins.topology.node_resource_topology_match.demands import Demand, demand_of
@@ -128,7 +128,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
     same_for_shape = True
     reads = (NodeResourceTopology,)
     retry_on = (
-        Retry(Resource.NODE_RESOURCE_TOPOLOGY, Action.ADD | Action.UPDATE | Action.DELETE, "after_report"),
+        Retry(NodeResourceTopology, Action.ADD | Action.UPDATE | Action.DELETE, "after_report"),
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, "after_node"),
         Retry(Resource.ASSIGNED_POD, Action.ADD, "after_pod_came"),
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "after_pod_went"),

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pilotage.framework.api.objects import Objects
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.node_account import Account, Resync
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import View

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from pilotage.model.node_resource_topology import NodeResourceTopology, Zone
+from pilotage.kinds.node_resource_topology import NodeResourceTopology, Zone
 from pilotage.plugins.topology.node_resource_topology_match.fingerprints import attribute
 from pilotage.plugins.topology.node_resource_topology_match.xxh64 import xxh64
 from pilotage.plugins.topology.node_resource_topology_match.zones import zone_id

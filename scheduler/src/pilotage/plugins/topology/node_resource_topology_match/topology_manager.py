@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from pilotage.model.node_resource_topology import NodeResourceTopology, TopologyAttribute
+from pilotage.kinds.node_resource_topology import NodeResourceTopology, TopologyAttribute
 
 SINGLE, NONE, BEST_EFFORT, RESTRICTED = "single-numa-node", "none", "best-effort", "restricted"
 POLICIES: Final = (NONE, BEST_EFFORT, RESTRICTED, SINGLE)

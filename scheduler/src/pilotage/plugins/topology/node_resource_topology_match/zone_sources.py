@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from pilotage.framework.api.objects import Objects
-from pilotage.model.node_resource_topology import NodeResourceTopology
+from pilotage.kinds.node_resource_topology import NodeResourceTopology
 from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import STALE, View
 from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTable

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Final
 
-from pilotage.model.node_resource_topology import NodeResourceTopology, Quantity, Zone
+from pilotage.kinds.node_resource_topology import NodeResourceTopology, Quantity, Zone
 from pilotage.model.quantity import NANOS, NANOS_IN_MILLI, InvalidQuantity, parse
 from pilotage.model.requests import CPU, MEMORY, Requests
 from pilotage.plugins.topology.node_resource_topology_match.topology_manager import TopologyManager

@@ -6,10 +6,7 @@ from typing import NamedTuple
 
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.spreading import with_labels
-from pilotage.model.excess import selector_size
-from pilotage.model.limits import MOST_POD_CONDITIONS
-from pilotage.model.metadata import OwnerReference
-from pilotage.model.objects import (
+from pilotage.kinds.workloads import (
     ExactSelectorSpec,
     LabelSelectorSpec,
     ReplicaSet,
@@ -17,6 +14,9 @@ from pilotage.model.objects import (
     Service,
     StatefulSet,
 )
+from pilotage.model.excess import selector_size
+from pilotage.model.limits import MOST_POD_CONDITIONS
+from pilotage.model.metadata import OwnerReference
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import (
     EVERYTHING,

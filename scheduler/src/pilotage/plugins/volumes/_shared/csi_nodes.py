@@ -7,7 +7,7 @@ import numpy as np
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import LastLook
 from pilotage.framework.api.nodes import Ints
-from pilotage.model.volumes import CSINode
+from pilotage.kinds.storage import CSINode
 
 About = Callable[[CSINode], int]
 

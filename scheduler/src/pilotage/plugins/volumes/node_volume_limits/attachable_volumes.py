@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.model.csi_migration import (
+from pilotage.kinds.csi_migration import (
     DRIVERS,
     UNCOUNTED_PLUGINS,
     Untranslatable,
@@ -13,16 +13,10 @@ from pilotage.model.csi_migration import (
     translated,
     translated_inline,
 )
+from pilotage.kinds.pod_claims import foreign, no_claim
+from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.pod_claims import foreign, no_claim
-from pilotage.model.volumes import (
-    CSIDisk,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    Volume,
-    VolumeAttachment,
-)
+from pilotage.model.volumes import CSIDisk, Volume
 
 Attachable = dict[str, str]  # from driver/handle to the driver
 

@@ -7,15 +7,9 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import NodeColumn, NodeFacts
 from pilotage.framework.api.nodes import Ints, NodeInfo
 from pilotage.framework.api.objects import Objects
+from pilotage.kinds.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass, VolumeAttachment
 from pilotage.model.limits import MOST_VOLUMES
 from pilotage.model.pod import PodShape
-from pilotage.model.volumes import (
-    CSINode,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from pilotage.plugins.volumes._shared.csi_nodes import CSINodeColumns
 from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
     ATTACHABLE,

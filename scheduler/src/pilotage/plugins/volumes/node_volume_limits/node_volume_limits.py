@@ -11,10 +11,9 @@ from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
-from pilotage.model.csi_migration import driver_of
-from pilotage.model.pod import Pod
-from pilotage.model.pod_claims import concerns, named_claims
-from pilotage.model.volumes import (
+from pilotage.kinds.csi_migration import driver_of
+from pilotage.kinds.pod_claims import concerns, named_claims
+from pilotage.kinds.storage import (
     CSIDriver,
     CSINode,
     PersistentVolume,
@@ -22,6 +21,7 @@ from pilotage.model.volumes import (
     StorageClass,
     VolumeAttachment,
 )
+from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
     Attachable,
     MissingClaim,

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.kinds.pod_claims import PodClaim, claims_of, foreign, no_claim
+from pilotage.kinds.storage import WAIT_FOR_FIRST_CONSUMER, PersistentVolumeClaim, StorageClass
 from pilotage.model.pod import Pod
-from pilotage.model.pod_claims import PodClaim, claims_of, foreign, no_claim
-from pilotage.model.volumes import WAIT_FOR_FIRST_CONSUMER, PersistentVolumeClaim, StorageClass
 
 UNBOUND = Rejection("pod has unbound immediate PersistentVolumeClaims", preemption_helps=False)
 

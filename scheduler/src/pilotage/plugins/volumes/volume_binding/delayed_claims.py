@@ -7,10 +7,8 @@ import numpy as np
 from pilotage.framework.api.nodes import Ints
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.model.quantity import value_of
-from pilotage.model.reach import reach_of_class
-from pilotage.model.volume_matching import size_of
-from pilotage.model.volumes import (
+from pilotage.kinds.reach import reach_of_class
+from pilotage.kinds.storage import (
     SELECTED_NODE,
     STORAGE,
     CSIDriver,
@@ -18,6 +16,8 @@ from pilotage.model.volumes import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from pilotage.kinds.volume_matching import size_of
+from pilotage.model.quantity import value_of
 from pilotage.plugins.volumes.volume_binding.ranking import Ranking
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import SuitableVolumes, VolumeSearch

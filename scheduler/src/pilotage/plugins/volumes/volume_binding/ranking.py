@@ -8,7 +8,7 @@ import numpy as np
 
 from pilotage.framework.api.node_matching import match_labels
 from pilotage.framework.api.nodes import ABSENT, Bools, Ids, Nodes
-from pilotage.model.reach import Reach
+from pilotage.kinds.reach import Reach
 from pilotage.model.selectors import LabelKey
 
 

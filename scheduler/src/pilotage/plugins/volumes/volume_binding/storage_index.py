@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from pilotage.framework.api.objects import Kind, Objects
-from pilotage.model.reach import Reach, reach_of_capacity, reach_of_volume
-from pilotage.model.volumes import CSIStorageCapacity, PersistentVolume
+from pilotage.kinds.reach import Reach, reach_of_capacity, reach_of_volume
+from pilotage.kinds.storage import CSIStorageCapacity, PersistentVolume
 
 Storage = TypeVar("Storage", PersistentVolume, CSIStorageCapacity)
 Answer = TypeVar("Answer")

@@ -5,10 +5,10 @@ from functools import cached_property
 
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.model.reach import Reach
+from pilotage.kinds.reach import Reach
+from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
+from pilotage.kinds.volume_matching import candidates
 from pilotage.model.selectors import InvalidSelector
-from pilotage.model.volume_matching import candidates
-from pilotage.model.volumes import PersistentVolume, PersistentVolumeClaim
 from pilotage.plugins.volumes.volume_binding.assumed import Assumed
 from pilotage.plugins.volumes.volume_binding.ranking import Ranking
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex

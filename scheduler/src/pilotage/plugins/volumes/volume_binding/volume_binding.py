@@ -12,7 +12,7 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import CLUSTER, Filter, Permission, PreBind, PreFilter, PreScore, Reserve, Score
+from pilotage.framework.api.plugin import CLUSTER, Filter, PreBind, PreFilter, PreScore, Reserve, Score
 from pilotage.framework.api.scoring_arguments import UtilizationShapePoint, shape_faults
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -24,9 +24,9 @@ from pilotage.framework.api.verdicts import (
     Skip,
     Verdicts,
 )
-from pilotage.model.pod import Pod
-from pilotage.model.pod_claims import concerns, uses_claims
-from pilotage.model.volumes import (
+from pilotage.framework.runtime.reading import permission_on
+from pilotage.kinds.pod_claims import concerns, uses_claims
+from pilotage.kinds.storage import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -34,6 +34,7 @@ from pilotage.model.volumes import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from pilotage.model.pod import Pod
 from pilotage.plugins.volumes._shared.csi_nodes import CSINodeColumns
 from pilotage.plugins.volumes.volume_binding.claim_sorting import SortedClaims, sort_claims
 from pilotage.plugins.volumes.volume_binding.delayed_claims import DelayedClaim, volume_limit
@@ -92,8 +93,8 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
     )
     reads = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, CSIStorageCapacity)
     permissions = (
-        Permission("", "persistentvolumes", ("patch",)),
-        Permission("", "persistentvolumeclaims", ("patch",)),
+        permission_on(PersistentVolume, "patch"),
+        permission_on(PersistentVolumeClaim, "patch"),
     )
 
     _index: StorageIndex = PrivateAttr(default_factory=StorageIndex)

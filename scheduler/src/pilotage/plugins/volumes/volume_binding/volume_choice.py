@@ -11,9 +11,9 @@ import numpy as np
 from pilotage.framework.api.nodes import Bools, Ids, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed, Rejection, Verdicts
-from pilotage.model.csi_migration import Migration, Untranslatable, migration_of, translated, translated_affinity
-from pilotage.model.reach import EVERYWHERE, Reach, reach_of_selector, reach_of_volume, reaches
-from pilotage.model.volumes import CSINode, CSIStorageCapacity, PersistentVolume
+from pilotage.kinds.csi_migration import Migration, Untranslatable, migration_of, translated, translated_affinity
+from pilotage.kinds.reach import EVERYWHERE, Reach, reach_of_selector, reach_of_volume, reaches
+from pilotage.kinds.storage import CSINode, CSIStorageCapacity, PersistentVolume
 from pilotage.plugins.volumes.volume_binding.delayed_claims import DelayedClaim
 from pilotage.plugins.volumes.volume_binding.ranking import within_reach
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import SuitableVolumes

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.model.volume_matching import made_on, taken
-from pilotage.model.volumes import PersistentVolume, PersistentVolumeClaim
+from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
+from pilotage.kinds.volume_matching import made_on, taken
 from pilotage.plugins.volumes.volume_binding.assumed import Assumed, Assumption
 from pilotage.plugins.volumes.volume_binding.volume_choice import NodeVolumes
 
@@ -33,11 +33,12 @@ class Reservations:
             for delayed, volume in chosen.bindings:
                 stored = objects.get(PersistentVolume, volume.metadata.name)
                 changed = taken(volume, delayed.claim)
-                held.volumes.append(self.volumes.assume(stored, changed, "persistentvolumes"))
+                held.volumes.append(self.volumes.assume(stored, changed, PersistentVolume.api.plural))
             for delayed, _ in chosen.provisions:
                 metadata = delayed.claim.metadata
                 found = objects.get(PersistentVolumeClaim, metadata.name, metadata.namespace)
-                held.claims.append(self.claims.assume(found, made_on(delayed.claim, node), "persistentvolumeclaims"))
+                changed_claim = made_on(delayed.claim, node)
+                held.claims.append(self.claims.assume(found, changed_claim, PersistentVolumeClaim.api.plural))
         except PluginFailed:
             self.release(held)
             raise

@@ -7,8 +7,8 @@ import numpy as np
 from pilotage.framework.api.nodes import Bools, Ints
 from pilotage.framework.api.scoring import MAX_SCORE, BrokenLine
 from pilotage.framework.api.scoring_arguments import HIGHEST_SHAPE_SCORE, UtilizationShapePoint
+from pilotage.kinds.storage import PersistentVolume
 from pilotage.model.quantity import HUGE, value_of
-from pilotage.model.volumes import PersistentVolume
 from pilotage.plugins.volumes.volume_binding.delayed_claims import left_in
 from pilotage.plugins.volumes.volume_binding.volume_choice import NONE, ManyNodesVolumes, NodeVolumes
 

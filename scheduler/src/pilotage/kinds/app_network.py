@@ -2,8 +2,8 @@
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
-from pilotage.model.node_resource_topology import Quantity
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.node_resource_topology import Quantity
 
 
 class AppWorkload(Struct, frozen=True, gc=False, rename="camel"):
@@ -53,10 +53,9 @@ class AppGroupStatus(Struct, frozen=True, gc=False, rename="camel"):
     topology_order: tuple[AppTopologyOrder, ...] = ()
 
 
-class AppGroup(Struct, gc=False, rename="camel"):
+class AppGroup(KubeObject, group="appgroup.diktyo.x-k8s.io", version="v1alpha1", plural="appgroups"):
     """An application."""
 
-    metadata: Metadata
     spec: AppGroupSpec = AppGroupSpec()
     status: AppGroupStatus = AppGroupStatus()
 
@@ -98,8 +97,9 @@ class NetworkTopologySpec(Struct, frozen=True, gc=False, rename="camel"):
     weights: tuple[NetworkWeights, ...] = ()
 
 
-class NetworkTopology(Struct, gc=False, rename="camel"):
+class NetworkTopology(
+    KubeObject, group="networktopology.diktyo.x-k8s.io", version="v1alpha1", plural="networktopologies"
+):
     """The costs of a cluster's network."""
 
-    metadata: Metadata
     spec: NetworkTopologySpec = NetworkTopologySpec()

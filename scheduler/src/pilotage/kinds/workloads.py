@@ -2,14 +2,12 @@
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.selectors import LabelSelector
 
 
-class Namespace(Struct, gc=False, rename="camel"):
+class Namespace(KubeObject, group="", version="v1", plural="namespaces", scope="Cluster", in_kubernetes=True):
     """A namespace; pod affinity can select it by its labels."""
-
-    metadata: Metadata
 
 
 class ExactSelectorSpec(Struct, frozen=True, gc=False, rename="camel"):
@@ -18,17 +16,17 @@ class ExactSelectorSpec(Struct, frozen=True, gc=False, rename="camel"):
     selector: dict[str, str] | None = None
 
 
-class Service(Struct, gc=False, rename="camel"):
+class Service(KubeObject, group="", version="v1", plural="services", in_kubernetes=True, wakes=False):
     """A service, whose pods are spread by default."""
 
-    metadata: Metadata
     spec: ExactSelectorSpec = ExactSelectorSpec()
 
 
-class ReplicationController(Struct, gc=False, rename="camel"):
+class ReplicationController(
+    KubeObject, group="", version="v1", plural="replicationcontrollers", in_kubernetes=True, wakes=False
+):
     """A replication controller, whose pods are spread by default."""
 
-    metadata: Metadata
     spec: ExactSelectorSpec = ExactSelectorSpec()
 
 
@@ -38,17 +36,15 @@ class LabelSelectorSpec(Struct, frozen=True, gc=False, rename="camel"):
     selector: LabelSelector | None = None
 
 
-class ReplicaSet(Struct, gc=False, rename="camel"):
+class ReplicaSet(KubeObject, group="apps", version="v1", plural="replicasets", in_kubernetes=True, wakes=False):
     """A replica set, whose pods are spread by default."""
 
-    metadata: Metadata
     spec: LabelSelectorSpec = LabelSelectorSpec()
 
 
-class StatefulSet(Struct, gc=False, rename="camel"):
+class StatefulSet(KubeObject, group="apps", version="v1", plural="statefulsets", in_kubernetes=True, wakes=False):
     """A stateful set, whose pods are spread by default."""
 
-    metadata: Metadata
     spec: LabelSelectorSpec = LabelSelectorSpec()
 
 
@@ -59,18 +55,20 @@ class DisruptionStatus(Struct, frozen=True, gc=False, rename="camel"):
     disrupted_pods: dict[str, str] = {}
 
 
-class PodDisruptionBudget(Struct, gc=False, rename="camel"):
+class PodDisruptionBudget(
+    KubeObject, group="policy", version="v1", plural="poddisruptionbudgets", in_kubernetes=True, wakes=False
+):
     """How many pods of a kind must stay."""
 
-    metadata: Metadata
     spec: LabelSelectorSpec = LabelSelectorSpec()
     status: DisruptionStatus = DisruptionStatus()
 
 
-class PriorityClass(Struct, gc=False, rename="camel"):
+class PriorityClass(
+    KubeObject, group="scheduling.k8s.io", version="v1", plural="priorityclasses", scope="Cluster", in_kubernetes=True
+):
     """A priority with a name."""
 
-    metadata: Metadata
     value: int = 0
     global_default: bool = False
     preemption_policy: str = ""

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from pilotage.model.quantity import parse
-from pilotage.model.selectors import LabelMatcher, compile_label_selector
-from pilotage.model.volumes import (
+from pilotage.kinds.storage import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     ObjectReference,
     PersistentVolume,
     PersistentVolumeClaim,
 )
+from pilotage.model.quantity import parse
+from pilotage.model.selectors import LabelMatcher, compile_label_selector
 
 AVAILABLE = "Available"
 FILESYSTEM = "Filesystem"

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 
 
 class DeviceSubrequest(Struct, frozen=True, gc=False, rename="camel"):
@@ -46,15 +46,14 @@ class ResourceClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
     allocation: dict[str, Any] | None = None
 
 
-class ResourceClaim(Struct, gc=False, rename="camel"):
+class ResourceClaim(KubeObject, group="resource.k8s.io", version="v1", plural="resourceclaims", in_kubernetes=True):
     """A claim for devices."""
 
-    metadata: Metadata
     spec: ResourceClaimSpec = ResourceClaimSpec()
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
-class DeviceClass(Struct, gc=False, rename="camel"):
+class DeviceClass(
+    KubeObject, group="resource.k8s.io", version="v1", plural="deviceclasses", scope="Cluster", in_kubernetes=True
+):
     """A kind of device."""
-
-    metadata: Metadata

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.selectors import LabelSelector
 
@@ -20,10 +20,9 @@ class ElasticQuotaSpec(Struct, frozen=True, gc=False, rename="camel"):
     namespace_selector: LabelSelector | None = None
 
 
-class ElasticQuota(Struct, gc=False, rename="camel"):
+class ElasticQuota(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plural="elasticquotas"):
     """A quota of scheduling.x-k8s.io."""
 
-    metadata: Metadata
     spec: ElasticQuotaSpec = ElasticQuotaSpec()
 
     @property
@@ -32,6 +31,6 @@ class ElasticQuota(Struct, gc=False, rename="camel"):
         return self.metadata.annotations.get(PRIORITY_CLASSES)
 
     def says_the_same_as(self, other: "ElasticQuota") -> bool:
-        """Tell whether the two differ in nothing but their status, of which nothing is read here."""
+        """Tell whether the two differ in nothing but their status, which changes with every pod and is not read."""
         same = self.metadata.uid == other.metadata.uid and self.spec == other.spec
         return same and self.priority_classes == other.priority_classes

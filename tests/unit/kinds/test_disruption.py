@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pilotage.model.disruption import Budget, DisruptionBudgets, NamespaceBudgets
-from pilotage.model.objects import PodDisruptionBudget
+from pilotage.kinds.disruption import Budget, DisruptionBudgets, NamespaceBudgets
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.selectors import LabelSelector, compile_label_selector
 from pilotage.testing import make_pod
 

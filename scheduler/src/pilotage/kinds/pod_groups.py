@@ -4,8 +4,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.match_policies import MatchPolicy, match_policy
-from pilotage.model.metadata import Metadata
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.pod_status import Condition
 
@@ -41,10 +41,9 @@ class PodGroupStatus(GroupStatus, frozen=True, gc=False, rename="camel"):
     failed: int = 0
 
 
-class PodGroup(Struct, gc=False, rename="camel"):
+class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plural="podgroups"):
     """A group of scheduling.x-k8s.io, which pods join by a label."""
 
-    metadata: Metadata
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
 
@@ -87,10 +86,9 @@ class NativePodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
     priority: int | None = None
 
 
-class NativePodGroup(Struct, gc=False, rename="camel"):
+class NativePodGroup(KubeObject, group="scheduling.k8s.io", version="v1beta1", plural="podgroups", kind="PodGroup"):
     """A group of scheduling.k8s.io, which pods name in their spec."""
 
-    metadata: Metadata
     spec: NativePodGroupSpec = NativePodGroupSpec()
     status: GroupStatus = GroupStatus()
 

@@ -5,16 +5,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from pilotage.kinds.storage import PersistentVolume
 from pilotage.model.selectors import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from pilotage.model.volumes import (
-    AWSDisk,
-    AzureDisk,
-    CSIDisk,
-    GCEDisk,
-    NamedDisk,
-    PersistentVolume,
-    Volume,
-)
+from pilotage.model.volumes import AWSDisk, AzureDisk, CSIDisk, GCEDisk, NamedDisk, Volume
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pilotage.kinds.storage import PersistentVolumeClaim
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.volumes import PersistentVolumeClaim
 
 
 class PodClaim(NamedTuple):

@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 
 
 class StickyJobStatus(Struct, frozen=True, gc=False, rename="camel"):
@@ -11,8 +11,7 @@ class StickyJobStatus(Struct, frozen=True, gc=False, rename="camel"):
     last_node: str = ""
 
 
-class StickyJob(Struct, gc=False, rename="camel"):
+class StickyJob(KubeObject, group="pilotage.dev", version="v1alpha1", plural="stickyjobs"):
     """A job of pilotage.dev."""
 
-    metadata: Metadata
     status: StickyJobStatus = StickyJobStatus()

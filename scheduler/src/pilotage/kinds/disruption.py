@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.excess import selector_size
 from pilotage.model.limits import MOST_POD_CONDITIONS
-from pilotage.model.objects import PodDisruptionBudget
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import EVERYTHING, InvalidSelector, LabelMatcher, LabelSelector, compile_label_selector
 

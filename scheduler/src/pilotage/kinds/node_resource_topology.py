@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 
 Quantity = str | int | float
 
@@ -41,10 +41,11 @@ class Zone(Struct, frozen=True, gc=False, rename="camel"):
     resources: tuple[ZoneResource, ...] = ()
 
 
-class NodeResourceTopology(Struct, gc=False, rename="camel"):
+class NodeResourceTopology(
+    KubeObject, group="topology.node.k8s.io", version="v1alpha2", plural="noderesourcetopologies", scope="Cluster"
+):
     """The zones of the node of the same name."""
 
-    metadata: Metadata
     topology_policies: tuple[str, ...] = ()
     zones: tuple[Zone, ...] = ()
     attributes: tuple[TopologyAttribute, ...] = ()

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from pilotage.kinds.storage import CSIStorageCapacity, PersistentVolume, StorageClass
 from pilotage.model.selectors import (
     InvalidSelector,
     LabelMatcher,
@@ -12,7 +13,6 @@ from pilotage.model.selectors import (
     compile_label_selector,
     compile_node_selector_leniently,
 )
-from pilotage.model.volumes import CSIStorageCapacity, PersistentVolume, StorageClass
 
 # Conditions on labels, one of which must hold; no conditions hold nowhere, None stands for everywhere.
 Reach = tuple[LabelMatcher, ...] | None

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.model.node_load import NodeLoad, ResourceLoad, is_share
-from pilotage.model.node_metrics import NodeMetrics
 
 Message = TypeVar("Message")
 

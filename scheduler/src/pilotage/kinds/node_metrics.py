@@ -1,21 +1,22 @@
 """What the metrics API tells about a node: how much of it is in use right now."""
 
-from msgspec import Struct
+from msgspec import field
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.node import Node
 from pilotage.model.node_load import NodeLoad, ResourceLoad, is_share, seconds_since_1970
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.quantity import InvalidQuantity, parse
 
 
-class NodeMetrics(Struct, gc=False, rename="camel"):
+class NodeMetrics(
+    KubeObject, group="metrics.k8s.io", version="v1beta1", plural="nodes", scope="Cluster", wakes=False, watched=False
+):
     """The use of a node; the API has no `deviation`, which only manifests for a simulation have."""
 
-    metadata: Metadata
     timestamp: str | None = None
-    usage: Amounts = {}
-    deviation: Amounts = {}
+    usage: Amounts = field(default_factory=dict)
+    deviation: Amounts = field(default_factory=dict)
 
 
 def load_of(metrics: NodeMetrics, node: Node, latest: float) -> NodeLoad:

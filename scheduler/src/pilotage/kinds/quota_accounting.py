@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
+from pilotage.kinds.elastic_quota import PRIORITY_CLASSES, ElasticQuota
+from pilotage.kinds.workloads import Namespace
 from pilotage.model.label_syntax import PREFIX_RULE, SUBDOMAIN, complaints
-from pilotage.model.objects import Namespace
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.quantity import Form, InvalidQuantity, from_milli_value, from_value

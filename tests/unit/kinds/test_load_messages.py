@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pilotage.model.load_messages import Malformed, Sample, read_node_metrics, read_vector, read_watched
+from pilotage.kinds.load_messages import Malformed, Sample, read_node_metrics, read_vector, read_watched
+from pilotage.kinds.node_metrics import NodeMetrics, capacity_of, load_of
 from pilotage.model.node_load import NodeLoad, ResourceLoad, seconds_since_1970
-from pilotage.model.node_metrics import NodeMetrics, capacity_of, load_of
 from pilotage.testing import decode_node, make_node, node_manifest
 
 NOW = 1_000_000.0

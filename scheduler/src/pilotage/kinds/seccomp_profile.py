@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from pilotage.model.metadata import Metadata
+from pilotage.kinds.kube_object import KubeObject
 
 PERMITTING = ("SCMP_ACT_ALLOW", "SCMP_ACT_LOG")
 
@@ -23,10 +23,11 @@ class SeccompProfileSpec(Struct, frozen=True, gc=False, rename="camel"):
     base_profile_name: str = ""  # of the same namespace; its rules hold too
 
 
-class SeccompProfile(Struct, gc=False, rename="camel"):
+class SeccompProfile(
+    KubeObject, group="security-profiles-operator.x-k8s.io", version="v1beta1", plural="seccompprofiles"
+):
     """A profile that pods name by its path."""
 
-    metadata: Metadata
     spec: SeccompProfileSpec = SeccompProfileSpec()
 
     def permitted(self) -> Iterator[str]:

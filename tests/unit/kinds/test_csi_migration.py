@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from pilotage.model.csi_migration import (
+from pilotage.kinds.csi_migration import (
     MIGRATIONS,
     Untranslatable,
     driver_of,
@@ -11,7 +11,7 @@ from pilotage.model.csi_migration import (
     translated_affinity,
     translated_inline,
 )
-from pilotage.model.reach import reach_of_selector, reaches
+from pilotage.kinds.reach import reach_of_selector, reaches
 from pilotage.model.volumes import CSIDisk
 from pilotage.testing.objects import make_pod
 from pilotage.testing.storage import claim_volumes, make_volume

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from pilotage.model.elastic_quota import PRIORITY_CLASSES, ElasticQuota
-from pilotage.model.objects import Namespace
-from pilotage.model.quota_accounting import (
+from pilotage.kinds.elastic_quota import PRIORITY_CLASSES, ElasticQuota
+from pilotage.kinds.quota_accounting import (
     Cohort,
     Contest,
     Excess,
@@ -19,6 +18,7 @@ from pilotage.model.quota_accounting import (
     table_of,
     told,
 )
+from pilotage.kinds.workloads import Namespace
 from pilotage.testing import make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
 

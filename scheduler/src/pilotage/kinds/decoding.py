@@ -1,0 +1,46 @@
+"""From plain data, as the API and its files have it, to the objects that scheduling knows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.model.node import Node, NodeObject
+from pilotage.model.pod import Pod, PodObject
+from pilotage.model.quantity import InvalidQuantity
+
+
+class Undecodable(ValueError):
+    """Data that is no such object; the text says where and why."""
+
+
+def decode(manifest: Mapping[str, Any], kind: type[Any]) -> Pod | Node | KubeObject:
+    """Return the object of a manifest; its quantities are read too, so that none surprises anybody later."""
+    try:
+        found = _converted(manifest, kind)
+        if kind is NodeObject:
+            return Node(found)
+        if kind is PodObject:
+            pod = Pod(found)
+            _ = pod.requests, pod.usage
+            return pod
+    except (msgspec.ValidationError, InvalidQuantity) as error:
+        raise Undecodable(str(error)) from None
+    return found  # type: ignore[no-any-return]  # one of the other kinds
+
+
+def _converted(manifest: Mapping[str, Any], kind: type[Any]) -> Any:
+    try:
+        return msgspec.convert(manifest, kind)
+    except msgspec.ValidationError:  # perhaps a null, which few objects have
+        return msgspec.convert(without_nulls(manifest), kind)
+
+
+def without_nulls(value: Any) -> Any:
+    """Return data without nulls, which the API takes for absent fields."""
+    if isinstance(value, dict):
+        return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [without_nulls(inner) for inner in value]
+    return value

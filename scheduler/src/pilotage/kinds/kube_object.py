@@ -1,0 +1,111 @@
+"""What a kind of object is: one class, declared once, from which all that depends on the kind is derived."""
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from msgspec import Struct, StructMeta
+
+from pilotage.model.metadata import Metadata
+
+Scope: TypeAlias = Literal["Cluster", "Namespaced"]
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKind:
+    """Where the API serves objects of a kind, and what is done with them here."""
+
+    group: str
+    version: str
+    plural: str
+    name: str
+    scope: Scope = "Namespaced"
+    in_kubernetes: bool = False  # part of Kubernetes: no definition has to bring it
+    wakes: bool = True  # a change can help a pod that waits; of the others objects are only looked up
+    watched: bool = True  # the API can list and watch it
+
+    @property
+    def title(self) -> str:
+        """Return group and kind as kube-scheduler's events name them: storage.k8s.io/CSINode."""
+        return f"{self.group}/{self.name}" if self.group else self.name
+
+    @property
+    def api_version(self) -> str:
+        """Return what manifests write: storage.k8s.io/v1."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        """Return the path of its group and version."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the path of all objects, of those in a namespace, or of one."""
+        middle = f"/namespaces/{namespace}" if namespace else ""
+        return f"{self.root}{middle}/{self.plural}" + (f"/{name}" if name else "")
+
+    def __str__(self) -> str:
+        """Return the name that a definition and a role have: pods, csinodes.storage.k8s.io."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def problems(self) -> list[str]:
+        """Return what is wrong with the words of a declaration."""
+        found = []
+        if self.group and not all(map(_LABEL.fullmatch, self.group.split("."))):
+            found.append(f'group must be like "power.example.com", not {self.group!r:.60}')
+        if not _VERSION.fullmatch(self.version):
+            found.append(f'version must be like "v1" or "v1alpha1", not {self.version!r:.60}')
+        if not _LABEL.fullmatch(self.plural):
+            found.append(f'plural must be like "rackpowers", not {self.plural!r:.60}')
+        if self.scope not in ("Cluster", "Namespaced"):
+            found.append(f'scope must be "Cluster" or "Namespaced", not {self.scope!r:.60}')
+        return found
+
+
+class KindMeta(StructMeta):
+    """Reads the declaration of a kind from the line of its class."""
+
+    api: ApiKind
+
+    def __new__(
+        mcs,
+        name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        group: str | None = None,
+        version: str = "",
+        plural: str = "",
+        scope: Scope = "Namespaced",
+        kind: str = "",
+        in_kubernetes: bool = False,
+        wakes: bool = True,
+        watched: bool = True,
+        **options: Any,
+    ) -> "KindMeta":
+        """Make the class; `kind` is the API's word where the class has another name."""
+        made = super().__new__(mcs, name, bases, namespace, **options)
+        if group is not None:
+            made.api = ApiKind(group, version, plural, kind or name, scope, in_kubernetes, wakes, watched)
+            if problems := made.api.problems():
+                raise TypeError(f"{name}: {'; '.join(problems)}")
+        elif not hasattr(made, "api") and namespace.get("__module__") != __name__:
+            raise TypeError(
+                f'{name} must say where the API has it: group="power.example.com", version="v1", plural="..."'
+            )
+        return made
+
+
+class KubeObject(Struct, metaclass=KindMeta, gc=False, rename="camel"):
+    """An object of the API; a class of a kind names the fields that are read, and all others are skipped."""
+
+    api: ClassVar[ApiKind]
+
+    metadata: Metadata
+
+    def says_the_same_as(self, other: Any) -> bool:
+        """Tell whether nothing that plugins read differs, so that no answer is asked again."""
+        return False

@@ -1,0 +1,242 @@
+"""Claims for storage, the volumes that serve them, and who makes these."""
+
+from msgspec import Struct
+
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.model.selectors import LabelSelector, NodeSelector
+from pilotage.model.volumes import AWSDisk, AzureDisk, CSIDisk, GCEDisk, NamedDisk
+
+BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
+
+WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+READ_WRITE_ONCE_POD = "ReadWriteOncePod"
+STORAGE = "storage"
+
+
+class Request(Struct, frozen=True, gc=False, rename="camel"):
+    """How much storage a claim asks for."""
+
+    requests: dict[str, str | int | float] = {}
+
+
+class ClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What a claim asks for."""
+
+    access_modes: tuple[str, ...] = ()
+    resources: Request = Request()
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    selector: LabelSelector | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class ClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """How far a claim has come."""
+
+    phase: str = ""
+
+
+class PersistentVolumeClaim(KubeObject, group="", version="v1", plural="persistentvolumeclaims", in_kubernetes=True):
+    """A claim for storage."""
+
+    spec: ClaimSpec = ClaimSpec()
+    status: ClaimStatus = ClaimStatus()
+
+    @property
+    def class_name(self) -> str:
+        """Return the storage class; the old annotation goes before the field."""
+        return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name or "")
+
+    @property
+    def is_bound(self) -> bool:
+        """Tell whether the claim has its volume for good; one that only names a volume has not."""
+        return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
+
+    @property
+    def requested(self) -> str | int | float:
+        """Return how much storage is asked for, as it was written."""
+        return self.spec.resources.requests.get(STORAGE, 0)
+
+
+class ObjectReference(Struct, frozen=True, gc=False, rename="camel"):
+    """Another object, by its name."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class VolumeNodeAffinity(Struct, frozen=True, gc=False, rename="camel"):
+    """The nodes from which a volume can be reached."""
+
+    required: NodeSelector | None = None
+
+
+class VolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What a volume is."""
+
+    capacity: dict[str, str | int | float] = {}
+    access_modes: tuple[str, ...] = ()
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIDisk | None = None
+    gce_persistent_disk: GCEDisk | None = None
+    aws_elastic_block_store: AWSDisk | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: NamedDisk | None = None
+    portworx_volume: NamedDisk | None = None
+
+
+class VolumeStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """How far a volume has come."""
+
+    phase: str = ""
+
+
+class PersistentVolume(
+    KubeObject, group="", version="v1", plural="persistentvolumes", scope="Cluster", in_kubernetes=True
+):
+    """A piece of storage."""
+
+    spec: VolumeSpec = VolumeSpec()
+    status: VolumeStatus = VolumeStatus()
+
+    @property
+    def class_name(self) -> str:
+        """Return the storage class; the old annotation goes before the field."""
+        return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name)
+
+    @property
+    def capacity(self) -> str | int | float:
+        """Return how much the volume holds, as it was written."""
+        return self.spec.capacity.get(STORAGE, 0)
+
+
+class TopologyRequirement(Struct, frozen=True, gc=False, rename="camel"):
+    """A label and the values that are allowed for it."""
+
+    key: str = ""
+    values: tuple[str, ...] = ()
+
+
+class TopologyTerm(Struct, frozen=True, gc=False, rename="camel"):
+    """Requirements that must all hold."""
+
+    match_label_expressions: tuple[TopologyRequirement, ...] = ()
+
+
+class StorageClass(
+    KubeObject, group="storage.k8s.io", version="v1", plural="storageclasses", scope="Cluster", in_kubernetes=True
+):
+    """A kind of storage, and who makes it."""
+
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+    allowed_topologies: tuple[TopologyTerm, ...] = ()
+
+
+class VolumeLimit(Struct, frozen=True, gc=False, rename="camel"):
+    """How many volumes of a driver a node can have."""
+
+    count: int | None = None
+
+
+class CSINodeDriver(Struct, frozen=True, gc=False, rename="camel"):
+    """A driver that runs on a node."""
+
+    name: str = ""
+    allocatable: VolumeLimit | None = None
+
+
+class CSINodeSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """The drivers of a node."""
+
+    drivers: tuple[CSINodeDriver, ...] = ()
+
+
+class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes", scope="Cluster", in_kubernetes=True):
+    """What CSI drivers told about a node."""
+
+    spec: CSINodeSpec = CSINodeSpec()
+
+    @property
+    def limits(self) -> dict[str, int]:
+        """Return how many volumes of each driver the node can have; drivers without a limit are not in it."""
+        return {
+            driver.name: driver.allocatable.count
+            for driver in self.spec.drivers
+            if driver.allocatable is not None and driver.allocatable.count is not None
+        }
+
+    @property
+    def migrated_plugins(self) -> frozenset[str]:
+        """Return the plugins of old whose volumes CSI drivers serve on the node."""
+        return frozenset(self.migrated_plugins_text.split(","))
+
+    @property
+    def migrated_plugins_text(self) -> str:
+        """Return the same as it was written."""
+        return self.metadata.annotations.get(MIGRATED_PLUGINS, "")
+
+    def has_driver(self, driver: str) -> bool:
+        """Tell whether a driver runs on the node."""
+        return any(each.name == driver for each in self.spec.drivers)
+
+
+class CSIDriverSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """What a driver wants from the scheduler."""
+
+    storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
+
+
+class CSIDriver(
+    KubeObject, group="storage.k8s.io", version="v1", plural="csidrivers", scope="Cluster", in_kubernetes=True
+):
+    """A CSI driver."""
+
+    spec: CSIDriverSpec = CSIDriverSpec()
+
+
+class CSIStorageCapacity(
+    KubeObject, group="storage.k8s.io", version="v1", plural="csistoragecapacities", in_kubernetes=True
+):
+    """How much a driver can still make in a part of the cluster."""
+
+    storage_class_name: str = ""
+    capacity: str | int | float | None = None
+    maximum_volume_size: str | int | float | None = None
+    node_topology: LabelSelector | None = None
+
+
+class AttachmentSource(Struct, frozen=True, gc=False, rename="camel"):
+    """The volume that is attached."""
+
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """Which volume is attached to which node, and by whom."""
+
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachmentSource = AttachmentSource()
+
+
+class VolumeAttachment(
+    KubeObject, group="storage.k8s.io", version="v1", plural="volumeattachments", scope="Cluster", in_kubernetes=True
+):
+    """A volume that is attached to a node, or about to be."""
+
+    spec: AttachmentSpec = AttachmentSpec()
