@@ -1,4 +1,4 @@
-# Everything that people and machines do with this repository; `make` alone lists it.
+# All commands of this repository; `make` alone lists them.
 
 # The Python that makes .venv; once there is one, its own Python stays: PYTHON=python3.12 make setup
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
@@ -21,7 +21,7 @@ help:
 	@echo "Targets:"
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/\1|\2/p' Makefile | awk -F'|' '{printf "  make %-18s %s\n", $$1, $$2}'
 
-setup: $(READY) ## Make .venv with both packages and all tools (needs Python >= 3.11)
+setup: $(READY) ## Create .venv with both packages and all tools (needs Python >= 3.11)
 
 # A PYTHON that was named on purpose is always looked at: it may differ from the one in .venv.
 $(READY): uv.lock pyproject.toml scheduler/pyproject.toml operator/pyproject.toml hack/setup.py \
@@ -39,18 +39,18 @@ images: $(READY) ## Build the images of scheduler and operator (BASE for another
 
 # make images push REGISTRY=registry.example.com/team TAG=1.0.0, and for several platforms, with buildx: make push
 # PLATFORM=linux/amd64,linux/arm64 REGISTRY=...
-push: $(READY) ## Push the images to a registry: REGISTRY says which, TAG under what tag
+push: $(READY) ## Push the images to REGISTRY with the tag TAG
 	@$(BIN)/python -m images push --registry="$(REGISTRY)" --tag="$(TAG)" $(if $(BASE),--base="$(BASE)") \
 		$(if $(PLATFORM),--platform="$(PLATFORM)")
 
 chart: $(READY) ## Package the chart into dist/, with REGISTRY as the default registry of its images
 	@$(BIN)/python -m release chart --registry="$(REGISTRY)"
 
-sbom: images ## Write bills of materials of both wheels and both images to dist/sbom, in CycloneDX's JSON
+sbom: images ## Write bills of materials of wheels and images to dist/sbom (CycloneDX JSON)
 	@$(BIN)/python -m supply sbom
 
 # make audit ADVISORIES=all.zip compares with a copy of OSV's database; 3 is the exit code where nothing could be compared.
-audit: $(READY) ## Look for known weaknesses in all locked packages, at osv.dev or in a copy of its database (ADVISORIES)
+audit: $(READY) ## Check all locked packages for known vulnerabilities, at osv.dev or in a copy of its database (ADVISORIES)
 	@$(BIN)/python -m supply audit $(if $(ADVISORIES),--database="$(ADVISORIES)")
 
 lint: $(READY) lint-workflows ## Check format, style, types, layers, generated files, licences, scripts, workflows and the chart
@@ -73,15 +73,15 @@ lint-workflows: $(READY) ## Check the workflows of .github
 shell_scripts = find . \( -name .git -o -name .venv -o -name '*_cache' \) -prune -o -type f -print0 \
 	| xargs -0 awk 'FNR == 1 && /^\#!.*[\/ ](ba|da)?sh( |$$)/ { print FILENAME } { nextfile }'
 
-format: $(READY) ## Rewrite the code in the one format, and fix what can be fixed
+format: $(READY) ## Format the code, and apply automatic fixes
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-generate: $(READY) ## Write the files that are made from others: the CRD and its documentation
+generate: $(READY) ## Write the generated files: CRD, chart schema and README, two pages of docs
 	$(BIN)/python -m generate
 
 # Before the tests: what they need is built where its progress can be seen and no test's time limit applies.
-test: lint binaries images ## Run set-up, lint, and the tests, on real clusters; some long ones only with test-all
+test: lint binaries images ## Run lint and tests, on real clusters; the long tests only with test-all
 	$(BIN)/pytest -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 # One test in one process: make test-unit PYTEST_ARGS='-n 0 -k manifests'
@@ -92,7 +92,7 @@ test-unit: $(READY) ## Run the tests that need no cluster: unit and contract
 coverage: $(READY) ## Measure how much of both packages the unit and contract tests run, branches too (dist/coverage)
 	$(BIN)/pytest -n 2 tests/unit tests/contract --cov --cov-report=term:skip-covered --cov-report=html:dist/coverage $(PYTEST_ARGS)
 
-test-all: binaries images ## Run all tests, also those that take longer than a plain test run may
+test-all: binaries images ## Run all tests, including the long ones
 	$(BIN)/pytest -m 'not faults' -n 2 --no-loadscope-reorder $(PYTEST_ARGS)
 
 test-integration: binaries ## Run the tests on a real control plane with fake nodes
@@ -106,38 +106,38 @@ oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated
 	$(BIN)/python -m oracle --seeds $(or $(SEEDS),5000)
 
 # With it, what else takes long where replicas and sizes are real: 20 takeovers of each kind, 5,000 pods on 1,000 nodes.
-faults: binaries ## Inject every fault at full length: the API server, etcd, answers, leaders, nodes, pods, the clock
+faults: binaries ## Inject every fault at full length: API server, etcd, answers, leaders, nodes, pods, clock
 	PILOTAGE_FAULTS=full PILOTAGE_TAKEOVERS=20 PILOTAGE_SIZE_PODS=5000 $(BIN)/pytest -s -m '' \
 		tests/integration/test_live_faults_*.py tests/integration/test_live_takeover.py \
 		tests/integration/test_live_at_size.py $(PYTEST_ARGS)
 
 # The first of these loads is part of `make test`.
-gangs: binaries ## Play 20 loads of 50 gangs on 200 nodes with room for a third of them (ROUNDS=3 for fewer)
+gangs: binaries ## Run 20 rounds of 50 gangs on 200 nodes with capacity for a third of them (ROUNDS=3 for fewer)
 	PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s -m '' tests/integration/test_live_gangs.py $(PYTEST_ARGS)
 
 # A minute of it is part of `make test`: make soak MINUTES=10
-soak: binaries ## Load our scheduler for an hour and watch its memory (MINUTES=10 for less)
+soak: binaries ## Load the scheduler for an hour and check its memory (MINUTES=10 for less)
 	SOAK_MINUTES=$(or $(MINUTES),60) $(BIN)/pytest -s tests/integration/test_live_soak.py $(PYTEST_ARGS)
 
 # Fake nodes whose kubelets reject what does not fit: make races RACES_ARGS='--nodes 100 --rate 20'
-races: binaries ## Count how often kubelets reject pods where two schedulers share nodes (RACES_ARGS=--help says how)
+races: binaries ## Count pods that kubelets reject when two schedulers share nodes (RACES_ARGS=--help for options)
 	$(BIN)/python -m races $(RACES_ARGS)
 
 bench-engine: $(READY) ## Measure the engine alone, in memory, at 1,000, 5,000 and 15,000 nodes
 	$(BIN)/python -m bench.engine $(BENCH_ARGS)
 
 # A short form is part of `make test`: make hostile HOSTILE_ARGS='--only affinity --save before.json'
-hostile: $(READY) ## Try objects that choke schedulers on ours, in memory, and see who pays for them (HOSTILE_ARGS=--help)
+hostile: $(READY) ## Run hostile objects against the scheduler in memory, and measure the cost to others (HOSTILE_ARGS=--help for options)
 	$(BIN)/python -m hostile $(HOSTILE_ARGS)
 
 # Alone on the machine, or the figures mean nothing: make bench BENCH_ARGS='--workload SchedulingBasic --nodes 1000'
-bench: binaries ## Compare with the real kube-scheduler on a real API server (BENCH_ARGS=--help says how)
+bench: binaries ## Compare with the real kube-scheduler on a real API server (BENCH_ARGS=--help for options)
 	$(BIN)/python -m bench.live $(BENCH_ARGS)
 
-demo: $(READY) ## Bring up a real Kubernetes on this machine that Pilotage schedules, and show how
+demo: $(READY) ## Start a real Kubernetes on this machine with Pilotage, and show what it does
 	@$(BIN)/python -m localcluster demo up
 
-demo-down: $(READY) ## Remove what `make demo` brought up
+demo-down: $(READY) ## Remove everything that `make demo` started
 	@$(BIN)/python -m localcluster demo down
 
 # Before a tag and after it; RELEASE.md has the other steps.

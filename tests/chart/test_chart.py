@@ -59,7 +59,7 @@ def test_every_file_is_a_template_of_a_component() -> None:
         ),
         pytest.param(["operator.replicaCount=0"], ["operator.replicaCount is 0"], id="without an operator"),
         pytest.param(["plugins.disabled={PrioritySort}"], ["names PrioritySort, which changes nothing"], id="a sort"),
-        pytest.param(["pluginConfig[0].name=Gone"], ["arguments for Gone, which does not take part"], id="arguments"),
+        pytest.param(["pluginConfig[0].name=Gone"], ["arguments for Gone, which is not enabled"], id="arguments"),
         pytest.param(
             ["scheduler.createProfile=false"],
             ["Apply a SchedulerProfile", "kubectl -n team logs"],

@@ -13,7 +13,7 @@ OPERATOR = "The operator's account"
 CONTROLLERS = "The operator's account, for each controller"
 TEST = "The account of `helm test`"
 PEOPLE = "People"
-EXPLAINER = "Whoever explains"
+EXPLAINER = "Users of `pilotage explain`"
 
 # Where, group, resource, verb, name.
 Right: TypeAlias = tuple[str, str, str, str, str]

@@ -5,7 +5,7 @@
 {{- if $policy.egress -}}
 policyTypes: [Ingress, Egress]
 {{- else -}}
-# Egress is not among them: a rule that lets everybody be reached would undo what other policies of the namespace forbid.
+# Without egress: a rule that allows everything would override other policies of the namespace.
 policyTypes: [Ingress]
 {{- end }}
 {{- if $from }}
