@@ -229,6 +229,12 @@ def test_whoever_explains_may_read_all_that_any_plugin_reads(render: Render, var
     assert found == read | {("", "pods"), ("", "nodes"), ("", "events"), ("", "configmaps")}
 
 
+def test_whoever_explains_may_list_what_plugins_of_ones_own_read(render: Render) -> None:
+    found = list(rights(explainer(render("everything"))["rules"]))
+    assert ("cluster", "example.com", "racks", "list", "") in found
+    assert {verb for _, group, _, verb, _ in found if group == "example.com"} == {"list"}
+
+
 def test_whoever_explains_changes_nothing_and_is_nobody_by_default(render: Render) -> None:
     rendered = render()
     role = explainer(rendered)
