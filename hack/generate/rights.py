@@ -92,7 +92,7 @@ def document_text() -> str:
     text = DOCUMENT.read_text(encoding="utf-8")
     text = _with_table(text, "The scheduler's account, for each plugin", _rows(of_plugins()))
     text = _with_table(text, "The operator's account, for each controller", _rows(of_controllers()), kept=", with ")
-    return _with_table(text, "Whoever explains", [_cells(each) for each in of_explainers()])
+    return _with_table(text, "Users of `pilotage explain`", [_cells(each) for each in of_explainers()])
 
 
 def _rows(rules: Rules) -> list[str]:

@@ -11,8 +11,8 @@ import yaml
 from aiohttp import web
 from click.testing import CliRunner, Result
 
-from pilotage.app.profile_switch import PROFILES
 from pilotage.cli import main
+from pilotage.scheduler_profiles.resource import PATH as PROFILES
 
 Manifest = dict[str, Any]
 PRIORITY = {"name": "Priority", "weight": 10, "enabled": True}
