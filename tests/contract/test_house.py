@@ -68,8 +68,8 @@ def test_every_module_has_its_layer() -> None:
     assert present - {"__init__", "__main__"} <= modules_in_layers()
 
 
-def test_the_layers_are_the_folders_and_two_modules() -> None:
-    assert modules_in_layers() == {*FOLDERS, "app", "profiles"}
+def test_the_layers_are_the_folders_and_three_modules() -> None:
+    assert modules_in_layers() == {*FOLDERS, "app", "plugin", "profiles"}
 
 
 @pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md"])

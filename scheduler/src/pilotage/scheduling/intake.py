@@ -36,6 +36,7 @@ from pilotage.model.volumes import (
 )
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.eviction import Evictions
+from pilotage.scheduling.object_changes import ObjectChanges
 
 log = logging.getLogger(__name__)
 
@@ -225,11 +226,17 @@ class NodeIntake:
 class ObjectIntake:
     """News about all other objects that plugins read."""
 
-    def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        wake: Callable[[], None],
+        changes: ObjectChanges | None = None,
+    ) -> None:
         self._objects = cache.objects
         self._queue = queue
         self._wake = wake
-        self.on_changed: Callable[[OtherObject], None] = lambda _changed: None
+        self._changes = ObjectChanges() if changes is None else changes
 
     def added(self, new: OtherObject) -> None:
         """Take in an object."""
@@ -268,7 +275,7 @@ class ObjectIntake:
     def _tell(self, action: Action, old: OtherObject | None, new: OtherObject | None) -> None:
         changed = old if new is None else new
         assert changed is not None
-        self.on_changed(changed)
+        self._changes.tell(changed)
         resource = RESOURCES.get(type(changed))
         if resource is not None:
             self._queue.move_all(Event(resource, action), old, new)
