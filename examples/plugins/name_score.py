@@ -1,6 +1,6 @@
 """The whole file is a plugin: pilotage simulate --plugin-dir examples/plugins -f ..."""
 
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.plugin import STATIC, Score
 
 
 class NameScore(Score):

@@ -2,14 +2,29 @@
 
 from msgspec import Struct
 
-from pilotage.framework.api.events import NODE_ADDED, NODE_LABELS_CHANGED, Action, Retry
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score
-from pilotage.framework.api.scoring import by_maximum
-from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
-from pilotage.kinds.kube_object import KubeObject
+from pilotage.plugin import (
+    NODE_ADDED,
+    NODE_LABELS_CHANGED,
+    SKIP,
+    STATIC,
+    Action,
+    Caching,
+    Filter,
+    KubeObject,
+    Permission,
+    PluginFailed,
+    PreBind,
+    PreFilter,
+    PreScore,
+    Rejection,
+    Retry,
+    Score,
+    by_maximum,
+)
 
 WATTS = "power.example.com/watts"  # an annotation of pods: what they draw
 RACK = "power.example.com/rack"  # a label of nodes: the name of a RackPower
+LAST_POD = "power.example.com/last-pod"  # an annotation of a RackPower: who was sent to the rack last
 
 NO_RACK = Rejection("node(s) were in no rack with known power", preemption_helps=False)
 NOT_ENOUGH = Rejection("node(s) were in a rack without enough power", preemption_helps=False)
@@ -33,12 +48,16 @@ class RackPower(KubeObject, group="power.example.com", version="v1", plural="rac
         return self.spec.watts - self.spec.used
 
 
-class RackPowerFit(PreFilter, Filter, PreScore, Score):
+class RackPowerFit(PreFilter, Filter, PreScore, Score, PreBind):
     """Keep pods out of racks without enough power for them, and prefer the rack with the most left."""
 
-    depends_on = STATIC  # on the node, and on the objects that it reads
+    caching = Caching(STATIC)  # answers depend on the node, and on the objects that it reads
     reads = (RackPower,)
     retry_on = (NODE_ADDED, NODE_LABELS_CHANGED, Retry(RackPower, Action.ADD | Action.UPDATE, "is_enough"))
+    permissions = (Permission("power.example.com", "rackpowers", ("patch",)),)
+
+    def start(self, handle):
+        self.handle = handle
 
     def pre_filter(self, cycle, pod):
         return None if WATTS in pod.annotations else SKIP
@@ -63,6 +82,14 @@ class RackPowerFit(PreFilter, Filter, PreScore, Score):
     def remark(self, cycle, pod, node):
         power = cycle.objects.get(RackPower, node.labels.get(RACK, ""))
         return f"wants {watts_of(pod)} W, the rack has {power.left} W left" if power else ""
+
+    def pre_bind_pre_flight(self, cycle, pod, node):
+        return None if WATTS in pod.annotations else SKIP
+
+    async def pre_bind(self, cycle, pod, node):
+        path = RackPower.api.path(name=self.handle.find_node(node).labels[RACK])
+        note = {"metadata": {"annotations": {LAST_POD: pod.key}}}
+        await self.handle.api.patch(path, note, pod=pod, node=node)
 
     def is_enough(self, pod, event, old, new):
         return new.left >= watts_of(pod)

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from kit.binding_api import BindingApi
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
 from pilotage.cluster.write.evictor import Evicted
 from pilotage.model.pod import Pod
-from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import Profile
 from pilotage.testing import make_node, make_pod
 
@@ -91,11 +91,7 @@ class LateApi:
 async def burst(profiles: Mapping[str, Profile], nodes: int, preemptors: int, calm: Callable[[], None]) -> Burst:
     """Fill a cluster, then let preemptors come all at once; `calm` is called in between."""
     api = LateApi()
-    for profile in profiles.values():
-        for binder in profile.plugin_set.bind:
-            if isinstance(binder, DefaultBinder):
-                binder.connect(api.bind)
-    outside = Outside(api.pods.get, api, api, api)
+    outside = Outside(api.pods.get, api, api, api, api=BindingApi(api.bind))
     scheduler = api.core = core(profiles, outside, clock=steady_wall_clock(), seed=0)
     for i in range(nodes):
         scheduler.nodes.added(make_node(f"node-{i}", cpu="4", memory="32Gi"))

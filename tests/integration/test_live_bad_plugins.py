@@ -25,7 +25,7 @@ STOPPED = 15.0  # seconds without a bound pod; what is meant is a little over on
 
 PLUGIN = '''
 import os, sys, time
-from pilotage.framework.api.plugin import Filter, Permit, PreBind, PreEnqueue, Reserve, Score
+from pilotage.plugin import Filter, Permit, PreBind, PreEnqueue, Reserve, Score
 
 
 def deed():

@@ -78,7 +78,7 @@ DAWDLER = '''
 import asyncio
 import random
 
-from pilotage.framework.api.plugin import PreBind
+from pilotage.plugin import PreBind
 
 
 class Dawdler(PreBind):

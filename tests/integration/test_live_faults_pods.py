@@ -22,7 +22,7 @@ EVERY = 100 if FULL else 50
 POINTS = ("filter", "score", "reserve", "pre_bind")
 
 BREAKS = '''
-from pilotage.framework.api.plugin import Filter, PreBind, Reserve, Score
+from pilotage.plugin import Filter, PreBind, Reserve, Score
 
 seen = {point: set() for point in %(points)r}
 broken = {}

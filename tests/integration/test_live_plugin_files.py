@@ -33,7 +33,7 @@ VALUES: dict[str, Any] = {
     "profiles": [{"name": name} for name in BYSTANDERS],
 }
 CHOSEN = '''
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.plugin import STATIC, Score
 
 
 class ChosenNode(Score):

@@ -15,7 +15,7 @@ from pilotage.testing import node_manifest, pod_manifest
 
 SCHEDULER = "careful"
 BREAKS = '''
-from pilotage.framework.api.plugin import Filter
+from pilotage.plugin import Filter
 
 
 class Breaks(Filter):

@@ -150,7 +150,7 @@ def test_a_missing_permission_is_named_and_seen_when_it_is_given(stage: Operator
 
 def test_a_plugin_whose_resource_is_not_served_says_which(stage: OperatorStage, name: str) -> None:
     text = (
-        "from pilotage.framework.api.plugin import Permission, Score\n"
+        "from pilotage.plugin import Permission, Score\n"
         "class WantsMore(Score):\n"
         '    """Wants a resource that nobody serves."""\n'
         '    permissions = (Permission("things.example.com", "things", ("list", "watch")),)\n'

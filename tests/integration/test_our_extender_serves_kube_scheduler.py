@@ -18,8 +18,7 @@ from pilotage.testing import node_manifest, pod_manifest
 EXAMPLES = Path(__file__).parents[2] / "examples" / "plugins"
 
 ONLY_EVEN = '''
-from pilotage.framework.api.plugin import STATIC, Filter
-from pilotage.framework.api.verdicts import Rejection
+from pilotage.plugin import STATIC, Filter, Rejection
 
 
 class OnlyEven(Filter):

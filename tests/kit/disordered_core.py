@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Callable
 from random import Random
 
+from kit.binding_api import BindingApi
 from pilotage import app
 from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.write.evictor import Evicted
 from pilotage.config.load import load
 from pilotage.model.pod import Pod
-from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import build_profiles
 from pilotage.testing import Manifest, decode_pod, pod_manifest
 
@@ -36,11 +36,7 @@ class DisorderedCore:
         self._statuses: dict[str, str | None] = {}  # nominations that are not written yet, by uid
         catalogue, _ = app.plugins()
         profiles = build_profiles(load(configuration, catalogue), catalogue)
-        for profile in profiles.values():
-            for plugin in profile.plugin_set.bind:
-                assert isinstance(plugin, DefaultBinder)
-                plugin.connect(self.bind)
-        outside = Outside(self._known.get, self, self, self)
+        outside = Outside(self._known.get, self, self, self, api=BindingApi(self.bind))
         self.core: Core = core(profiles, outside, clock=lambda: self._now, seed=seed, max_backoff=1.0)
 
     def create(self, namespace: str, *names: str, priority: int = 0, cpu: int = 1) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
+from kit.binding_api import BindingApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
 from pilotage.config.sharing import OwnNodes, Sharing
@@ -161,12 +162,11 @@ class LiveCore:
     ) -> None:
         self.api = FakeApi()
         self.binder, self.preemption = DefaultBinder(), DefaultPreemption()
-        self.binder.connect(self.api.bind)
         usual = PrioritySort(), NodeUnschedulable(), TaintToleration(), NodeResourcesFit()
         sharing, own_nodes = sharing or Sharing(), own_nodes or OwnNodes()
         own = [] if own_nodes.matcher() is None else [NodesOfProfile(nodes=own_nodes)]
         plugin_set = plugin_set_of(*own, *usual, self.preemption, *plugins, self.binder)
-        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api)
+        outside = Outside(self.api.pods.get, self.api, self.api, self.api, may_act, self.api, BindingApi(self.api.bind))
         time = asyncio.get_running_loop().time
         profiles = {scheduler: Profile(scheduler, plugin_set, 0, sharing, own_nodes)}
         self.core: Core = core(profiles, outside, clock=lambda: 1_000_000 + time(), seed=0, **options)

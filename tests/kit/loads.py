@@ -2,6 +2,7 @@
 
 from typing import Any, TypeVar
 
+from pilotage.framework.api.handle import Handle, LoadQuery
 from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.model.metadata import Metadata
 from pilotage.model.node_load import NodeLoad, ResourceLoad
@@ -20,6 +21,10 @@ class Figures:
         self.loads = loads
         self.now = NOW
 
+    def source(self, query: LoadQuery) -> "Figures":
+        """Return itself, whatever is wanted."""
+        return self
+
     def clock(self) -> float:
         """Return the time."""
         return self.now
@@ -36,9 +41,9 @@ def _resource(measured: Measured) -> ResourceLoad | None:
 
 def connected(plugin: type[Scoring], figures: Figures, /, **arguments: Any) -> Scoring:
     """Return a plugin that sees these figures; the arguments are as a file has them."""
-    made = plugin.model_validate(arguments)
+    made = plugin.of(arguments)
     assert made.faults(()) == []
-    made.connect(figures, figures.clock)
+    made.start(Handle(load=figures, clock=figures.clock))
     return made
 
 

@@ -16,7 +16,7 @@ from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.scheduling.outcome import Outcome
 from pilotage.testing import FakeCluster, FakeScheduler, make_pod
-from pilotage.testing.scheduler import Nominations
+from pilotage.testing.cluster import Nominations
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from pydantic import Field
 
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import Filter, Plugin, PostFilter, PreFilter, Scope, Score
+from pilotage.framework.api.plugin import Filter, Plugin, PostFilter, PreFilter, Score
 from pilotage.framework.api.verdicts import Rejection, Verdicts
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Outcome, Placed, Unplaced

@@ -104,8 +104,9 @@ def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plu
 
 def _same_or_new(before: Plugin | None, plugin: Plugin) -> Plugin:
     """Return the plugin of before, with all that it keeps, if only its arguments count."""
-    same = type(before) is type(plugin) and before.model_dump() == plugin.model_dump()
-    return before if same and before is not None else plugin
+    if before is None or type(before) is not type(plugin):
+        return plugin
+    return before if before.args.model_dump() == plugin.args.model_dump() else plugin
 
 
 def _given(arguments: Mapping[str, Any] | None) -> dict[str, Any]:

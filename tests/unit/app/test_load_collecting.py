@@ -17,6 +17,7 @@ from kit.small_api import SmallApi, small_api
 from localcluster.pki import Authority, Identity
 from pilotage import app
 from pilotage.app import live as module
+from pilotage.app.handles import Handles
 from pilotage.app.live import Live
 from pilotage.app.load_collecting import LoadCollecting, settings_of
 from pilotage.app.options import Options, Serving
@@ -26,9 +27,8 @@ from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.plugins.load.load_variation_risk_balancing import LoadVariationRiskBalancing
 from pilotage.plugins.load.peaks import Peaks
 from pilotage.plugins.load.target_load_packing import TargetLoadPacking
-from pilotage.profiles import Profile
 from pilotage.telemetry.verbosity import Verbosity
-from pilotage.testing import FakeCluster, make_node, node_manifest, plugin_set_of, pod_manifest
+from pilotage.testing import FakeCluster, make_node, node_manifest, pod_manifest
 
 PATIENCE = 20.0
 CLUSTER = FakeCluster([make_node("n1", cpu=4), make_node("n2", cpu=4)])
@@ -52,17 +52,17 @@ class World:
     def __init__(self, rules: OutsideRules | None = None, **profiles: LoadAware) -> None:
         self.api = Api()
         self.now = 1_000_000.0
-        self.profiles: dict[str, Profile] = {}
-        self.collecting = LoadCollecting(self.api, CLUSTER.cache.nodes, lambda: self.now, self.profiles, rules)
+        self.collecting = LoadCollecting(self.api, CLUSTER.cache.nodes, lambda: self.now, rules)
+        self.handles = Handles(CLUSTER.cache, load=self.collecting, clock=lambda: self.now)
+        self.running: list[LoadAware] = []
         self.put(**profiles)
 
     def put(self, **profiles: LoadAware) -> None:
         """Take the place of all profiles, as the scheduler does it."""
-        made = {name: Profile(name, plugin_set_of(plugin), 0) for name, plugin in profiles.items()}
-        for profile in made.values():
-            self.collecting.connect(profile)
-        self.profiles.clear()
-        self.profiles.update(made)
+        for name, made in profiles.items():
+            self.handles.start(made, name)
+        self.handles.end(self.running)
+        self.running = list(profiles.values())
 
     def tasks(self) -> list[str]:
         return sorted(each.get_name() for each in asyncio.all_tasks() if each.get_name().startswith("load "))
@@ -77,7 +77,7 @@ async def world() -> AsyncIterator[World]:
 
 
 def plugin(kind: type[LoadAware] = TargetLoadPacking, **arguments: Any) -> LoadAware:
-    return kind.model_validate(arguments)
+    return kind.of(arguments)
 
 
 @pytest.mark.looptime

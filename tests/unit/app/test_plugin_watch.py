@@ -13,7 +13,7 @@ from pilotage.app.plugin_watch import PluginWatch
 from pilotage.app.policy_health import PolicyHealth
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.api.objects import Objects
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.plugin import FollowsPods, Score
 from pilotage.framework.runtime.call_watch import WATCH, Overrun, Suspicion
 from pilotage.framework.runtime.watchdog import WATCHDOG
@@ -115,7 +115,7 @@ def test_a_plugin_that_cannot_begin_is_refused_whole() -> None:
         def pod_placed(self, pod: Pod) -> None: ...
 
     class Refuses(Score):
-        def attach(self, objects: Objects) -> None:
+        def start(self, handle: Handle) -> None:
             raise SystemExit("no")
 
     cache, profile = ClusterCache(), Profile("batch", plugin_set_of(Follows(), Refuses()), 0)

@@ -3,7 +3,6 @@
 import logging
 
 import pytest
-from pydantic import PrivateAttr
 
 from pilotage.framework.api.plugin import FollowsPods, Score
 from pilotage.model.pod import Pod
@@ -13,7 +12,8 @@ from pilotage.testing import FakeCluster, make_node, make_pod
 class Counting(FollowsPods, Score):
     """Knows who is where."""
 
-    _seen: dict[str, str] = PrivateAttr(default_factory=dict)
+    def __post_init__(self) -> None:
+        self._seen: dict[str, str] = {}
 
     def pod_placed(self, pod: Pod) -> None:
         assert pod.uid not in self._seen

@@ -191,7 +191,7 @@ def test_an_order_that_fails_lets_priority_decide(pilotage: Pilotage, write: Wri
         ),
         pytest.param(
             "class Mine(Score):\n    def score(self, cycle, pod, node): return 1\n"
-            "    def model_post_init(self, context): raise RuntimeError('no luck')\n",
+            "    def __post_init__(self): raise RuntimeError('no luck')\n",
             "mine.py: Mine cannot be made: RuntimeError: no luck",
             id="it cannot be constructed",
         ),

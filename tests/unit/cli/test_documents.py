@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Callable, Iterator
+from inspect import isawaitable
 from pathlib import Path
 
 import click
@@ -38,18 +39,22 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 def test_the_plugins_that_are_shown_are_sound(folder: Path) -> None:
     names = PluginCatalogue().add_folder(folder)
-    assert names == ["FreeCores", "InAService", "QuietNeighbours", "RackPriority"]
+    assert names == ["FreeCores", "InAService", "MarksItsNode", "QuietNeighbours", "RackBudget", "RackPriority"]
 
 
-def test_the_test_that_is_shown_passes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("plugin", "count"), [("rack_priority", 2), ("marks_its_node", 1)])
+async def test_the_tests_that_are_shown_pass(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, plugin: str, count: int
+) -> None:
     space: dict[str, object] = {}
-    exec(compile((folder / "test_rack_priority.py").read_text(), "test_rack_priority.py", "exec"), space)  # noqa: S102
-    monkeypatch.delitem(sys.modules, "rack_priority")
+    exec(compile((folder / f"test_{plugin}.py").read_text(), f"test_{plugin}.py", "exec"), space)  # noqa: S102
+    monkeypatch.delitem(sys.modules, plugin)
     tests = [found for name, found in space.items() if name.startswith("test_")]
-    assert len(tests) == 2
+    assert len(tests) == count
     for test in tests:
         assert callable(test)
-        test()
+        if isawaitable(begun := test()):
+            await begun
 
 
 def test_the_configuration_that_is_shown_is_right(folder: Path, pilotage: Pilotage) -> None:

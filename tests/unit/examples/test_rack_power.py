@@ -4,7 +4,7 @@ import importlib.util
 from pathlib import Path
 
 from pilotage.model.metadata import Metadata
-from pilotage.testing import FakeCluster, filter_all, make_node, make_pod, score_all
+from pilotage.testing import FakeApi, FakeCluster, filter_all, handle_of, make_node, make_pod, score_all
 
 _file = Path(__file__).parents[3] / "examples/plugins/rack_power.py"
 _spec = importlib.util.spec_from_file_location("rack_power", _file)
@@ -28,3 +28,12 @@ def test_a_rack_without_enough_power_is_out() -> None:
 
 def test_the_rack_with_the_most_left_is_best() -> None:
     assert score_all(rack_power.RackPowerFit(), CLUSTER, POD, ["half", "idle"]) == {"half": 50, "idle": 100}
+
+
+async def test_the_rack_says_who_was_sent_to_it() -> None:
+    plugin, api = rack_power.RackPowerFit(), FakeApi()
+    plugin.start(handle_of(CLUSTER, api=api))
+    await plugin.pre_bind(None, POD, "half")
+    [write] = api.writes
+    assert write.path == "/apis/power.example.com/v1/rackpowers/half"
+    assert write.body == {"metadata": {"annotations": {rack_power.LAST_POD: POD.key}}}

@@ -86,7 +86,7 @@ async def test_nobody_elsewhere_goes_for_a_pod_that_extenders_have_a_word_in(sta
     cluster = FakeCluster([make_node("n1", labels=labels), make_node("n2", labels=labels)], others)
     term = {"topologyKey": "topology.kubernetes.io/zone", "labelSelector": {"matchLabels": {"app": "x"}}}
     spec = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
-    plugin = CrossNodePreemption.model_validate({"maxSeconds": 100})
+    plugin = CrossNodePreemption.of({"maxSeconds": 100})
     pod = make_pod("high", priority=9, spec=spec)
     outcome = unplaced(await schedule(InterPodAffinity(), plugin, extenders=[extender], cluster=cluster, pod=pod))
     assert len(outcome.victims) == (0 if preempts else 2)

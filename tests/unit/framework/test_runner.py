@@ -29,7 +29,8 @@ from pilotage.framework.api.verdicts import (
     Verdicts,
     Wait,
 )
-from pilotage.framework.runtime.runner import CycleFailed, Runner, check_range
+from pilotage.framework.runtime.fence import CycleFailed
+from pilotage.framework.runtime.runner import Runner, check_range
 from pilotage.framework.runtime.timings import Timings
 from pilotage.model.pod import Pod
 from pilotage.testing import FakeCluster, make_node, make_pod, plugin_set_of

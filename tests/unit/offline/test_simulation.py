@@ -311,7 +311,7 @@ def test_every_plugin_of_a_profile_can_look_things_up() -> None:
     cache, profiles = ClusterCache(), build_profiles(DEFAULT, CATALOGUE)
     engines(profiles, cache)
     plugins = profiles["default-scheduler"].plugin_set.plugins().values()
-    assert all(plugin._cluster_objects is cache.objects for plugin in plugins)
+    assert all(plugin.handle.objects is cache.objects for plugin in plugins)
 
 
 class TestOnePodOutOfTurn:

@@ -13,7 +13,7 @@ from pilotage.framework.api.plugin import Plugin, Score
 from pilotage.plugins import catalogue as subject
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue, built_in
 
-HEAD = "from pilotage.framework.api.plugin import *\nfrom pilotage.framework.api.events import *\n"
+HEAD = "from pilotage.framework.api.plugin import *; import pydantic\nfrom pilotage.framework.api.events import *\n"
 KIND = 'from pilotage.kinds.kube_object import KubeObject\nclass Rack(KubeObject, {}):\n    "A kind."\n'
 GOOD = """
 class Good(Score):
@@ -74,7 +74,7 @@ def test_annotations_may_be_texts(tmp_path: Path) -> None:
     catalogue = PluginCatalogue()
     catalogue.add_folder(tmp_path)
     plugin = catalogue.construct("Good", {"names": ["a"]})
-    assert plugin.model_dump() == {"names": ("a",)}
+    assert plugin.args.model_dump() == {"names": ("a",)}
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,28 @@ def test_annotations_may_be_texts(tmp_path: Path) -> None:
         pytest.param("x = 1", r"bad.py: no plugin in it; a plugin is a class with a base", id="no plugin"),
         pytest.param("class Bad:\n    pass", r"bad.py: no plugin in it", id="a class without a base"),
         pytest.param(
-            "class Bad(Score):\n    label = 'x'",
-            r"bad.py:3: it cannot be imported: PydanticUserError: A non-annotated attribute",
-            id="an argument without a type",
+            "class Base(Score):\n    label: str = 'x'\nclass Bad(Base):\n    label = 'y'",
+            r"bad.py:5: it cannot be imported: PydanticUserError: Field 'label' defined on a base class was overridden",
+            id="an argument without its type",
+        ),
+        pytest.param(
+            GOOD + "    class Args(Arguments):\n        one: int = 1\n    other: int = 2",
+            r"TypeError: Good has arguments in Args and as fields; all must be in one place",
+            id="arguments in two places",
+        ),
+        pytest.param(
+            GOOD + "    _seen: list = pydantic.PrivateAttr(default_factory=list)",
+            r"TypeError: Good._seen is a PrivateAttr; set self._seen in __post_init__\(self\)",
+            id="a private attribute of a model",
+        ),
+        pytest.param(
+            GOOD + "    def model_post_init(self, context): ...",
+            r"TypeError: Good.model_post_init is not called; write __post_init__\(self\)",
+            id="the last step of a model",
+        ),
+        pytest.param(GOOD + "    caching = NODE", r"Good.caching must be such as Caching\(STATIC\)", id="caching"),
+        pytest.param(
+            GOOD + "    def start(self): ...", r"Good.start\(self\) must be start\(self, handle\)", id="start"
         ),
         pytest.param(
             "class Bad(Filter):\n    def filter(self, pod, node): ...",
@@ -211,7 +230,7 @@ def test_two_plugins_of_one_name_are_one_too_many(folder: Callable[..., Path]) -
 
 
 def test_a_plugin_that_cannot_be_made_is_named(folder: Callable[..., Path]) -> None:
-    text = GOOD + "    def model_post_init(self, context):\n        raise RuntimeError('no\\nluck')\n"
+    text = GOOD + "    def __post_init__(self):\n        raise RuntimeError('no\\nluck')\n"
     catalogue = PluginCatalogue()
     catalogue.add_folder(folder(good=text))
     with pytest.raises(BrokenPlugin, match=r"good\.py: Good cannot be made: RuntimeError: no$"):

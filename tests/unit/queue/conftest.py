@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from pydantic import PrivateAttr
 
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.plugin import PreEnqueue
@@ -30,8 +29,9 @@ class Clock:
 class Gate(PreEnqueue):
     """Shut for the pods that are named, with a reason each."""
 
-    _reasons: dict[str, str | Exception] = PrivateAttr(default_factory=dict)
-    _asked: list[str] = PrivateAttr(default_factory=list)
+    def __post_init__(self) -> None:
+        self._reasons: dict[str, str | Exception] = {}
+        self._asked: list[str] = []
 
     @property
     def asked(self) -> list[str]:

@@ -233,7 +233,7 @@ def test_a_plugin_that_raises_while_it_is_made_is_a_fault_of_the_profile() -> No
 
         size: int = 1
 
-        def model_post_init(self, context: Any) -> None:
+        def __post_init__(self) -> None:
             if self.size > 1:
                 raise RuntimeError("too big")
 

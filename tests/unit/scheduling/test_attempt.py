@@ -20,9 +20,10 @@ from kit.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import Filter, Plugin, PreFilter, Scope
+from pilotage.framework.api.plugin import Filter, Plugin, PreFilter
 from pilotage.framework.api.verdicts import (
     SKIP,
     SKIP_SHAPE,

@@ -19,9 +19,10 @@ from kit.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import Permit, Plugin, PreScore, Reserve, Scope, Score
+from pilotage.framework.api.plugin import Permit, Plugin, PreScore, Reserve, Score
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod

@@ -21,12 +21,13 @@ from kit.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import CLUSTER, NODE, STATIC, Filter, Plugin, PreScore, Scope, Score
+from pilotage.framework.api.plugin import CLUSTER, NODE, STATIC, Filter, Plugin, PreScore, Score
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import SKIP, Rejection, Verdicts
-from pilotage.framework.runtime.runner import CycleFailed
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.kinds.workloads import Namespace
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod

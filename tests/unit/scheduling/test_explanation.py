@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kit.tiny_plugins import NO, SCOPES, Alpha, Before, Likes, Loves, scheduler_of, scoped
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import PreScore, Scope
+from pilotage.framework.api.plugin import PreScore
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import SKIP, OnlyNodes, PluginFailed, Rejection
 from pilotage.model.pod import Pod

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from kit.binding_api import BindingApi
 from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.framework.api.gangs import FormsGangs
@@ -27,11 +28,12 @@ class World(FakeApi):
         super().__init__()
         self.bound: set[str] = set()
         self.binder = DefaultBinder()
-        self.binder.connect(self.bind)
         usual = PrioritySort(), NodeResourcesFit(), self.binder
         plugin_sets = {"good": plugin_set_of(*usual), "bad": plugin_set_of(*usual, plugin)}
         profiles = {name: Profile(name, plugin_set, 0) for name, plugin_set in plugin_sets.items()}
-        self.core: Core = core(profiles, Outside(self.pods.get, self, self, self), clock=time.time, seed=0)
+        self.core: Core = core(
+            profiles, Outside(self.pods.get, self, self, self, api=BindingApi(self.bind)), clock=time.time, seed=0
+        )
         self.core.nodes.added(decode_node(node_manifest("n1", cpu=64, pods=1000)))
 
     async def bind(self, pod: Pod, node: str) -> None:

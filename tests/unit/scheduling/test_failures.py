@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from kit.tiny_plugins import NO, SCOPES, Alpha, Beta, Likes, node_of, scheduler_of, scoped, unplaced
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import NODE, STATIC, Filter, Scope, Score
+from pilotage.framework.api.plugin import NODE, STATIC, Filter, Score
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Placed

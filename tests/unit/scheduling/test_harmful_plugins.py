@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from kit.binding_api import BindingApi
 from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.app.plugin_watch import watch_calls
@@ -48,13 +49,12 @@ class World(FakeApi):
         super().__init__()
         self.bound: dict[str, float] = {}  # when, by name
         self.binder = DefaultBinder()
-        self.binder.connect(self.bind)
         usual = PrioritySort(), NodeResourcesFit(), self.binder
         profiles = {
             name: Profile(name, plugin_set_of(*usual, *more), 0)
             for name, more in {"good": (), "bad": (plugin,)}.items()
         }
-        outside = Outside(self.pods.get, self, self, self)
+        outside = Outside(self.pods.get, self, self, self, api=BindingApi(self.bind))
         self.core: Core = core(profiles, outside, clock=time.time, seed=0)
         for number in range(3):
             self.core.nodes.added(decode_node(node_manifest(f"n{number}", cpu=64, pods=1000)))

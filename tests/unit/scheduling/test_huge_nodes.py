@@ -25,7 +25,7 @@ SHAPE = {"requestedToCapacityRatio": {"shape": [{"utilization": 0, "score": 0}, 
 def fit(strategy: str) -> NodeResourcesFit:
     shape = SHAPE if strategy == STRATEGIES[2] else {}
     resources = [{"name": "cpu", "weight": 100}, {"name": "memory", "weight": 100}]
-    return NodeResourcesFit.model_validate({"scoringStrategy": {"type": strategy, "resources": resources, **shape}})
+    return NodeResourcesFit.of({"scoringStrategy": {"type": strategy, "resources": resources, **shape}})
 
 
 def scores(plugin: Score, cluster: FakeCluster) -> dict[str, int]:

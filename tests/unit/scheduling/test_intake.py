@@ -23,6 +23,7 @@ from pilotage.model.pod import Pod
 from pilotage.queue.nominator import Nominator
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.intake import NODE_GONE, NodeIntake, ObjectIntake, PodIntake
+from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.testing import make_node, make_pod
 
 OURS, FOREIGN = "default-scheduler", "somebody-elses"
@@ -66,7 +67,8 @@ class World:
         self.pods = PodIntake(self.cache, queue, self.waiting, self.evictions, {OURS}, self._wake)
         self.pods.on_resolved.connect(lambda pod, uid: self.said.append(f"resolved {uid} {pod and pod.node_name}"))
         self.nodes = NodeIntake(self.cache, queue, self._wake)
-        self.objects = ObjectIntake(self.cache, queue, self._wake)
+        self.changes = ObjectChanges()
+        self.objects = ObjectIntake(self.cache, queue, self._wake, self.changes)
         self.cache.put_node(make_node("n1"))
 
     def _wake(self) -> None:
@@ -355,7 +357,7 @@ class TestOtherObjects:
 
     async def test_what_can_help_a_pod_is_told_to_the_queue(self, world: World) -> None:
         changed: list[object] = []
-        world.objects.on_changed.connect(changed.append)
+        world.changes.follow(PersistentVolumeClaim, changed.append)
         world.objects.added(self.CLAIM)
         assert world.cache.objects.all(PersistentVolumeClaim) == [self.CLAIM]
         world.objects.updated(self.CLAIM, self.CLAIM)

@@ -8,6 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.binding_api import BindingApi
 from pilotage import app
 from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
@@ -16,7 +17,6 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import Permit
 from pilotage.framework.api.verdicts import PluginFailed, Wait
 from pilotage.model.pod import Pod
-from pilotage.plugins.pods.default_binder import DefaultBinder
 from pilotage.profiles import build_profiles
 from pilotage.testing import decode_node, make_node, make_pod, node_manifest
 
@@ -85,11 +85,7 @@ class LiveScheduler(RuleBasedStateMachine):
         catalogue, _ = app.plugins()
         catalogue.add(Hold, "this test")
         profiles = build_profiles(load(CONFIGURATION, catalogue), catalogue)
-        for profile in profiles.values():
-            for plugin in profile.plugin_set.bind:
-                assert isinstance(plugin, DefaultBinder)
-                plugin.connect(self.api.post_binding)
-        outside = Outside(self.api.pods.get, self.api, self.api, self.api)
+        outside = Outside(self.api.pods.get, self.api, self.api, self.api, api=BindingApi(self.api.post_binding))
         return core(profiles, outside, clock=lambda: self.now, seed=0)
 
     async def _settle(self) -> None:

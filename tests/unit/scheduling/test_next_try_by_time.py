@@ -34,7 +34,7 @@ def of_the_job(name: str, **fields: Any) -> Pod:
 
 
 async def test_a_pod_that_waits_for_its_node_gives_up() -> None:
-    plugin = Sticky.model_validate({"mode": "Require", "giveUpSeconds": 60})
+    plugin = Sticky.of({"mode": "Require", "giveUpSeconds": 60})
     plugin._clock = clock
     world = LiveCore(plugin)
     world.add_node("n1")

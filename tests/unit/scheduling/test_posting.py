@@ -38,8 +38,8 @@ class World:
         pytest.param(POD, "n2", True, False, id="the node is gone"),
     ],
 )
-async def test_may_bind(known: Pod | None, node: str, leads: bool, allowed: bool) -> None:
-    assert World(known, leads=leads).posting.may_bind(POD, node) is allowed
+async def test_may_write(known: Pod | None, node: str, leads: bool, allowed: bool) -> None:
+    assert World(known, leads=leads).posting.may_write(POD, node) is allowed
 
 
 class Answers(Binder):

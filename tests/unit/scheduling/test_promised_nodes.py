@@ -16,9 +16,10 @@ from kit.tiny_plugins import (
     scoped,
     unplaced,
 )
+from pilotage.framework.api.caching import Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import NodeInfo
-from pilotage.framework.api.plugin import CLUSTER, NODE, Filter, PreFilter, Scope
+from pilotage.framework.api.plugin import CLUSTER, NODE, Filter, PreFilter
 from pilotage.framework.api.verdicts import (
     OnlyNodes,
     Rejection,

@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.binding_api import BindingApi
 from kit.live_core import FakeApi
 from pilotage.app.core import Core, Outside, core
 from pilotage.framework.api.nodes import NodeInfo
@@ -49,11 +50,10 @@ class RacingScheduler(RuleBasedStateMachine):
 
     async def _start(self) -> Core:
         binder = DefaultBinder()
-        binder.connect(self.api.bind)
         profiles = {
             DEFAULT_SCHEDULER: Profile(DEFAULT_SCHEDULER, plugin_set_of(PrioritySort(), *self.plugins, binder), 0)
         }
-        outside = Outside(self.api.pods.get, self.api, self.api, self.api)
+        outside = Outside(self.api.pods.get, self.api, self.api, self.api, api=BindingApi(self.api.bind))
         # Nobody is woken just for having waited for long: that would hide a pod that is forgotten.
         return core(profiles, outside, clock=lambda: self.now, seed=0, longest_unschedulable=1e9)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from pilotage.app.handles import Handles
 from pilotage.app.profile_engines import engines, retries
 from pilotage.app.profile_files import Source, configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
@@ -89,7 +90,6 @@ def simulation(
 ) -> Simulation:
     """Put the engine on an empty cluster in memory."""
     cache, clock = ClusterCache(), Clock()
-    ready = engines(profiles, cache)
     first = next(iter(profiles.values()))
     queue = SchedulingQueue(
         first.plugin_set.queue_sort[0],
@@ -99,5 +99,6 @@ def simulation(
         initial_backoff=initial_backoff,
         max_backoff=max_backoff,
     )
+    ready = engines(profiles, cache, handles=Handles(cache, nominations=queue.nominator))
     tie_break = Random(seed)  # noqa: S311 - no secret
     return Simulation(cache, ready, queue, clock, tie_break, with_scores=with_scores, explain_pod=explain_pod)

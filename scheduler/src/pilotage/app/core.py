@@ -2,15 +2,18 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 
+from pilotage.app.handles import NO_SUBSCRIPTIONS, Handles, Subscriptions
 from pilotage.app.profile_engines import engines, retries
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.services.extender import Extender
 from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.extenders.extenders import Extenders, bind_by_extender
+from pilotage.framework.api.handle import OFFLINE_API, Api
+from pilotage.framework.api.own_metrics import MetricStore
 from pilotage.framework.api.plugin import EvictionRule
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.framework.runtime.preemption.evicting import Evicting
@@ -27,6 +30,7 @@ from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.loop import Loop
+from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outside import SILENT, Evicts, GroupStatuses, Lookup, Recorder, Statuses
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 from pilotage.scheduling.sharing.race_guard import RaceGuard
@@ -40,6 +44,7 @@ class Core:
     queue: SchedulingQueue
     engines: dict[str, Engine]  # by scheduler name; others take their place when the profiles change
     waiting: WaitingPods
+    handles: Handles  # of the plugins
     evictions: Evictions
     bindings: Bindings
     failures: Failures
@@ -60,6 +65,9 @@ class Outside:
     recorder: Recorder
     may_act: Callable[[], bool] = lambda: True
     groups: GroupStatuses = SILENT
+    api: Api = OFFLINE_API  # for plugins
+    load: Subscriptions = NO_SUBSCRIPTIONS
+    metrics: MetricStore = field(default_factory=MetricStore)  # of plugins
 
 
 def steady_wall_clock() -> Callable[[], float]:
@@ -80,10 +88,10 @@ def core(
     observe_hint: Observer | None = None,
     observe_event: Callable[[str, float], None] | None = None,
     seed: int | None = None,
+    cache: ClusterCache | None = None,
 ) -> Core:
     """Construct and wire all parts."""
-    cache, waiting = ClusterCache(), WaitingPods()
-    ready = engines(profiles, cache, waiting=waiting)
+    cache, waiting = ClusterCache() if cache is None else cache, WaitingPods()
     queue = SchedulingQueue(
         next(iter(profiles.values())).plugin_set.queue_sort[0],
         lambda pod: profiles[pod.scheduler_name].plugin_set.pre_enqueue,
@@ -97,6 +105,19 @@ def core(
         observe_event=observe_event,
     )
     statuses, recorder = outside.statuses, outside.recorder
+    handles = Handles(
+        cache,
+        waiting,
+        queue.nominator,
+        outside.api,
+        outside.load,
+        clock,
+        recorder,
+        outside.known,
+        ObjectChanges(),
+        outside.metrics,
+    )
+    ready = engines(profiles, cache, handles=handles)
     guard, lost_nominations = RaceGuard(cache, queue, ready, recorder, clock), LostNominations(cache, ready, clock)
     waits = _is_waiting(cache, outside)
     parts = (cache, ready, queue.nominator, Random(seed))  # noqa: S311 - no secret
@@ -136,13 +157,14 @@ def core(
         queue,
         ready,
         waiting,
+        handles,
         evictions,
         bindings,
         failures,
         loop,
         PodIntake(cache, queue, waiting, evictions, ready, loop.wake),
         NodeIntake(cache, queue, loop.wake),
-        ObjectIntake(cache, queue, loop.wake),
+        ObjectIntake(cache, queue, loop.wake, handles.changes),
         guard,
     )
     _connect(made, recorder)

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from pilotage.app import Configured
 from pilotage.framework.api.gangs import FormsGangs
-from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.plugin import Plugin, UsesLoad
 from pilotage.framework.api.stays import RemembersStays
 from pilotage.model.gangs import NATIVE, gang_of
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
 from pilotage.offline.simulation import Result
-from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.profiles import Profile
 
 GATE = "; kube-scheduler waits for the others only with its feature gate GenericWorkload"
@@ -18,7 +17,7 @@ GATE = "; kube-scheduler waits for the others only with its feature gate Generic
 def doubts(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
     """Yield what a person must know who takes the decision for the scheduler's."""
     plugins = profile.plugin_set.plugins()
-    yield from _unasked(ready, [name for name, plugin in plugins.items() if isinstance(plugin, LoadAware)])
+    yield from _unasked(ready, [name for name, plugin in plugins.items() if isinstance(plugin, UsesLoad)])
     yield from _forgotten([name for name, plugin in plugins.items() if isinstance(plugin, RemembersStays)], pod, result)
     yield from _alone(list(plugins.values()), pod)
 

@@ -22,10 +22,10 @@ from pilotage.app.memory import give_back, keep_giving_back
 from pilotage.app.options import InvalidOptions, Options
 from pilotage.app.plugin_watch import PluginWatch
 from pilotage.app.probes import health
-from pilotage.app.profile_engines import naming
 from pilotage.app.race_watching import RaceWatching
 from pilotage.app.reloading import Reloading
 from pilotage.app.start_line import Started
+from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.credentials.access import find
 from pilotage.cluster.election.leadership_events import announce_leadership, lease_subject
 from pilotage.cluster.election.lease import LeaderElection
@@ -39,22 +39,19 @@ from pilotage.cluster.write.event_recorder import EventRecorder
 from pilotage.cluster.write.evictor import Evictor
 from pilotage.cluster.write.group_status_writer import GroupStatusWriter
 from pilotage.cluster.write.status_writer import StatusWriter
-from pilotage.cluster.write.volume_progress import ClusterView
-from pilotage.cluster.write.volume_writer import VolumeWriter
 from pilotage.config.types import KubeSchedulerConfiguration
 from pilotage.config.types import LeaderElection as LeaderElectionSettings
 from pilotage.extenders.extenders import settings_of
+from pilotage.framework.api.own_metrics import MetricStore
 from pilotage.framework.runtime.call_watch import Suspicion
 from pilotage.kinds.pod_groups import NativePodGroup
 from pilotage.model.gangs import GangName
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.catalogue import BrokenPlugin
-from pilotage.plugins.pods.default_binder import DefaultBinder
-from pilotage.plugins.volumes.volume_binding import VolumeBinding
-from pilotage.profiles import Profile
 from pilotage.scheduling.comparison import Comparison
 from pilotage.scheduling.intake import ObjectIntake
+from pilotage.scheduling.plugin_api import PluginApi
 from pilotage.scheduling.posting import Posting
 from pilotage.telemetry.health import Health, ping
 from pilotage.telemetry.metrics import Build, Metrics
@@ -100,16 +97,13 @@ class Live:
         self.groups = GroupStatusWriter(self.clients.statuses, self._group)
         asked = (settings_of(each, options.outside) for each in self.config.extenders)
         self.extenders = [Extender(settings, self._pod_json, self._node_json) for settings in asked]
-        self.core = self._core()
-        self.posting = Posting(self.core.cache, self.known, self.may_act, self.core.bindings.second_look.still_fits)
-        self.core.pods.on_resolved.connect(self.posting.resolved)
-        self._binder = Binder(self.clients.binds, self.posting.may_send)
-        self._volumes = self._volume_writer()
-        self.load = LoadCollecting(
-            self.clients.watches, self.core.cache.nodes, self._clock, self.profiles, options.outside
+        cache = ClusterCache()
+        self.posting = Posting(
+            cache, self.known, self.may_act, lambda *place: self.core.bindings.second_look.still_fits(*place)
         )
-        for profile in self.profiles.values():
-            self._connect(profile)
+        self.load = LoadCollecting(self.clients.watches, cache.nodes, self._clock, options.outside)
+        self.core = self._core(cache)
+        self.core.pods.on_resolved.connect(self.posting.resolved)
         self.watching = self._watching()
         self.known.pods = self.watching.pods.objects
         self.hot = self._hot(ready, followed)
@@ -138,7 +132,7 @@ class Live:
         """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
         if self.options.config_map is None:
             return None
-        parts = (self.profiles, self.core, self.watching, self.known, self._connect)
+        parts = (self.profiles, self.core, self.watching, self.known)
         reloading = Reloading(ready, *parts, has_extenders=bool(self.extenders))
         hot = HotConfiguration(
             self.options.config_map, self.clients.watches, self.clients.statuses, reloading, followed
@@ -202,9 +196,22 @@ class Live:
         client = partial(ApiClient, self.access, agent=f"{AGENT} leader-election", connections=1)
         return LeaderElection(wanted, lambda: client(timeout=wanted.request_timeout))
 
-    def _core(self) -> Core:
+    def _core(self, cache: ClusterCache) -> Core:
         evictor = Evictor(self.clients.statuses)
-        outside = Outside(self.known, self.statuses, evictor, self.recorder, self.may_act, self.groups)
+        binder = Binder(self.clients.binds, self.posting.may_send)
+        api = PluginApi(self.clients.binds, self.posting.may_write, partial(self.posting.post, binder))
+        self.metrics.of_plugins = own_metrics = MetricStore()
+        outside = Outside(
+            self.known,
+            self.statuses,
+            evictor,
+            self.recorder,
+            self.may_act,
+            self.groups,
+            api,
+            self.load,
+            own_metrics,
+        )
         return core(
             self.profiles,
             outside,
@@ -215,27 +222,11 @@ class Live:
             extenders=self.extenders,
             observe_hint=self.metrics.hint_asked,
             observe_event=self.metrics.event_handled,
+            cache=cache,
         )
 
     def _group(self, gang: GangName) -> NativePodGroup | None:
         return self.core.cache.objects.get(NativePodGroup, gang.name, gang.namespace)
-
-    def _volume_writer(self) -> VolumeWriter:
-        cache = self.core.cache
-        view = ClusterView(cache.objects, cache.find_node, self.known)
-        writer = VolumeWriter(self.clients.binds, self.posting.may_bind, view)
-        self.core.objects.on_changed.connect(writer.noticed)
-        return writer
-
-    def _connect(self, profile: Profile) -> None:
-        """Give plugins their way to the API server, and to figures of how busy nodes are."""
-        with naming(profile.scheduler_name):  # others may have made plugins of these
-            for plugin in profile.plugin_set.plugins().values():
-                if isinstance(plugin, DefaultBinder):
-                    plugin.connect(partial(self.posting.post, self._binder))
-                elif isinstance(plugin, VolumeBinding):
-                    plugin.connect(self._volumes)
-            self.load.connect(profile)
 
     # ----------------------------------------------------------------------------------------------- start to end
 

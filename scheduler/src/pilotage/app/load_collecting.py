@@ -2,17 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from pilotage.cluster.services.load_metrics import LoadCollector
 from pilotage.cluster.services.load_sources import LoadUnavailable, Provider, SourceSettings, Unusable, source_of
 from pilotage.cluster.watch.listing import GetApi
+from pilotage.framework.api.handle import LoadQuery
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.model.outside_services import CREDENTIALS, OutsideRules, refusals
 from pilotage.plugins.load._shared.arguments import PROMETHEUS
-from pilotage.plugins.load._shared.load_aware import LoadAware
-from pilotage.profiles import Profile
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +22,7 @@ class _Running:
 
     collector: LoadCollector
     task: asyncio.Task[None] | None = None
+    queries: list[LoadQuery] = field(default_factory=list)  # of those who want it
 
 
 class LoadCollecting:
@@ -33,28 +33,34 @@ class LoadCollecting:
         api: GetApi,
         nodes: Callable[[], Iterable[NodeInfo]],
         clock: Callable[[], float],
-        profiles: Mapping[str, Profile],
         rules: OutsideRules | None = None,
     ) -> None:
         self._api = api
         self._rules = rules  # for sources that profiles name; None: whoever configures the scheduler owns it
         self._nodes = nodes
         self._clock = clock
-        self._profiles = profiles  # those that run now
         self._sources: dict[SourceSettings, _Running] = {}
         self._ending: set[asyncio.Task[None]] = set()
         self._has_begun = False
 
-    def connect(self, profile: Profile) -> None:
-        """Give figures to the plugins of a profile that is about to run."""
-        for plugin in _load_aware(profile):
-            settings = settings_of(plugin, self._rules)
-            if settings not in self._sources:
-                self._sources[settings] = _Running(self._collector(settings, self._refused(plugin)))
-            plugin.connect(self._sources[settings].collector, self._clock)
+    def subscribe(self, query: LoadQuery) -> LoadCollector:
+        """Collect what a plugin wants that is about to run."""
+        settings = settings_of(query, self._rules)
+        if settings not in self._sources:
+            self._sources[settings] = _Running(self._collector(settings, self._refused(query)))
+        self._sources[settings].queries.append(query)
+        self._settle_soon()
+        return self._sources[settings].collector
+
+    def unsubscribe(self, query: LoadQuery) -> None:
+        """Take note that a plugin does not run any more."""
+        for running in self._sources.values():
+            running.queries = [each for each in running.queries if each is not query]
+        self._settle_soon()
+
+    def _settle_soon(self) -> None:
         if self._has_begun:
-            # By then the profile runs, and it is known who is needed.
-            asyncio.get_running_loop().call_soon(self.settle)
+            asyncio.get_running_loop().call_soon(self.settle)  # others may come or go with this one
 
     def begin(self) -> None:
         """Start to collect: the nodes are known from now on."""
@@ -63,15 +69,11 @@ class LoadCollecting:
 
     def settle(self) -> None:
         """Start what is needed now, stop what is not, and ask as often as the most impatient plugin wants."""
-        wanted: dict[SourceSettings, list[LoadAware]] = {}
-        for profile in self._profiles.values():
-            for plugin in _load_aware(profile):
-                wanted.setdefault(settings_of(plugin, self._rules), []).append(plugin)
-        for settings in [each for each in self._sources if each not in wanted]:
+        for settings in [settings for settings, running in self._sources.items() if not running.queries]:
             self._end(self._sources.pop(settings))
         for settings, running in self._sources.items():
-            every = min(plugin.refresh_seconds for plugin in wanted[settings])
-            running.collector.tune(every, min(plugin.stale_after_seconds for plugin in wanted[settings]))
+            every = min(query.refresh_seconds for query in running.queries)
+            running.collector.tune(every, min(query.stale_after_seconds for query in running.queries))
             if running.task is None:
                 running.task = asyncio.create_task(running.collector.run(), name=f"load {settings.name}")
 
@@ -101,9 +103,9 @@ class LoadCollecting:
             number = seen[settings.name]
             yield settings.name if number == 1 else f"{settings.name} ({number})", running.collector
 
-    def _refused(self, plugin: LoadAware) -> str:
+    def _refused(self, query: LoadQuery) -> str:
         """Return why a source may not be asked; the operator has said so already, if there is one."""
-        found = plugin.service()
+        found = query.service()
         if self._rules is None or found is None:
             return ""
         return "; ".join(f"{field}: {text}" for field, text in refusals(found[1], self._rules))
@@ -129,12 +131,12 @@ class LoadCollecting:
         task.add_done_callback(self._ending.discard)
 
 
-def settings_of(plugin: LoadAware, rules: OutsideRules | None = None) -> SourceSettings:
+def settings_of(query: LoadQuery, rules: OutsideRules | None = None) -> SourceSettings:
     """Return where a plugin wants its figures from."""
     directory = None if rules is None else rules.directory
-    if plugin.watcher_address:
-        return SourceSettings(Provider.LOAD_WATCHER, plugin.watcher_address.rstrip("/"))
-    given = plugin.metric_provider
+    if query.watcher_address:
+        return SourceSettings(Provider.LOAD_WATCHER, query.watcher_address.rstrip("/"))
+    given = query.metric_provider
     if given.type != PROMETHEUS:
         return SourceSettings(Provider.METRICS_API)
     files = given.files(directory or CREDENTIALS)
@@ -151,7 +153,3 @@ def settings_of(plugin: LoadAware, rules: OutsideRules | None = None) -> SourceS
         instance_is=given.instance_is,
         queries=given.asked,
     )
-
-
-def _load_aware(profile: Profile) -> list[LoadAware]:
-    return [plugin for plugin in profile.plugin_set.plugins().values() if isinstance(plugin, LoadAware)]

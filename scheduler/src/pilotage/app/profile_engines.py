@@ -3,20 +3,17 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from functools import partial
 
+from pilotage.app.handles import Handles
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.sharing import EVERYBODY
 from pilotage.framework.api.events import Retry
-from pilotage.framework.api.gangs import FormsGangs
-from pilotage.framework.api.nodes import Nodes
-from pilotage.framework.api.plugin import FollowsPods, Plugin
-from pilotage.framework.api.remit import EVERYTHING, Remit
-from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.remit import Remit
 from pilotage.framework.runtime.plugin_guard import guard
 from pilotage.framework.runtime.plugin_set import PluginSet
-from pilotage.framework.runtime.runner import Runner, failure
+from pilotage.framework.runtime.runner import Runner
 from pilotage.plugins.catalogue import BrokenPlugin
 from pilotage.profiles import Profile
 from pilotage.scheduling.engine import Engine
@@ -28,23 +25,23 @@ def engines(
     profiles: Mapping[str, Profile],
     cache: ClusterCache,
     running: Mapping[str, Engine] | None = None,
-    waiting: WaitingPods | None = None,
+    handles: Handles | None = None,
     served: Collection[str] | None = None,
 ) -> dict[str, Engine]:
     """Make every profile ready to run on a cluster; one that runs already as it should goes on.
 
-    `waiting` are the pods that wait for a permission; without it none ever does. `served` are the names of all
+    `handles` has what plugins get from outside; without it they are on their own. `served` are the names of all
     profiles, where these are not all.
     """
     served = profiles.keys() if served is None else served
-    waiting, before = WaitingPods() if waiting is None else waiting, running or {}
+    handles, before = Handles(cache) if handles is None else handles, running or {}
     try:
         return {
-            name: _engine(profile, _remit(profile, served), cache, waiting, before.get(name))
+            name: _engine(profile, _remit(profile, served), handles, before.get(name))
             for name, profile in profiles.items()
         }
     except BrokenPlugin:
-        _unfollow(cache, (profile.plugin_set for profile in profiles.values()), before)
+        _end(handles, (profile.plugin_set for profile in profiles.values()), before)
         raise
 
 
@@ -60,37 +57,15 @@ def naming(scheduler_name: str) -> Iterator[None]:
         raise named from error
 
 
-def attach(plugin: Plugin, cache: ClusterCache, waiting: WaitingPods, remit: Remit = EVERYTHING) -> None:
-    """Give a plugin what it looks at outside of a cycle; BrokenPlugin if it cannot take it."""
-    try:
-        plugin.attach(cache.objects)
-        if isinstance(plugin, FormsGangs):
-            plugin.see(partial(_own_nodes, cache, remit), waiting)
-    except Exception as error:
-        broken = BrokenPlugin(str(failure("{} cannot begin: {}", plugin, error)))
-        broken.plugin = plugin.name
-        raise broken from error
-    if isinstance(plugin, FollowsPods):
-        cache.follow(plugin)
-
-
-def _own_nodes(cache: ClusterCache, remit: Remit) -> Nodes:
-    nodes = cache.nodes()
-    own = remit.own(nodes)
-    return nodes if own is None else nodes.take(own)
-
-
-def let_go(cache: ClusterCache, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
+def let_go(handles: Handles, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
     """Tell nothing more to plugins that only profiles had that have ended."""
-    _unfollow(cache, (engine.runner.plugin_set for engine in ended), running)
+    _end(handles, (engine.runner.plugin_set for engine in ended), running)
 
 
-def _unfollow(cache: ClusterCache, plugin_sets: Iterable[PluginSet], running: Mapping[str, Engine]) -> None:
+def _end(handles: Handles, plugin_sets: Iterable[PluginSet], running: Mapping[str, Engine]) -> None:
     kept = {id(plugin) for engine in running.values() for plugin in engine.runner.plugin_set.plugins().values()}
     for plugin_set in plugin_sets:
-        for plugin in plugin_set.plugins().values():
-            if isinstance(plugin, FollowsPods) and id(plugin) not in kept:
-                cache.unfollow(plugin)
+        handles.end([plugin for plugin in plugin_set.plugins().values() if id(plugin) not in kept])
 
 
 def _remit(profile: Profile, served: Collection[str]) -> Remit:
@@ -100,9 +75,7 @@ def _remit(profile: Profile, served: Collection[str]) -> Remit:
     return Remit(None if all_of_them else frozenset((*served, *(named or ()))), profile.nodes.matcher())
 
 
-def _engine(
-    profile: Profile, remit: Remit, cache: ClusterCache, waiting: WaitingPods, running: Engine | None
-) -> Engine:
+def _engine(profile: Profile, remit: Remit, handles: Handles, running: Engine | None) -> Engine:
     """Make a profile ready; BrokenPlugin names it if it cannot be, so that nobody else is blamed."""
     plugin_set, percentage = profile.plugin_set, profile.percentage_of_nodes_to_score
     if running is not None and _runs_so(running, plugin_set, percentage, remit):
@@ -113,11 +86,11 @@ def _engine(
         guard(plugin_set.plugins().values())  # before anything of them is called
         for plugin in plugin_set.plugins().values():
             if id(plugin) not in known:
-                attach(plugin, cache, waiting, remit)
-            elif isinstance(plugin, FormsGangs):
-                plugin.see(partial(_own_nodes, cache, remit), waiting)  # it may have other nodes now
+                handles.start(plugin, profile.scheduler_name, remit)
+            else:
+                handles.move(plugin, remit)  # it may have other nodes now
         runner = Runner(plugin_set, None if running is None else running.runner.timings)  # counters go on
-        rows, sharing = EquivalenceCache(runner, cache.columns), profile.sharing
+        rows, sharing = EquivalenceCache(runner, handles.cache.columns), profile.sharing
         return Engine(runner, rows, percentage, remit, sharing.guard, sharing.spread)
 
 

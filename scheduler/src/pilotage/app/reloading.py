@@ -54,7 +54,6 @@ class Reloading:
     core: Core
     watching: Watching
     known: KnownPods
-    connect: Callable[[Profile], None]  # gives new plugins their way to the API server
     has_extenders: bool = False
     left_out: set[str] = field(default_factory=set)  # profiles that could not begin
     _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds under way
@@ -87,8 +86,6 @@ class Reloading:
         build = partial(build_profiles, loaded, catalogue, running=dict(self.profiles))
         profiles = await beside(build)  # 4. plugins
         await self._list(profiles)  # 5. what they read
-        for profile in profiles.values():
-            self.connect(profile)
         made = await self._engines(profiles)
         await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
         old = self._swap(profiles, made)  # 6. between two pods
@@ -126,7 +123,7 @@ class Reloading:
             if queued.pod.scheduler_name not in made:
                 queue.delete(queued.pod)  # nobody serves it any more; it stays in the cluster as it is
         _replace(running, made)
-        let_go(self.core.cache, old, made)
+        let_go(self.core.handles, old, made)
         _replace(self.profiles, profiles)
         more = [Extenders()] if self.has_extenders else []
         queue.reconfigure(
@@ -149,11 +146,10 @@ class Reloading:
                 if perf_counter() - begun >= LONGEST_SLICE:
                     await asyncio.sleep(0)
                     begun = perf_counter()
-                made |= engines({name: profile}, core.cache, core.engines, core.waiting, profiles.keys())
+                made |= engines({name: profile}, core.cache, core.engines, core.handles, profiles.keys())
         except BaseException:
-            let_go(
-                core.cache, [each for name, each in made.items() if core.engines.get(name) is not each], core.engines
-            )
+            new = [each for name, each in made.items() if core.engines.get(name) is not each]
+            let_go(core.handles, new, core.engines)
             raise
         return made
 

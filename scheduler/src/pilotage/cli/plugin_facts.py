@@ -37,7 +37,7 @@ def arguments(entry: Entry) -> list[dict[str, Any]]:
     """Return the arguments of a plugin; one without a default must be given."""
     defaults = entry.read_arguments({}, ()).value
     found = []
-    for name, field in entry.plugin.model_fields.items():
+    for name, field in entry.plugin.Args.model_fields.items():
         alias, default = field.alias or name, field.get_default(call_default_factory=True)
         required = default is PydanticUndefined
         described = {"name": alias, "type": type_name(field.annotation), "required": required}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pilotage.cluster.services.extender import Extender
 from pilotage.extenders.extenders import trim_victims
 from pilotage.framework.api.verdicts import Nominated, NoRoom, PluginFailed, Verdicts
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.preemption.evicting import Evicting
-from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt

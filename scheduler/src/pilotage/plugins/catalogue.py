@@ -57,7 +57,7 @@ class Entry:
     def construct(self, arguments: Mapping[str, Any]) -> Plugin:
         """Return the plugin with its arguments; BrokenPlugin if it cannot be made of them."""
         with self._fence():
-            return self.plugin.model_validate(arguments, by_alias=True, by_name=False)
+            return self.plugin(args=self.plugin.Args.model_validate(arguments, by_alias=True, by_name=False))
 
     @contextmanager
     def _fence(self) -> Iterator[None]:
@@ -163,7 +163,7 @@ class PluginCatalogue:
     def arguments(self, plugin: str) -> ReadArguments | None:
         """Return how a plugin reads its arguments; None if it has none."""
         entry = self._entries.get(plugin)
-        return entry.read_arguments if entry is not None and entry.plugin.model_fields else None
+        return entry.read_arguments if entry is not None and entry.plugin.Args.model_fields else None
 
     def construct(self, name: str, arguments: Mapping[str, Any]) -> Plugin:
         """Return a plugin with its arguments; BrokenPlugin if it cannot be made of them."""

@@ -3,7 +3,7 @@
 import linecache
 import sys
 from collections.abc import Iterator
-from inspect import isabstract
+from inspect import getattr_static
 from itertools import count
 from pathlib import Path
 from types import ModuleType
@@ -33,8 +33,7 @@ def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
     found = list(plugins_of(load(path, text), path))
     if not found:
         raise BrokenPlugin(
-            f"{path}: no plugin in it; a plugin is a class with a base such as Filter or Score "
-            "from pilotage.framework.api.plugin"
+            f"{path}: no plugin in it; a plugin is a class with a base such as Filter or Score from pilotage.plugin"
         )
     return found
 
@@ -48,8 +47,13 @@ def plugins_of(module: ModuleType, origin: str) -> Iterator[type[Plugin]]:
             and issubclass(found, Plugin)
             and (found.__module__ == module.__name__ or found.__module__.startswith(inside))
         )
-        if own and found.points() and not isabstract(found) and not found.__name__.startswith("_"):
+        if own and found.points() and not _is_abstract(found) and not found.__name__.startswith("_"):
             yield checked(found, origin)
+
+
+def _is_abstract(plugin: type[Plugin]) -> bool:
+    """Tell whether a class leaves something to those that derive from it."""
+    return any(getattr(getattr_static(plugin, name), "__isabstractmethod__", False) for name in dir(plugin))
 
 
 def load(path: str, text: str | bytes) -> ModuleType:

@@ -1,15 +1,19 @@
 """Whether a plugin can be used: its methods can be called as they will be, and what it declares has the right types."""
 
 from collections.abc import Callable, Iterator
-from inspect import getattr_static, iscoroutinefunction, signature
+from inspect import getattr_static, iscoroutinefunction, isfunction, signature
 from typing import Any, cast
 
 import msgspec
 
+from pilotage.framework.api.caching import Caching, Per, Scope
 from pilotage.framework.api.events import Retry
-from pilotage.framework.api.plugin import POINTS, Permission, Plugin, Scope
+from pilotage.framework.api.plugin import POINTS, Permission, Plugin
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.kinds.kube_object import KubeObject
+
+# What a plugin may leave to its bases.
+OPTIONAL = frozenset(("add_pod", "remove_pod", "filter_nodes", "score_nodes", "unreserve", "pre_bind_pre_flight"))
 
 
 class BrokenPlugin(Exception):
@@ -31,12 +35,12 @@ def _method_problems(plugin: type[Plugin]) -> Iterator[str]:
     for point in sorted(plugin.points()):
         interface = POINTS[point]
         for name, wanted in vars(interface).items():
-            if name.startswith("_") or not callable(wanted):
+            if name.startswith("_") or not isfunction(wanted):
                 continue
             found = getattr_static(plugin, name)
             if found is not wanted:
                 yield from _differences(name, found, wanted)
-            elif _must_be_written(wanted):
+            elif name not in OPTIONAL:
                 yield f" is a {interface.__name__} and must have the method {name}{_words(wanted)}"
 
 
@@ -61,12 +65,16 @@ def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[
 
 
 def _declaration_problems(plugin: type[Plugin]) -> Iterator[str]:
+    if (start := getattr_static(plugin, "start")) is not Plugin.start:
+        yield from _differences("start", start, Plugin.start)
     if (normalize := getattr_static(plugin, "normalize", None)) is not None:
         yield from _differences("normalize", normalize, by_maximum)
     # What was declared is anyone's guess until it is looked at.
-    scope, retries, reads, permissions = (
-        cast(object, getattr(plugin, name)) for name in ("depends_on", "retry_on", "reads", "permissions")
+    scope, retries, reads, permissions, caching = (
+        cast(object, getattr(plugin, name)) for name in ("depends_on", "retry_on", "reads", "permissions", "caching")
     )
+    if not isinstance(caching, Caching) or type(caching.per) is not Per:
+        yield f".caching must be such as Caching(STATIC), not {caching!r:.60}"
     if not isinstance(scope, Scope):
         yield f".depends_on must be STATIC, NODE or CLUSTER, not {scope!r:.60}"
     if not isinstance(retries, tuple) or not all(isinstance(each, Retry) for each in retries):
@@ -97,11 +105,6 @@ def _kind_problems(kinds: tuple[type[KubeObject], ...]) -> Iterator[str]:
             msgspec.json.Decoder(kind)
         except (TypeError, NameError) as error:
             yield f".reads names {kind.__name__}, whose fields cannot be decoded: {error}"
-
-
-def _must_be_written(method: Callable[..., Any]) -> bool:
-    code = getattr(method, "__code__", None)
-    return code is not None and "NotImplementedError" in code.co_names
 
 
 def _words(method: Callable[..., Any]) -> str:

@@ -7,9 +7,9 @@ from pilotage.config.documents import At
 from pilotage.config.extender_services import service_of
 from pilotage.config.faults import dotted
 from pilotage.config.types import Extender as ExtenderConfig
+from pilotage.framework.api.plugin import UsesLoad
 from pilotage.model.outside_services import OutsideRules, Service, inline_credentials, refusals
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
-from pilotage.plugins.load._shared.load_aware import LoadAware
 from pilotage.plugins.plugin_files import first_line
 from pilotage.scheduler_profiles.extender_fields import Extender
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec
@@ -46,14 +46,14 @@ class Services:
 
     def _of_plugin(self, entry: PluginEntry) -> tuple[At, Service] | None:
         known = self.catalogue.entry(entry.name)
-        if known is None or not issubclass(known.plugin, LoadAware):
+        if known is None or not issubclass(known.plugin, UsesLoad):
             return None
         try:
             plugin = known.construct(entry.args or {})
         except BrokenPlugin:
             return None  # it does not take part; otherwise that was told
         try:
-            return plugin.service() if isinstance(plugin, LoadAware) else None
+            return plugin.service() if isinstance(plugin, UsesLoad) else None
         except Exception as error:
             what = f"{type(error).__name__}: {first_line(error)}"
             raise BrokenPlugin(f"{entry.name} cannot say whom it asks: {what}") from error

@@ -14,8 +14,9 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, Score
 from pilotage.framework.api.verdicts import Codes, PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.preemption.eviction_rules import enough_leave
-from pilotage.framework.runtime.runner import CycleFailed, PreFilterResult
+from pilotage.framework.runtime.runner import PreFilterResult
 from pilotage.framework.runtime.timings import SUCCESS, UNSCHEDULABLE
 from pilotage.model.excess import Excess, excess_of
 from pilotage.model.pod import Pod

@@ -18,6 +18,7 @@ from pilotage.model.pod import Pod, PodObject
 from pilotage.model.pod_spec import PodSpec
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.eviction import Evictions
+from pilotage.scheduling.object_changes import ObjectChanges
 
 log = logging.getLogger(__name__)
 
@@ -188,11 +189,17 @@ class NodeIntake:
 class ObjectIntake:
     """News about all other objects that plugins read."""
 
-    def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        cache: ClusterCache,
+        queue: SchedulingQueue,
+        wake: Callable[[], None],
+        changes: ObjectChanges | None = None,
+    ) -> None:
         self._objects = cache.objects
         self._queue = queue
         self._wake = wake
-        self.on_changed: Signal[KubeObject] = Signal()
+        self._changes = ObjectChanges() if changes is None else changes
 
     def added(self, new: KubeObject) -> None:
         """Take in an object."""
@@ -229,7 +236,7 @@ class ObjectIntake:
     def _tell(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
         changed = old if new is None else new
         assert changed is not None
-        self.on_changed(changed)
+        self._changes.tell(changed)
         if changed.api.wakes:
             self._queue.move_all(Event(what_changes(type(changed)), action), old, new)
             self._wake()

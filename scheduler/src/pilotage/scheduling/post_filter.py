@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from pilotage.framework.api.verdicts import Nominated, NoRoom
-from pilotage.framework.runtime.runner import CycleFailed
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.timings import ERROR, SUCCESS, UNSCHEDULABLE, Timings
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.outcome import UNSCHEDULABLE as NO_NODE_DOES

@@ -27,15 +27,16 @@ class Posting:
         self._still_fits = still_fits
         self._sightings: dict[str, Sighting] = {}  # by uid
 
-    def may_bind(self, pod: Pod, node: str) -> bool:
-        """Tell whether we lead, and pod and node are there to stay as far as is known; asked right before a request."""
-        latest = self._latest(pod)
-        stays = latest is not None and not latest.is_terminating
-        return self._may_act() and stays and self._cache.find_node(node) is not None
+    def may_write(self, pod: Pod | None, node: str) -> bool:
+        """Tell whether we lead, and what a request is about is there to stay; asked right before it is sent."""
+        if not self._may_act() or (node and self._cache.find_node(node) is None):
+            return False
+        latest = None if pod is None else self._latest(pod)
+        return pod is None or (latest is not None and not latest.is_terminating)
 
     def may_send(self, pod: Pod, node: str) -> bool:
         """Tell whether, besides, nobody else has taken the place: requests wait for a connection."""
-        return self.may_bind(pod, node) and self._still_fits(pod, node)
+        return bool(node) and self.may_write(pod, node) and self._still_fits(pod, node)
 
     def resolved(self, pod: Pod | None, uid: str) -> None:
         """Take note that a pod has a node, or that it is gone."""

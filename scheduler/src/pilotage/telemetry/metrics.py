@@ -2,7 +2,7 @@
 
 import logging
 import platform
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector
@@ -42,7 +42,8 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, Shari
         found: list[Family] = [family for part in parts for family in part.families(self)]
         found += _build_info(build or Build())
         self._families = sorted((each for each in found if each.name not in disabled), key=lambda each: each.name)
-        self._allowed = allowed or {}
+        self._allowed, self._disabled = allowed or {}, disabled
+        self.of_plugins: Iterable[Family] = ()  # what plugins count themselves
         # What Python and the process say of themselves, and whatever a plugin wants to add.
         self.registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
@@ -50,11 +51,12 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, Shari
 
     def text(self) -> bytes:
         """Return everything in Prometheus' text format; what cannot be read is left out."""
-        return "".join([self._text_of(family) for family in self._families]).encode() + generate_latest(self.registry)
+        families = (*self._families, *(each for each in self.of_plugins if each.name not in self._disabled))
+        return "".join([self._text_of(family) for family in families]).encode() + generate_latest(self.registry)
 
     def reset(self) -> None:
         """Let all counters begin again from zero."""
-        for family in self._families:
+        for family in (*self._families, *self.of_plugins):
             family.reset()
 
     def _text_of(self, family: Family) -> str:

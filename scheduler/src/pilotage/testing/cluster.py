@@ -43,3 +43,29 @@ class FakeCluster:
     def cycle(self, pod: Pod) -> Cycle:
         """Begin to schedule a pod."""
         return Cycle(pod, self.nodes, self.cache.placed, self.cache.objects, nominated=self.nominated)
+
+
+class Nominations:
+    """The nominations of a cluster as the engine asks for them."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self._cluster = cluster
+
+    @property
+    def nodes(self) -> Sequence[str]:
+        """Return the nodes with a nomination."""
+        return [node for node, pods in self._cluster.nominations.items() if pods]
+
+    version = 0
+
+    def changed_since(self, version: int) -> None:
+        """Return the nodes that are nominated for others since; tests change them in any way."""
+
+    def node_of(self, pod: Pod) -> str | None:
+        """Return the node that is nominated for a pod."""
+        nominations = self._cluster.nominations.items()
+        return next((node for node, pods in nominations if any(each.uid == pod.uid for each in pods)), None)
+
+    def pods_for_node(self, node: str) -> Sequence[Pod]:
+        """Return the pods that wait for a node."""
+        return self._cluster.nominated(node)

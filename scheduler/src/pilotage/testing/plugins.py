@@ -13,6 +13,7 @@ from pilotage.framework.api.verdicts import SKIP, OnlyNodes, Rejection, Skip
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.testing.cluster import FakeCluster
+from pilotage.testing.handle import begin
 
 ByNode = dict[str, Rejection | None]
 
@@ -87,7 +88,8 @@ def score_all(
 
 @contextmanager
 def _following(plugin: Plugin, cluster: FakeCluster) -> Iterator[None]:
-    """Let a plugin that follows pods know those of the cluster, and forget them: the next cluster may be another."""
+    """Let a plugin begin, and let one that follows pods know those of the cluster, and forget them afterwards."""
+    begin(plugin, cluster)
     if not isinstance(plugin, FollowsPods) or any(each is plugin for each in cluster.cache._followers):
         yield
         return

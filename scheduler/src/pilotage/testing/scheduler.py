@@ -1,6 +1,6 @@
 """The whole engine with a few plugins, for tests of what they decide together."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -15,7 +15,8 @@ from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 from pilotage.scheduling.explanation import Explanation, explain
 from pilotage.scheduling.outcome import Outcome
-from pilotage.testing.cluster import FakeCluster
+from pilotage.testing.cluster import FakeCluster, Nominations
+from pilotage.testing.handle import handle_of
 
 
 def plugin_set_of(*plugins: Plugin, weights: Mapping[str, int] | None = None) -> PluginSet:
@@ -43,7 +44,7 @@ class FakeScheduler:
         runner = Runner(plugin_set_of(*plugins, weights=weights))
         self.engine = Engine(runner, EquivalenceCache(runner, cluster.cache.columns), percentage)
         for plugin in plugins:
-            plugin.attach(cluster.cache.objects)
+            plugin.start(handle_of(cluster))
             if isinstance(plugin, FollowsPods):
                 cluster.cache.follow(plugin)
         engines = {DEFAULT_SCHEDULER: self.engine}
@@ -60,29 +61,3 @@ class FakeScheduler:
     def attempt(self, pod: Pod) -> Attempt:
         """Begin an attempt, to take its steps one by one."""
         return Attempt(self.cluster.cache, self.engine, Nominations(self.cluster), pod)
-
-
-class Nominations:
-    """The nominations of a cluster as the engine asks for them."""
-
-    def __init__(self, cluster: FakeCluster) -> None:
-        self._cluster = cluster
-
-    @property
-    def nodes(self) -> Sequence[str]:
-        """Return the nodes with a nomination."""
-        return [node for node, pods in self._cluster.nominations.items() if pods]
-
-    version = 0
-
-    def changed_since(self, version: int) -> None:
-        """Return the nodes that are nominated for others since; tests change them in any way."""
-
-    def node_of(self, pod: Pod) -> str | None:
-        """Return the node that is nominated for a pod."""
-        nominations = self._cluster.nominations.items()
-        return next((node for node, pods in nominations if any(each.uid == pod.uid for each in pods)), None)
-
-    def pods_for_node(self, node: str) -> Sequence[Pod]:
-        """Return the pods that wait for a node."""
-        return self._cluster.nominated(node)

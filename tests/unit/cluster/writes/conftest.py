@@ -47,7 +47,9 @@ class FakeApi:
         await self._until_sent(may_send)
         return await self._answer("POST", path, body)
 
-    async def patch(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+    async def patch(
+        self, path: str, body: bytes, *, content_type: str = "", may_send: Callable[[], bool] | None = None
+    ) -> bytes:
         await self._until_sent(may_send)
         return await self._answer("PATCH", path, body)
 

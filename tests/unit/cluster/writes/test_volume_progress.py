@@ -2,9 +2,16 @@ from typing import Any
 
 import pytest
 
-from pilotage.cluster.write.volume_progress import ClusterView, Failed, Progress, Seen, VolumeProgress, Written
 from pilotage.framework.api.objects import Kind
 from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
+from pilotage.plugins.volumes.volume_binding.volume_progress import (
+    ClusterView,
+    Failed,
+    Progress,
+    Seen,
+    VolumeProgress,
+    Written,
+)
 from pilotage.testing import FakeCluster, make_node, make_pod
 from pilotage.testing.storage import make_claim, make_csi_node, make_volume
 

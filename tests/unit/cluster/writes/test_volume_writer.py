@@ -9,15 +9,17 @@ import msgspec
 import pytest
 
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, Withheld
-from pilotage.cluster.write import volume_writer
-from pilotage.cluster.write.volume_progress import ClusterView, VolumeProgress, Written
-from pilotage.cluster.write.volume_writer import NOT_ALLOWED, VolumeWriter
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.kinds.storage import PersistentVolume, PersistentVolumeClaim
 from pilotage.kinds.volume_matching import made_on, taken
 from pilotage.model.pod import Pod
-from pilotage.plugins.volumes.volume_binding import VolumeBinding
+from pilotage.plugins.volumes.volume_binding import VolumeBinding, volume_writer
+from pilotage.plugins.volumes.volume_binding.volume_progress import ClusterView, VolumeProgress, Written
+from pilotage.plugins.volumes.volume_binding.volume_writer import NOT_ALLOWED, VolumeWriter
+from pilotage.scheduling.object_changes import ObjectChanges
+from pilotage.scheduling.plugin_api import PluginApi
 from pilotage.testing import FakeCluster, filter_all, make_node, make_pod
 from pilotage.testing.storage import claim_volumes, make_storage_class
 
@@ -35,6 +37,10 @@ OUT_OF_TIME = "binding volumes: context deadline exceeded"
 NOTHING_TO_BIND = Rejection("node(s) didn't find available persistent volumes to bind", preemption_helps=False)
 
 
+async def unbound(pod: Pod, node: str) -> None:
+    raise AssertionError("nothing is bound")
+
+
 class Server:
     """An API server that merges patches into whole objects, and a watch that tells of them when it is asked to."""
 
@@ -46,7 +52,11 @@ class Server:
             objects=[make_storage_class("found"), make_storage_class("made", provisioner="csi.example.com")],
         )
         self.pods: dict[str, Pod] = {}
-        self.writer = VolumeWriter(self, lambda *_: self.leads, self.view)
+        self.api = PluginApi(self, lambda *_: self.leads, unbound)
+        self.writer = VolumeWriter(self.api, self.view)
+        self.changes = ObjectChanges()
+        for kind in KINDS.values():
+            self.changes.follow(kind, self.writer.noticed)
         self.leads = True
         self.before: list[Callable[[], Any]] = []  # is called before each request, one after the other
         self.written: list[str] = []
@@ -66,7 +76,9 @@ class Server:
             whole["metadata"]["resourceVersion"] = str(self._version)
         return whole
 
-    async def patch(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None) -> bytes:
+    async def patch(
+        self, path: str, body: bytes, *, content_type: str = "", may_send: Callable[[], bool] | None = None
+    ) -> bytes:
         if may_send is not None and not may_send():
             raise Withheld
         if self.before and isinstance(answer := self.before.pop(0)(), Exception):
@@ -98,14 +110,14 @@ class Server:
             seen = msgspec.convert(whole, KINDS[path.rpartition("/")[0]])
             old = self.cluster.cache.objects.put(seen)
             if not quietly and old != seen:
-                self.writer.noticed(seen)
+                self.changes.tell(seen)
 
     def delete_object(self, path: str) -> None:
         del self.objects[path]
         found = self.cluster.cache.objects.get(KINDS[path.rpartition("/")[0]], path.rpartition("/")[2])
         assert found is not None
         self.cluster.cache.objects.drop(found)
-        self.writer.noticed(found)
+        self.changes.tell(found)
 
     def complete(self, claim: str = "c", volume: str = "v") -> None:
         """Bind a claim, as the controllers do."""
@@ -187,7 +199,7 @@ async def started(waiting: Coroutine[Any, Any, str]) -> "asyncio.Task[str]":
 
 async def test_what_is_sent(fake_api: Any, server: Server) -> None:
     api = fake_api()
-    writer = VolumeWriter(api, lambda *_: True, server.view)
+    writer = VolumeWriter(PluginApi(api, lambda *_: True, unbound), server.view)
     pod = make_pod("web", namespace="ns")
     with pytest.raises(msgspec.ValidationError):  # an answer without a version is no answer
         await writer.bind(pod, "n1", [taken(server.volume(), server.claim())], [], 1)
@@ -252,7 +264,7 @@ async def test_a_name_cannot_leave_its_place_in_the_path(fake_api: Any, server: 
     api = fake_api(refusal(404), refusal(404))
     volume, claim = taken(server.volume(), server.claim()), made_on(server.claim("m"), "n1")
     volume.metadata.name = claim.metadata.name = "../x?y"
-    writer = VolumeWriter(api, lambda *_: True, server.view)
+    writer = VolumeWriter(PluginApi(api, lambda *_: True, unbound), server.view)
     await writer.bind(make_pod("web"), "n1", [volume], [], 1)
     await writer.bind(make_pod("web"), "n1", [], [claim], 1)
     assert [call.path for call in api.calls] == [f"{VOLUMES}/..%2Fx%3Fy", f"{CLAIMS}/..%2Fx%3Fy"]
@@ -524,7 +536,10 @@ def held(plugin: VolumeBinding) -> tuple[int, int]:
 
 def connected(server: Server, seconds: int = 5) -> VolumeBinding:
     plugin = VolumeBinding(bindTimeoutSeconds=seconds)  # type: ignore[call-arg] # by its name outside
-    plugin.connect(server.writer)
+    cache = server.cluster.cache
+    handle = Handle(objects=cache.objects, api=server.api, find_node=cache.find_node, find_pod=server.pods.get)
+    handle.changes = server.changes
+    plugin.start(handle)
     return plugin
 
 

@@ -8,6 +8,7 @@ import pytest
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import EvictionRule, PreFilter
 from pilotage.framework.api.verdicts import SKIP, Nominated, NoRoom, PreFiltered, Rejection, Verdicts
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.preemption.eviction_rules import (
     called_off,
     enough_leave,
@@ -15,7 +16,6 @@ from pilotage.framework.runtime.preemption.eviction_rules import (
     may_evict,
     objection,
 )
-from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.default_preemption import DefaultPreemption
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit

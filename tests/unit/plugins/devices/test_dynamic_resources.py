@@ -16,7 +16,7 @@ from pilotage.kinds.devices import (
 from pilotage.model.metadata import Metadata, OwnerReference
 from pilotage.model.pod import Pod
 from pilotage.plugins.devices.dynamic_resources import DynamicResources
-from pilotage.testing import FakeCluster, Manifest, filter_all, make_node, make_pod, score_all, verdicts_of
+from pilotage.testing import FakeCluster, Manifest, filter_all, handle_of, make_node, make_pod, score_all, verdicts_of
 
 NOT_MADE = 'pod "shop/web": ResourceClaim not created yet'
 NEITHER = 'pod "shop/web", spec.resourceClaim "gpu": none of the supported fields are set'
@@ -117,7 +117,7 @@ def not_yet(claims: str) -> str:
 def test_claims_of_a_pod(pod: Pod, gate: str | None, reason: str | None) -> None:
     there = cluster()
     plugin, cycle = DynamicResources(), there.cycle(pod)
-    plugin.attach(there.cache.objects)
+    plugin.start(handle_of(there))
     assert plugin.pre_enqueue(pod) == (gate and Rejection(gate, preemption_helps=False))
     expected = SKIP if reason is None else Rejection(reason, preemption_helps=False)
     assert plugin.pre_filter(cycle, pod) == expected

@@ -14,7 +14,7 @@ from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NAME_LABEL, NAT
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.queue.queued_pod import QueuedPod
-from pilotage.testing import FakeCluster, make_node, make_pod
+from pilotage.testing import FakeCluster, handle_of, make_node, make_pod
 from pilotage.testing.gangs import make_group, make_member, make_members, make_native_group
 
 GANG = GangName(BY_GROUP, "default", "gang")
@@ -33,9 +33,8 @@ class Time:
 
 def knowing(cluster: FakeCluster, waiting: WaitingPods | None = None, **arguments: Any) -> Coscheduling:
     """Return the plugin as the scheduler uses it."""
-    plugin = Coscheduling.model_validate(arguments)
-    plugin.attach(cluster.cache.objects)
-    plugin.see(cluster.cache.nodes, WaitingPods() if waiting is None else waiting)
+    plugin = Coscheduling.of(arguments)
+    plugin.start(handle_of(cluster, waiting=waiting))
     cluster.cache.follow(plugin)
     plugin._clock = Time()
     return plugin

@@ -26,7 +26,7 @@ def balancing(figures: Figures, **arguments: Any) -> LoadVariationRiskBalancing:
 def factors(margin: float, sensitivity: float) -> LoadVariationRiskBalancing:
     """Return the plugin with any factors, also with those that its arguments never have."""
     update = {"safe_variance_margin": margin, "safe_variance_sensitivity": sensitivity}
-    return LoadVariationRiskBalancing().model_copy(update=update)
+    return LoadVariationRiskBalancing.of(LoadVariationRiskBalancing().args.model_copy(update=update))
 
 
 @pytest.mark.parametrize(

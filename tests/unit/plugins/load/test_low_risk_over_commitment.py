@@ -50,7 +50,7 @@ def test_the_formula(
 
 def risk(average: float, deviation: float, requested: float, limit: float, **arguments: Any) -> float:
     """Return the risk by measured use alone, of pods on a node of 1000."""
-    plugin = LowRiskOverCommitment.model_validate({"riskLimitWeights": {"cpu": 0}, **arguments})
+    plugin = LowRiskOverCommitment.of({"riskLimitWeights": {"cpu": 0}, **arguments})
     return plugin.risk("cpu", ResourceLoad(average, deviation), 1000, before=(requested, limit), pod=(0, 0))
 
 
@@ -91,12 +91,12 @@ def test_risk_by_use(found: float, expected: float) -> None:
     ],
 )
 def test_weights(weights: dict[str, float], expected: float) -> None:
-    plugin = LowRiskOverCommitment.model_validate({"riskLimitWeights": weights})
+    plugin = LowRiskOverCommitment.of({"riskLimitWeights": weights})
     assert plugin.risk("cpu", ResourceLoad(80), 1000, before=(500, 1000), pod=(0, 500)) == expected
 
 
 def test_a_window_that_is_none_is_the_default() -> None:
-    assert LowRiskOverCommitment.model_validate({"smoothingWindowSize": 0}).smoothing_window_size == 5
+    assert LowRiskOverCommitment.of({"smoothingWindowSize": 0}).smoothing_window_size == 5
 
 
 def test_a_node_without_a_resource_is_no_error() -> None:

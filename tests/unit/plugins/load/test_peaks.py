@@ -145,7 +145,7 @@ def test_both_spellings_of_arguments(arguments: str) -> None:
         for each in load_configuration(HEAD + arguments, built_in()).config.profiles[0].plugin_config
         if each.name == "Peaks"
     ]
-    plugin = Peaks.model_validate(without_kind(entry.args or {}))
+    plugin = Peaks.of(without_kind(entry.args or {}))
     assert plugin.watcher_address == "http://w:2020"
     assert plugin.node_power_model["n1"].k2 == 3
 

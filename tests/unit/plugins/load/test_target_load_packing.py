@@ -232,7 +232,7 @@ class TestPodsThatFiguresDoNotKnowYet:
     ],
 )
 def test_arguments_that_are_refused(arguments: dict[str, Any], stage: Stage, text: str) -> None:
-    (fault,) = TargetLoadPacking.model_validate(arguments).faults(("args",))
+    (fault,) = TargetLoadPacking.of(arguments).faults(("args",))
     assert (fault.stage, fault.text) == (stage, text)
 
 

@@ -240,7 +240,7 @@ def test_absurd_costs_stay_within_64_bits() -> None:
 
 
 def before_nodes(pod: Pod, *objects: Kind, placed: tuple[tuple[str, str], ...] = (("p2", "n5"),), **args: Any) -> Any:
-    found = filter_all(NetworkOverhead.model_validate(args), cluster(*placed, objects=objects), pod)
+    found = filter_all(NetworkOverhead.of(args), cluster(*placed, objects=objects), pod)
     return "asked" if isinstance(found, dict) else found
 
 
@@ -313,7 +313,7 @@ def test_what_cannot_be_understood_is_told(
 ) -> None:
     pods = cluster(("p2", "n5"), objects=objects)
     pods.cache.objects.note_trouble(kind, name, namespace, WHY)
-    found = filter_all(NetworkOverhead.model_validate({"namespaces": ["shared"]}), pods, member("p1"))
+    found = filter_all(NetworkOverhead.of({"namespaces": ["shared"]}), pods, member("p1"))
     assert (None if isinstance(found, dict) else found) == (text and Rejection(text, preemption_helps=False))
 
 
@@ -362,7 +362,7 @@ def test_weights_that_are_not_there_are_told_once_and_count_as_unknown(
     deep: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     topology = make_network_topology(zones={("Z1", "Z2"): 5}, **deep)
-    plugin = NetworkOverhead.model_validate({"weightsName": "NetperfCosts"})
+    plugin = NetworkOverhead.of({"weightsName": "NetperfCosts"})
     pods = cluster(("p2", "n1"), nodes=NODES[:3], objects=(BASIC, topology))
     for _ in range(3):
         assert raw_scores(plugin, pods, member("p1")) == {"n1": 0, "n2": 1, "n3": 100}
@@ -389,7 +389,7 @@ def test_a_negative_cost_is_told_and_counts_as_unknown(caplog: pytest.LogCapture
 
 def test_the_other_weights_count_if_they_are_named() -> None:
     topology = make_network_topology("mine", zones={("Z1", "Z2"): 42}, weights="NetperfCosts")
-    plugin = NetworkOverhead.model_validate({"weightsName": "NetperfCosts", "networkTopologyName": "mine"})
+    plugin = NetworkOverhead.of({"weightsName": "NetperfCosts", "networkTopologyName": "mine"})
     pods = cluster(("p2", "n1"), nodes=NODES[:3], objects=(BASIC, topology))
     assert raw_scores(plugin, pods, member("p1")) == {"n1": 0, "n2": 1, "n3": 42}
 
@@ -415,7 +415,7 @@ def test_without_its_first_look_it_says_so() -> None:
 )
 def test_where_the_application_is_looked_up(groups: list[str], namespaces: list[str], cost: int) -> None:
     objects = [make_app_group("basic", {"p1": ["p2"]}, namespace=namespace) for namespace in groups]
-    plugin = NetworkOverhead.model_validate({"namespaces": namespaces})
+    plugin = NetworkOverhead.of({"namespaces": namespaces})
     pods = FakeCluster(NODES, [member("p2", "n5", namespace="team")], [*objects, TOPOLOGY])
     scores = raw_scores(plugin, pods, member("p1", namespace="team"))
     assert isinstance(scores, dict)

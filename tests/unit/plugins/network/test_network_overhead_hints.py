@@ -13,7 +13,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.network.network_overhead import NetworkOverhead
 from pilotage.queue.active import by_priority
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.testing import FakeCluster, make_pod
+from pilotage.testing import FakeCluster, handle_of, make_pod
 from pilotage.testing.network import make_app_group, make_member, make_network_topology, make_node_at
 
 WEST, EAST = "us-west-1", "us-east-1"
@@ -34,7 +34,7 @@ def member(workload: str, node: str | None = None, group: str = "basic", **field
 def knowing(*objects: Kind) -> tuple[NetworkOverhead, FakeCluster]:
     """Return the plugin on a cluster in which a p2 is in the east."""
     plugin, nodes = NetworkOverhead(), FakeCluster([HERE, THERE], [member("p2", "n5", name="placed")], objects)
-    plugin.attach(nodes.cache.objects)
+    plugin.start(handle_of(nodes))
     nodes.cache.follow(plugin)
     return plugin, nodes
 

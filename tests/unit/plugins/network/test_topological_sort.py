@@ -13,7 +13,7 @@ from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.network.topological_sort import MOST_GROUPS, TopologicalSort
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.queued_pod import QueuedPod
-from pilotage.testing import FakeCluster, make_pod
+from pilotage.testing import FakeCluster, handle_of, make_pod
 from pilotage.testing.network import make_app_group, make_member
 
 EARLY, LATE = "1970-01-01T00:00:10Z", "1970-01-01T00:00:50Z"
@@ -34,8 +34,8 @@ class Queued:
 
 
 def sorting(*objects: Kind, **arguments: Any) -> TopologicalSort:
-    plugin = TopologicalSort.model_validate(arguments)
-    plugin.attach(FakeCluster(objects=objects).cache.objects)
+    plugin = TopologicalSort.of(arguments)
+    plugin.start(handle_of(FakeCluster(objects=objects)))
     return plugin
 
 
@@ -169,7 +169,7 @@ def test_where_the_application_is_looked_up(where: str, namespaces: list[str], o
 
 def test_a_new_description_counts_from_then_on_and_no_pod_is_lost() -> None:
     cluster, plugin = FakeCluster(objects=[BASIC]), TopologicalSort()
-    plugin.attach(cluster.cache.objects)
+    plugin.start(handle_of(cluster))
     queue = active_queue(order_of(plugin))
     turned = make_app_group("basic", CHAIN, order={"p1": 3, "p2": 2, "p3": 1}, created=EARLY)
     waiting = [make_member(f"{workload}-{i}", "basic", workload) for i in range(8) for workload in ("p1", "p2", "p3")]

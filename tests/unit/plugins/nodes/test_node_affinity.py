@@ -46,7 +46,7 @@ def pod_with(affinity: Manifest, **fields: Any) -> Pod:
 
 
 def plugin(added: Manifest | None = None) -> NodeAffinity:
-    return NodeAffinity.model_validate({"addedAffinity": added})
+    return NodeAffinity.of({"addedAffinity": added})
 
 
 def cluster(**labels: Manifest) -> FakeCluster:

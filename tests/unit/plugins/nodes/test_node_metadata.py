@@ -24,7 +24,7 @@ TIMES = NUMBERS | {"metadataSource": "Annotation", "metadataType": "Timestamp", 
 
 def preferring(strategy: str, **more: Any) -> NodeMetadata:
     given = NUMBERS if strategy in ("Highest", "Lowest") else TIMES
-    return NodeMetadata.model_validate(given | {"scoringStrategy": strategy} | more)
+    return NodeMetadata.of(given | {"scoringStrategy": strategy} | more)
 
 
 def node(name: str, value: str | None) -> Node:

@@ -59,7 +59,7 @@ def test_each_node_has_a_reason_of_its_own() -> None:
 
 def test_another_label_may_count() -> None:
     nodes = [make_node("a", labels=labels("5")), make_node("b", labels=labels("7", OTHER))]
-    plugin = Priority.model_validate({"labelKey": OTHER})
+    plugin = Priority.of({"labelKey": OTHER})
     assert filter_all(plugin, FakeCluster(nodes), make_pod()) == {"a": unlabelled("a", OTHER), "b": None}
     assert raw_scores(plugin, FakeCluster(nodes), make_pod(), ["b"]) == {"b": 7}
 

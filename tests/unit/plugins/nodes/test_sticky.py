@@ -42,7 +42,7 @@ def job(last_node: str, name: str = "job", uid: str | None = None) -> StickyJob:
 
 def sticky(arguments: dict[str, Any] | None = None, *, now: float = NOON, left: tuple[Pod, ...] = ()) -> Sticky:
     """Return the plugin at a time, after these pods were seen to leave."""
-    plugin = Sticky.model_validate(arguments or {})
+    plugin = Sticky.of(arguments or {})
     plugin._clock = lambda: now
     for pod in left:
         plugin.pod_left(pod)

@@ -212,7 +212,7 @@ def test_the_profile_at_a_path(given: str, found: tuple[str, str] | None) -> Non
 
 
 def test_another_profile_may_be_the_default() -> None:
-    plugin = SySched.model_validate({"defaultProfileNamespace": "team", "defaultProfileName": "usual"})
+    plugin = SySched.of({"defaultProfileNamespace": "team", "defaultProfileName": "usual"})
     found = cluster(["x-seccomp"], objects=[*PROFILES, profile("usual", [*SHARED, "x"], namespace="team")])
     assert raw_scores(plugin, found, make_pod()) == {"n1": 0}
 

@@ -1,5 +1,7 @@
 import pytest
 
+from kit.binding_api import BindingApi
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.plugin import Permission
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.model.pod import Pod
@@ -14,7 +16,7 @@ async def test_the_binding_is_posted() -> None:
         posted.append((pod.key, node))
 
     binder, pod = DefaultBinder(), make_pod("web", namespace="shop")
-    binder._post_binding = post
+    binder.start(Handle(api=BindingApi(post)))
     assert await binder.bind(FakeCluster().cycle(pod), pod, "n1") is None
     assert posted == [("shop/web", "n1")]
 
@@ -24,7 +26,7 @@ async def test_what_goes_wrong_is_raised() -> None:
         raise ConnectionError("refused")
 
     binder, pod = DefaultBinder(), make_pod()
-    binder._post_binding = post
+    binder.start(Handle(api=BindingApi(post)))
     with pytest.raises(ConnectionError):
         await binder.bind(FakeCluster().cycle(pod), pod, "n1")
 

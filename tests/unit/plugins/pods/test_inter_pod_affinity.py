@@ -343,13 +343,13 @@ def test_scores_of_preferences() -> None:
 )
 def test_required_affinity_of_placed_pods_attracts(arguments: dict[str, Any], scored: bool) -> None:
     wants = placed("a1", app="other", affinity=near(term()))
-    found = score_all(InterPodAffinity.model_validate(arguments), cluster_y([wants]), pod_p())
+    found = score_all(InterPodAffinity.of(arguments), cluster_y([wants]), pod_p())
     assert found == ({"a1": 100, "a2": 100, "b1": 0, "x": 0} if scored else SKIP)
 
 
 def test_terms_of_others_count_when_the_pod_has_preferences_itself() -> None:
     wants = placed("a1", app="other", affinity=near(term()) | rather("podAntiAffinity", (5, term(HOSTNAME))))
-    ignoring = InterPodAffinity.model_validate({"hardPodAffinityWeight": 2, "ignorePreferredTermsOfExistingPods": True})
+    ignoring = InterPodAffinity.of({"hardPodAffinityWeight": 2, "ignorePreferredTermsOfExistingPods": True})
     prefers = pod_p(rather("podAffinity", (1, term(selector=exists("nobody")))))
     assert raw_scores(ignoring, cluster_y([wants]), prefers) == {"a1": -3, "a2": 2, "b1": 0, "x": 0}
 

@@ -261,9 +261,7 @@ def test_a_what_if_says_what_a_scan_of_it_says(drawn: Drawn, some: Some, added: 
 
 @given(clusters(), INCOMING, st.sampled_from([0, 1, 40]), st.booleans(), st.sets(st.integers(0, 4), min_size=1))
 def test_scores_are_those_of_a_scan(drawn: Drawn, some: Some, hard: int, ignore: bool, left: set[int]) -> None:
-    plugin = InterPodAffinity.model_validate(
-        {"hardPodAffinityWeight": hard, "ignorePreferredTermsOfExistingPods": ignore}
-    )
+    plugin = InterPodAffinity.of({"hardPodAffinityWeight": hard, "ignorePreferredTermsOfExistingPods": ignore})
     cluster, pod = drawn.cluster(), some.pod(99)
     feasible = {f"n{i % len(drawn.nodes)}" for i in left}
     expected = drawn.scores(some, hard, ignore)

@@ -62,7 +62,7 @@ def scheduler_of(
     pods: Iterable[Pod], *more: Any, zones: dict[str, str] | None = None, objects: Iterable[Any] = (), **arguments: Any
 ) -> tuple[FakeScheduler, CrossNodePreemption]:
     cluster = FakeCluster(nodes_of(**(zones or TWO_ZONES)), pods, objects)
-    plugin = CrossNodePreemption.model_validate(arguments)
+    plugin = CrossNodePreemption.of(arguments)
     plugin._clock = lambda: 0.0
     filters = (NodeResourcesFit(), PodTopologySpread(), InterPodAffinity())
     return FakeScheduler(*filters, *more, plugin, cluster=cluster), plugin

@@ -95,7 +95,7 @@ def preempt(
 
 def limited(percentage: int, absolute: int) -> DefaultPreemption:
     given = {"minCandidateNodesPercentage": percentage, "minCandidateNodesAbsolute": absolute}
-    return DefaultPreemption.model_validate(given)
+    return DefaultPreemption.of(given)
 
 
 def said(cluster: FakeCluster, pod: Pod) -> str:
@@ -307,7 +307,7 @@ def test_failures_without_a_candidate(labels: list[str], text: str) -> None:
     ],
 )
 def test_candidates_wanted(arguments: dict[str, int], nodes: int, wanted: int) -> None:
-    assert DefaultPreemption.model_validate(arguments).candidates_wanted(nodes) == wanted
+    assert DefaultPreemption.of(arguments).candidates_wanted(nodes) == wanted
 
 
 def test_a_share_of_none_finds_no_candidate() -> None:

@@ -58,7 +58,7 @@ def preempt(*pods: Pod, policy: PriorityClass | None, priority: int = 199, **arg
     """Try to make room for a pod on nodes that the others fill."""
     nodes = [make_node(name, cpu=4) for name in dict.fromkeys(pod.node_name for pod in pods)]
     cluster = FakeCluster(nodes, pods, () if policy is None else (policy,))
-    plugin = PreemptionToleration.model_validate(arguments)
+    plugin = PreemptionToleration.of(arguments)
     outcome = FakeScheduler(NodeResourcesFit(), plugin, cluster=cluster).schedule(make_pod(cpu=4, priority=priority))
     assert isinstance(outcome, Unplaced)
     return outcome
@@ -312,6 +312,6 @@ def test_people_are_told_who_is_spared_and_until_when(policy: PriorityClass, pod
 
 def test_people_are_told_of_excluded_namespaces() -> None:
     cluster = FakeCluster([make_node("n1", cpu=4)], [running(60, of="")])
-    plugin = PreemptionToleration.model_validate({"excludedNamespaces": ["default"]})
+    plugin = PreemptionToleration.of({"excludedNamespaces": ["default"]})
     (verdict,) = FakeScheduler(NodeResourcesFit(), plugin, cluster=cluster).explain(make_pod(cpu=4, priority=199)).nodes
     assert verdict.spared == "PreemptionToleration spares default/victim without end"

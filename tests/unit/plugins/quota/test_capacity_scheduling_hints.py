@@ -10,7 +10,7 @@ from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.kinds.workloads import Namespace
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling import CapacityScheduling
-from pilotage.testing import FakeCluster, make_pod
+from pilotage.testing import FakeCluster, handle_of, make_pod
 from pilotage.testing.quotas import make_namespace, make_quota
 
 CPU_ONLY: list[Kind] = [make_quota("ns1", {"cpu": 4}, {"cpu": 6}), make_quota("ns2", {"cpu": 4}, {"cpu": 6})]
@@ -34,7 +34,7 @@ def pod(namespace: str, **fields: Any) -> Pod:
 )
 def test_a_pod_that_goes_helps(waiting: Pod, gone: Pod, helps: bool) -> None:
     plugin = CapacityScheduling()
-    plugin.attach(FakeCluster(objects=CPU_ONLY).cache.objects)
+    plugin.start(handle_of(FakeCluster(objects=CPU_ONLY)))
     assert plugin.gave_something_back(waiting, DELETED, gone, None) is helps
 
 
@@ -53,7 +53,7 @@ def test_a_pod_that_goes_helps(waiting: Pod, gone: Pod, helps: bool) -> None:
 )
 def test_a_quota_that_changes_helps(old: ElasticQuota | None, new: ElasticQuota | None, helps: bool) -> None:
     plugin = CapacityScheduling()
-    plugin.attach(FakeCluster(objects=CPU_ONLY).cache.objects)
+    plugin.start(handle_of(FakeCluster(objects=CPU_ONLY)))
     assert plugin.bounds_changed(pod("ns1", cpu=1), QUOTA_UPDATED, old, new) is helps
 
 
@@ -73,6 +73,6 @@ def test_a_quota_that_changes_helps(old: ElasticQuota | None, new: ElasticQuota 
 )
 def test_a_namespace_that_changes_helps(quotas: list[Kind], old: Namespace, new: Namespace, helps: bool) -> None:
     plugin = CapacityScheduling()
-    plugin.attach(FakeCluster(objects=quotas).cache.objects)
+    plugin.start(handle_of(FakeCluster(objects=quotas)))
     event = Event(Resource.NAMESPACE, Action.UPDATE)
     assert plugin.labels_changed(pod("b"), event, old, new) is helps

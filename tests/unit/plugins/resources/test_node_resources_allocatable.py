@@ -21,7 +21,7 @@ Size = dict[str, Any]
 
 def preferring(mode: str, *resources: tuple[str, int]) -> NodeResourcesAllocatable:
     given = {"mode": mode, "resources": [{"name": name, "weight": weight} for name, weight in resources]}
-    plugin = NodeResourcesAllocatable.model_validate(given)
+    plugin = NodeResourcesAllocatable.of(given)
     assert plugin.faults(()) == []
     return plugin
 

@@ -15,7 +15,7 @@ AT = ("profiles", 0, "pluginConfig", 1, "args")
 
 def balanced(*resources: str) -> NodeResourcesBalancedAllocation:
     given = {"resources": [{"name": name} for name in resources]}
-    return NodeResourcesBalancedAllocation.model_validate(given)
+    return NodeResourcesBalancedAllocation.of(given)
 
 
 def two_nodes(first: dict[str, Any], second: dict[str, Any], *pods: Pod) -> FakeCluster:

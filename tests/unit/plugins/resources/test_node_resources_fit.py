@@ -128,7 +128,7 @@ def test_ignored_resources(arguments: dict[str, Any], wanted: dict[str, int], ex
     pod = make_pod(requests=wanted)
     # The same shape, asked first by a profile that ignores nothing.
     filter_all(NodeResourcesFit(), one_node(), pod)
-    assert filter_all(NodeResourcesFit.model_validate(arguments), one_node(), pod) == {"n": expected}
+    assert filter_all(NodeResourcesFit.of(arguments), one_node(), pod) == {"n": expected}
 
 
 def test_a_pod_that_is_shrinking_holds_what_it_had() -> None:
@@ -143,7 +143,7 @@ def test_what_the_answer_depends_on() -> None:
 
 def after(resource: Resource, action: Action, pod: Pod, old: Pod | Node | None, new: Pod | Node | None) -> bool:
     """Tell whether the plugin, if it rejected the pod, lets it try again after this event."""
-    plugin, event = NodeResourcesFit.model_validate({"ignoredResources": [GPU]}), Event(resource, action)
+    plugin, event = NodeResourcesFit.of({"ignoredResources": [GPU]}), Event(resource, action)
     found = [retry for retry in plugin.retry_on if retry.matches(event)]
     return any(retry.hint is None or getattr(plugin, retry.hint)(pod, event, old, new) for retry in found)
 

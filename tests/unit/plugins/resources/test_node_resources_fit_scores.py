@@ -22,7 +22,7 @@ def fit(kind: str = "LeastAllocated", shape: Points | None = None, **weights: in
         strategy["resources"] = [{"name": name, "weight": weight} for name, weight in names]
     if shape is not None:
         strategy["requestedToCapacityRatio"] = {"shape": [{"utilization": x, "score": y} for x, y in shape]}
-    plugin = NodeResourcesFit.model_validate({"scoringStrategy": strategy})
+    plugin = NodeResourcesFit.of({"scoringStrategy": strategy})
     assert plugin.faults(()) == []
     return plugin
 

@@ -86,13 +86,13 @@ def strategy(draw: Random) -> dict[str, Any]:
 @given(seeds)
 def test_filter(seed: int) -> None:
     draw = Random(seed)
-    filter_all(NodeResourcesFit.model_validate(draw.choice(IGNORING)), cluster(draw), incoming(draw))
+    filter_all(NodeResourcesFit.of(draw.choice(IGNORING)), cluster(draw), incoming(draw))
 
 
 @given(seeds)
 def test_score(seed: int) -> None:
     draw = Random(seed)
-    plugin = NodeResourcesFit.model_validate({"scoringStrategy": strategy(draw)})
+    plugin = NodeResourcesFit.of({"scoringStrategy": strategy(draw)})
     assert plugin.faults(()) == []
     scores = raw_scores(plugin, cluster(draw), incoming(draw))
     assert isinstance(scores, dict)
@@ -102,9 +102,7 @@ def test_score(seed: int) -> None:
 def test_balance_of_more_resources_than_a_number_has_bits() -> None:
     names = [f"example.com/r{i}" for i in range(70)]
     nodes = [make_node(f"n{i}", allocatable=dict.fromkeys(names[: 70 - i], 10)) for i in range(9)]
-    plugin = NodeResourcesBalancedAllocation.model_validate(
-        {"resources": [{"name": name, "weight": 1} for name in names]}
-    )
+    plugin = NodeResourcesBalancedAllocation.of({"resources": [{"name": name, "weight": 1} for name in names]})
     wanted = {name: 1 + place % 7 for place, name in enumerate(names)}
     raw_scores(plugin, FakeCluster(nodes), make_pod(requests=wanted))
 
@@ -112,6 +110,6 @@ def test_balance_of_more_resources_than_a_number_has_bits() -> None:
 @given(seeds)
 def test_balance(seed: int) -> None:
     draw = Random(seed)
-    plugin = NodeResourcesBalancedAllocation.model_validate({"resources": resources(draw, 1)})
+    plugin = NodeResourcesBalancedAllocation.of({"resources": resources(draw, 1)})
     scores = raw_scores(plugin, cluster(draw), incoming(draw))
     assert not isinstance(scores, dict) or all(50 <= score <= 100 for score in scores.values())

@@ -181,7 +181,7 @@ ZONES: tuple[Wants, ...] = ({"cpu": 4, "memory": "8Gi"}, {"cpu": 4, "memory": "8
 def reason(topology: NodeResourceTopology | None, wanted: Pod = HUGE, **arguments: Any) -> str | None:
     reports = [] if topology is None else [topology]
     cluster = FakeCluster([make_node("n", cpu=64, memory="512Gi", allocatable=ALLOCATABLE)], objects=reports)
-    return verdicts(NodeResourceTopologyMatch.model_validate(arguments), cluster, wanted)["n"]
+    return verdicts(NodeResourceTopologyMatch.of(arguments), cluster, wanted)["n"]
 
 
 ALONE, TOGETHER = "cannot align container", "cannot align pod"
@@ -286,7 +286,7 @@ def test_nodes_without_a_report_can_be_left_out() -> None:
     assert reason(None, pod({}), requireTopology=True) is None
     assert reason(make_topology("n", *ZONES), SIX, requireTopology=True) == ALONE
     cluster = FakeCluster([make_node("n")])
-    found = filter_all(NodeResourceTopologyMatch.model_validate({"requireTopology": True}), cluster, HUGE)
+    found = filter_all(NodeResourceTopologyMatch.of({"requireTopology": True}), cluster, HUGE)
     assert found == {"n": Rejection(told, preemption_helps=False)}
 
 
@@ -301,7 +301,7 @@ def test_a_node_whose_report_cannot_be_understood_is_no_place_for_pods_that_need
     for name, why in (("a", "why"), ("b", "why"), ("c", "something else"), ("gone", "why")):
         cluster.cache.objects.note_trouble(NodeResourceTopology, name, "", why)
     plugin, told = (
-        NodeResourceTopologyMatch.model_validate(arguments),
+        NodeResourceTopologyMatch.of(arguments),
         "node(s) had a NodeResourceTopology that cannot be",
     )
     found = verdicts(plugin, cluster, pod({CPU: 2, MEM: "1Gi"}))
@@ -323,7 +323,7 @@ def preferring(kind: str, **resources: int) -> NodeResourceTopologyMatch:
     strategy: Manifest = {"type": kind}
     if resources:
         strategy["resources"] = [{"name": name, "weight": weight} for name, weight in resources.items()]
-    plugin = NodeResourceTopologyMatch.model_validate({"scoringStrategy": strategy})
+    plugin = NodeResourceTopologyMatch.of({"scoringStrategy": strategy})
     assert plugin.faults(()) == []
     return plugin
 
@@ -663,7 +663,7 @@ def test_both_forms_agree(
         FakeCluster(nodes, objects=objects),
         pod(*wants, init=(*init,), sidecars=(*sidecars,), limits=limits),
     )
-    plugin = preferring(kind).model_copy(update={"require_topology": need})
+    plugin = NodeResourceTopologyMatch.of(preferring(kind).args.model_copy(update={"require_topology": need}))
     filter_all(plugin, cluster, wanted)
     scores = raw_scores(plugin, cluster, wanted)
     assert isinstance(scores, dict)

@@ -48,7 +48,7 @@ class House:
     def __init__(
         self, topology: NodeResourceTopology | None = None, pods: tuple[Pod, ...] = (), **arguments: Any
     ) -> None:
-        self.plugin = NodeResourceTopologyMatch.model_validate(arguments)
+        self.plugin = NodeResourceTopologyMatch.of(arguments)
         node = make_node("n1", cpu=64, memory="512Gi", allocatable={NIC: 8})
         self.cluster = FakeCluster([node], pods, [] if topology is None else [topology])
         self.scheduler = FakeScheduler(self.plugin, cluster=self.cluster)
@@ -225,7 +225,7 @@ def test_a_pod_that_is_sent_back_is_reserved_no_more() -> None:
 
 def test_a_pod_of_another_profile_is_reserved_too() -> None:
     house = House(report(30, 22, of=[]), **OVER_RESERVE)
-    other = NodeResourceTopologyMatch.model_validate(OVER_RESERVE)
+    other = NodeResourceTopologyMatch.of(OVER_RESERVE)
     house.cluster.cache.follow(other)
     house.place(guaranteed("a", 8))
     house.plugin = other
@@ -242,7 +242,7 @@ def test_a_pod_without_requests_reserves_nothing() -> None:
 def test_the_second_pod_goes_elsewhere() -> None:
     reports = [report(10, of=[], node="n1"), report(9, of=[], node="n2")]
     cluster = FakeCluster([make_node(name, cpu=64) for name in ("n1", "n2")], objects=reports)
-    scheduler = FakeScheduler(NodeResourceTopologyMatch.model_validate(OVER_RESERVE), cluster=cluster)
+    scheduler = FakeScheduler(NodeResourceTopologyMatch.of(OVER_RESERVE), cluster=cluster)
     outcomes = [scheduler.schedule(guaranteed(name, 6)) for name in "abc"]
     assert {outcome.node for outcome in outcomes[:2] if isinstance(outcome, Placed)} == {"n1", "n2"}
     assert isinstance(outcomes[2], Unplaced)
@@ -317,7 +317,7 @@ def test_no_zone_is_ever_nominated_twice(seed: int) -> None:
 
 def test_many_nodes_come_and_go() -> None:
     cluster = FakeCluster()
-    plugin = NodeResourceTopologyMatch.model_validate(OVER_RESERVE)
+    plugin = NodeResourceTopologyMatch.of(OVER_RESERVE)
     scheduler = FakeScheduler(plugin, cluster=cluster)
     for i in range(300):
         topology = report(10, of=[], node=f"n{i}")
@@ -496,7 +496,7 @@ def test_a_report_wakes_whom_it_helps(
 
 
 def test_a_report_that_goes_helps_nobody_where_one_is_required() -> None:
-    plugin = NodeResourceTopologyMatch.model_validate({"requireTopology": True})
+    plugin = NodeResourceTopologyMatch.of({"requireTopology": True})
     assert not plugin.after_report(WAITING, REPORTED, report(5), None)
 
 
@@ -675,7 +675,7 @@ def test_a_pod_that_is_thought_back_frees_nothing() -> None:
     ("mode", "victims"), [pytest.param("Enabled", ("default/low",), id="on"), pytest.param("Disabled", (), id="off")]
 )
 def test_preemption_makes_room_in_a_zone(mode: str, victims: tuple[str, ...]) -> None:
-    plugin = NodeResourceTopologyMatch.model_validate(OVER_RESERVE | {"preemptionMode": mode})
+    plugin = NodeResourceTopologyMatch.of(OVER_RESERVE | {"preemptionMode": mode})
     cluster = FakeCluster([make_node("n1", cpu=64, memory="512Gi")], [LOW, KEPT], [full(4, 4, of=["low", "kept"])])
     default = built_in().construct("DefaultPreemption", {})
     assert isinstance(default, DefaultPreemption)

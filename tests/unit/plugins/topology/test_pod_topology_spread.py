@@ -345,7 +345,7 @@ def test_nodes_without_a_zone_share_one_that_has_no_name() -> None:
 
 def listed(*constraints: Manifest) -> PodTopologySpread:
     """The plugin with defaults of its own."""
-    return PodTopologySpread.model_validate({"defaultingType": "List", "defaultConstraints": constraints})
+    return PodTopologySpread.of({"defaultingType": "List", "defaultConstraints": constraints})
 
 
 def default(key: str = "zone", action: str = HARD, skew: int = 1, **fields: Any) -> Manifest:

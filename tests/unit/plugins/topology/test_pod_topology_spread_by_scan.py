@@ -241,7 +241,7 @@ def pending(draw: st.DrawFn) -> Pod:
 def plugins(draw: st.DrawFn) -> PodTopologySpread:
     if draw(st.booleans()):
         return PodTopologySpread()
-    return PodTopologySpread.model_validate(
+    return PodTopologySpread.of(
         {"defaultingType": "List", "defaultConstraints": draw(st.lists(constraints(selector=False), max_size=2))}
     )
 
@@ -335,6 +335,6 @@ def test_what_was_remembered_about_nodes_is_forgotten_when_they_change(
         cluster.cache.put_node(node)
     if len(cluster.nodes) > 1:
         cluster.cache.remove_node(f"n{gone}")
-    anew = PodTopologySpread.model_validate(plugin.model_dump(by_alias=True))
+    anew = PodTopologySpread.of(plugin.args.model_dump(by_alias=True))
     assert filter_all(plugin, cluster, pod) == filter_all(anew, cluster, pod)
     assert score_all(plugin, cluster, pod) == score_all(anew, cluster, pod)

@@ -458,7 +458,7 @@ def test_a_capacity_that_is_not_told_counts_as_none() -> None:
 
 
 def test_the_shape_decides() -> None:
-    plugin = VolumeBinding.model_validate(
+    plugin = VolumeBinding.of(
         {"shape": [{"utilization": 0, "score": 0}, {"utilization": 50, "score": 8}, {"utilization": 100, "score": 10}]}
     )
     objects: list[Kind] = [

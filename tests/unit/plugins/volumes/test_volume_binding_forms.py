@@ -126,6 +126,6 @@ def test_both_forms_agree(
     csi_nodes = [make_csi_node(name, migrated=["kubernetes.io/aws-ebs"]) for name in migrated]
     cluster = FakeCluster(nodes, objects=[*STORAGE, *found, *wanted, *left, *csi_nodes])
     pod = make_pod(spec=claim_volumes(*(claim.metadata.name for claim in wanted)))
-    plugin = VolumeBinding.model_validate({"shape": shape})
+    plugin = VolumeBinding.of({"shape": shape})
     filter_all(plugin, cluster, pod)
     raw_scores(plugin, cluster, pod)

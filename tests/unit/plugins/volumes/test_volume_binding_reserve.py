@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import settings
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import SKIP, PluginFailed, Rejection
 from pilotage.kinds.storage import (
@@ -18,6 +19,7 @@ from pilotage.kinds.storage import (
 )
 from pilotage.model.pod import Pod
 from pilotage.plugins.volumes.volume_binding import VolumeBinding
+from pilotage.plugins.volumes.volume_binding.volume_writer import VolumeWriter
 from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.objects import make_node, make_pod
 from pilotage.testing.plugins import filter_all
@@ -172,7 +174,8 @@ async def test_pods_whose_claims_are_bound_need_no_preparation() -> None:
 
 async def test_what_is_written() -> None:
     plugin, writer = VolumeBinding(bindTimeoutSeconds=7), Writer()  # type: ignore[call-arg] # by its name outside
-    plugin.connect(writer)
+    plugin.start(Handle())
+    plugin._writer = cast(VolumeWriter, writer)
     nodes = cluster(found("c", metadata={"resourceVersion": "3"}), made("m"), volume("v"))
     pod = user("c", "m")
     cycle = reserved(plugin, nodes, pod, "b")
@@ -189,7 +192,8 @@ async def test_what_is_written() -> None:
 
 async def test_a_volume_that_was_kept_for_the_claim_is_not_marked() -> None:
     plugin, writer = VolumeBinding(), Writer()
-    plugin.connect(writer)
+    plugin.start(Handle())
+    plugin._writer = cast(VolumeWriter, writer)
     kept = volume("v", claimRef={"namespace": "default", "name": "c"})
     cycle = reserved(plugin, cluster(found(), kept), user("c"), "a")
     await plugin.pre_bind(cycle, user("c"), "a")
@@ -199,7 +203,8 @@ async def test_a_volume_that_was_kept_for_the_claim_is_not_marked() -> None:
 
 async def test_what_a_writer_complains_about_is_why_the_plugin_failed() -> None:
     plugin, writer = VolumeBinding(), Writer()
-    plugin.connect(writer)
+    plugin.start(Handle())
+    plugin._writer = cast(VolumeWriter, writer)
     writer.complaint = "binding volumes: context deadline exceeded"
     cycle = reserved(plugin, cluster(found(), volume("v")), user("c"), "a")
     with pytest.raises(PluginFailed, match=r"^binding volumes: context deadline exceeded$"):

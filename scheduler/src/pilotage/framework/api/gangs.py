@@ -1,21 +1,15 @@
 """What the scheduler asks a plugin that knows gangs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.plugin import FollowsPods
 from pilotage.framework.api.verdicts import Rejection
-from pilotage.framework.api.waiting import WaitingPods
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 
 
 class FormsGangs(FollowsPods):
     """Says which pods start together; the scheduler then places all of them in one decision, or none."""
-
-    def see(self, nodes: Callable[[], Nodes], waiting: WaitingPods) -> None:
-        """Take what the cluster looks like at any time, and the pods that wait for a permission."""
-        raise NotImplementedError
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many more pods of a gang must find a place at once; None if each is for itself."""

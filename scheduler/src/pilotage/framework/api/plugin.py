@@ -2,21 +2,23 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self, dataclass_transform
 
 import numpy as np
-from pydantic import PrivateAttr
+from pydantic import Field
 
-from pilotage.config.catalogue import Arguments, ExtensionPoint
+from pilotage.config.catalogue import Arguments as ReadArguments
+from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage
 from pilotage.config.strict_reading import read_section
-from pilotage.config.types import Section
+from pilotage.framework.api.arguments import Arguments, arguments_of
+from pilotage.framework.api.caching import Caching, Per, Scope
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import ANYTHING, Retry
+from pilotage.framework.api.handle import NOT_STARTED, Handle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.objects import NO_OBJECTS, Kind, Objects
+from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.verdicts import (
     Filtered,
     Nominated,
@@ -28,17 +30,10 @@ from pilotage.framework.api.verdicts import (
     Verdicts,
     Wait,
 )
+from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
-
-class Scope(Enum):
-    """What an answer about a node depends on, besides the pod; what did not change is not asked again."""
-
-    STATIC = "the node object"
-    NODE = "the node object and the pods on the node"
-    CLUSTER = "anything"
-
-
+# Plugin files that were written before `pilotage.plugin` take them from here.
 STATIC, NODE, CLUSTER = Scope.STATIC, Scope.NODE, Scope.CLUSTER
 
 
@@ -51,13 +46,16 @@ class Permission:
     verbs: tuple[str, ...]
 
 
-class Plugin(Section):
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
+class Plugin:
     """A piece of policy; its name is its class name, its arguments are its fields, its docstring its description."""
 
     name: ClassVar[str]
+    # All arguments: a nested class of this name, or made of the annotated fields.
+    Args: ClassVar[type[Arguments]] = Arguments
+    # What answers depend on, and so how long they are remembered; `depends_on` and `same_for_shape` say the same.
+    caching: ClassVar[Caching] = Caching()
     depends_on: ClassVar[Scope] = CLUSTER
-    # Pods of one shape always get the same answer. False if namespace, labels, annotations, priority or owners play a
-    # part. Where anything else about the pod does, its name or its status, an answer must depend on CLUSTER.
     same_for_shape: ClassVar[bool] = False
     retry_on: ClassVar[tuple[Retry, ...]] = (ANYTHING,)
     # Answers are asked anew when one of these objects changes, whatever they depend on.
@@ -67,21 +65,47 @@ class Plugin(Section):
     permissions: ClassVar[tuple[Permission, ...]] = ()
     # What kube-scheduler's plugin of this name says when it is made without even its defaults.
     no_arguments: ClassVar[str] = "want args to be of type {}Args, got <nil>"
+    _fields: ClassVar[frozenset[str]] = frozenset()  # arguments that are attributes, too
 
-    _cluster_objects: Objects = PrivateAttr(default=NO_OBJECTS)
+    args: Arguments
+    handle: Handle  # what there is outside of a cycle: nothing before `start`
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Name the plugin after its class, and read what the class declares."""
+        super().__init_subclass__(**kwargs)
+        cls.name = cls.__name__
+        plugins = [base for base in cls.__bases__ if issubclass(base, Plugin)]
+        cls.Args, fields = arguments_of(cls, [base.Args for base in plugins])
+        cls._fields = fields.union(*(base._fields for base in plugins))
+        cls._settle_caching()
 
     @classmethod
-    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Name the plugin after its class."""
-        super().__pydantic_init_subclass__(**kwargs)
-        cls.name = cls.__name__
+    def _settle_caching(cls) -> None:
+        """Let one declaration say what two older ones say, and the other way round."""
+        declared = vars(cls)
+        if isinstance(declared.get("caching"), Caching):
+            cls.depends_on, cls.same_for_shape = cls.caching.scope, cls.caching.per is Per.SHAPE
+        elif "caching" not in declared:
+            cls.caching = Caching(cls.depends_on, Per.SHAPE if cls.same_for_shape else Per.POD)
 
-    if not TYPE_CHECKING:
+    def __init__(self, **arguments: Any) -> None:
+        given = arguments.get("args")
+        self.args = given if isinstance(given, self.Args) else self.Args(**arguments)
+        self.handle = NOT_STARTED
+        for name in self._fields:
+            setattr(self, name, getattr(self.args, name))
+        self.__post_init__()
 
-        def __getattr__(self, name: str) -> Any:
-            # Pydantic's own way to private attributes is long, and plugins go it many times for each pod.
-            private = object.__getattribute__(self, "__pydantic_private__")
-            return private[name] if private and name in private else super().__getattr__(name)
+    def __post_init__(self) -> None:
+        """Make what the plugin keeps; its arguments are there."""
+
+    def __repr__(self) -> str:
+        return f"{self.name}({self.args!s})"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any] | Arguments) -> Self:
+        """Return the plugin with arguments, by the names that a configuration has for them or all in one."""
+        return cls(args=given if isinstance(given, Arguments) else cls.Args.model_validate(given))
 
     @classmethod
     def points(cls) -> frozenset[ExtensionPoint]:
@@ -89,18 +113,18 @@ class Plugin(Section):
         return frozenset(point for point, base in POINTS.items() if issubclass(cls, base))
 
     @classmethod
-    def read_arguments(cls, given: Mapping[str, Any] | None, at: At) -> Arguments:
+    def read_arguments(cls, given: Mapping[str, Any] | None, at: At) -> ReadArguments:
         """Return the arguments with defaults, and everything that is wrong with them."""
         if given is None:
-            return Arguments({}, (Fault(Stage.PROFILES, cls.no_arguments.format(cls.name), at),))
-        plugin, faults = read_section(cls, given, at)
-        if plugin is None:
-            return Arguments(dict(given), tuple(faults))
-        return Arguments(plugin.model_dump(mode="json", by_alias=True), (*faults, *plugin.faults(at)))
+            return ReadArguments({}, (Fault(Stage.PROFILES, cls.no_arguments.format(cls.name), at),))
+        args, faults = read_section(cls.Args, given, at)
+        if args is None:
+            return ReadArguments(dict(given), tuple(faults))
+        return ReadArguments(args.model_dump(mode="json", by_alias=True), (*faults, *cls(args=args).faults(at)))
 
-    def attach(self, objects: Objects) -> None:
-        """Take what can be looked up outside of a cycle, which knows more; called once, before all else."""
-        self._cluster_objects = objects
+    def start(self, handle: Handle) -> None:
+        """Take what there is outside of a cycle, which knows more; called once, before all else."""
+        self.handle = handle
 
     def epoch(self, cycle: Cycle) -> int:
         """Return a number that changes when answers about nodes that did not change may differ all the same."""
@@ -210,6 +234,10 @@ class Score(Plugin):
     normalize: ClassVar[Any] = None
 
 
+def nothing_to_note(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes | None = None) -> None:
+    """Take part and note nothing: a `pre_filter` or `pre_score` that nobody has to call."""
+
+
 def _whole(score: object) -> int:
     if not isinstance(score, int | np.integer):
         raise PluginFailed(f"it answered {type(score).__name__} {score!r:.80}, which is no whole number")
@@ -306,6 +334,14 @@ class EvictionRule(Plugin):
 
     def called_off(self, victims: Sequence[Pod]) -> None:
         """Take note of pods that do not leave: they could not be evicted, or are back in the queue at once."""
+
+
+class UsesLoad(Plugin):
+    """Looks at how busy nodes are, by figures of `handle.load`; no extension point, and no profile names it."""
+
+    def service(self) -> tuple[At, Service] | None:
+        """Return who is to be asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        return None
 
 
 class PlacementScore(Plugin):

@@ -1,13 +1,14 @@
 """Asks the plugins around the binding of a pod, each behind a fence, after the cycle and beside others."""
 
 from time import perf_counter
+from types import NoneType
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import PreBind
-from pilotage.framework.api.verdicts import PluginFailed, Rejection, Skip
+from pilotage.framework.api.verdicts import Rejection, Skip
+from pilotage.framework.runtime.fence import CycleFailed, expect, fence
 from pilotage.framework.runtime.plugin_guard import is_foreign
 from pilotage.framework.runtime.plugin_set import PluginSet
-from pilotage.framework.runtime.runner import CycleFailed, failure, unexpected
 from pilotage.framework.runtime.timings import UNSCHEDULABLE, Timings
 
 
@@ -23,12 +24,9 @@ class BindingRunner:
         """Return the plugins that have something to prepare."""
         found = []
         for plugin in self._plugin_set.pre_bind:
-            try:
+            with fence('running PreBindPreFlight "{}": {}', plugin):
                 answer: object = plugin.pre_bind_pre_flight(cycle, cycle.pod, node)
-                if answer is not None and not isinstance(answer, Skip):
-                    raise PluginFailed(unexpected(answer))
-            except Exception as error:
-                raise failure('running PreBindPreFlight "{}": {}', plugin, error) from error
+                expect(answer, Skip, NoneType)
             if answer is None:
                 found.append(plugin)
         return found
@@ -39,14 +37,12 @@ class BindingRunner:
         for plugin in plugins:
             start = perf_counter()
             try:
-                answer: object = await plugin.pre_bind(cycle, cycle.pod, node)
-                if answer is not None and not isinstance(answer, Rejection):
-                    raise PluginFailed(unexpected(answer))
-            except Exception as error:
-                raise failure('running PreBind plugin "{}": {}', plugin, error) from error
+                with fence('running PreBind plugin "{}": {}', plugin):
+                    answer: object = await plugin.pre_bind(cycle, cycle.pod, node)
+                    expect(answer, Rejection, NoneType)
             finally:
                 self._note(plugin.name, "PreBind", start)
-            if answer is not None:
+            if isinstance(answer, Rejection):
                 self._timings.past("PreBind", begun, UNSCHEDULABLE)
                 return answer.by(plugin.name)
         self._timings.past("PreBind", begun)
@@ -57,11 +53,9 @@ class BindingRunner:
         for plugin in self._plugin_set.bind:
             start = perf_counter()
             try:
-                answer: object = await plugin.bind(cycle, cycle.pod, node)
-                if answer is not None and not isinstance(answer, Rejection | Skip):
-                    raise PluginFailed(unexpected(answer))
-            except Exception as error:
-                raise failure('running Bind plugin "{}": {}', plugin, error) from error
+                with fence('running Bind plugin "{}": {}', plugin):
+                    answer: object = await plugin.bind(cycle, cycle.pod, node)
+                    expect(answer, Rejection, Skip, NoneType)
             finally:
                 self._note(plugin.name, "Bind", start)
             if answer is None:
@@ -77,9 +71,10 @@ class BindingRunner:
         for plugin in self._plugin_set.post_bind:
             start = perf_counter()
             try:
-                plugin.post_bind(cycle, cycle.pod, node)
-            except Exception as error:
-                complaints.append(str(failure('running PostBind plugin "{}": {}', plugin, error)))
+                with fence('running PostBind plugin "{}": {}', plugin):
+                    plugin.post_bind(cycle, cycle.pod, node)
+            except CycleFailed as error:
+                complaints.append(str(error))
             self._note(plugin.name, "PostBind", start)
         return complaints
 

@@ -2,12 +2,13 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any, TypeVar, cast
 
 from pilotage.framework.api.gangs import FormsGangs
-from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.fence import CycleFailed, expect, fence
 from pilotage.framework.runtime.plugin_guard import is_foreign
-from pilotage.framework.runtime.runner import CycleFailed, failure, unexpected
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 
@@ -47,10 +48,11 @@ class FencedGangs:
     def missing(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many more pods must find a place at once."""
         try:
-            answer = self._plugin.missing(gang, pod)
-            _expect(answer, int, type(None))
-        except Exception as error:
-            self._failure = failure(FAILED, self._plugin, error)
+            with fence(FAILED, self._plugin):
+                answer = self._plugin.missing(gang, pod)
+                expect(answer, int, NoneType)
+        except CycleFailed as error:
+            self._failure = error
             return ONE
         self._failure = None
         return answer
@@ -67,7 +69,7 @@ class FencedGangs:
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
         """Return why a gang was turned down a moment ago; a plugin that fails does not know of it."""
-        return self._known(self._plugin.no_chance, (str, type(None)), None, gang, waiting)
+        return self._known(self._plugin.no_chance, (str, NoneType), None, gang, waiting)
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
         """Tell whether it is known when to try again; a plugin that fails knows nothing."""
@@ -79,25 +81,22 @@ class FencedGangs:
 
     def _rejection(self, ask: Callable[..., Any], *args: Any) -> Rejection | None:
         try:
-            answer: Rejection | None = ask(*args)
-            _expect(answer, Rejection, type(None))
-        except Exception as error:
-            return GangFailure(failure(FAILED, self._plugin, error))
+            with fence(FAILED, self._plugin):
+                answer: Rejection | None = ask(*args)
+                expect(answer, Rejection, NoneType)
+        except CycleFailed as error:
+            return GangFailure(error)
         return answer
 
     def _known(self, ask: Callable[..., Answer], kinds: tuple[type, ...], otherwise: Answer, *args: Any) -> Answer:
         try:
-            answer = ask(*args)
-            _expect(answer, *kinds)
-        except Exception:
+            with fence(FAILED, self._plugin):
+                answer = ask(*args)
+                expect(answer, *kinds)
+        except CycleFailed:
             new = ask.__name__ not in self._complaints
             self._complaints.add(ask.__name__)
             level = logging.ERROR if new else logging.DEBUG
             log.log(level, "plugin %s failed at %s", self.name, ask.__name__, exc_info=new)
             return otherwise
         return answer
-
-
-def _expect(answer: object, *kinds: type) -> None:
-    if not isinstance(answer, kinds):
-        raise PluginFailed(unexpected(answer))

@@ -1,7 +1,5 @@
 """The filter behind a profile's nodes of its own: to all other plugins a node that it leaves out is not there."""
 
-from pydantic import PrivateAttr
-
 from pilotage.config.sharing import OwnNodes
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED, NODE_LABELS_CHANGED
@@ -24,7 +22,10 @@ class NodesOfProfile(Filter):
     same_for_shape = True
     retry_on = (NODE_ADDED, NODE_LABELS_CHANGED)
 
-    _matcher: LabelMatcher | None = PrivateAttr(default=None)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._matcher: LabelMatcher | None = None
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a node with other labels."""

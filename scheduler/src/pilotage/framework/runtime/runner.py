@@ -3,18 +3,14 @@
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from dis import get_instructions
-from functools import cache
-from inspect import isfunction, unwrap
 from itertools import count
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import EvictionRule, Filter, Plugin, PostFilter, PreFilter, Score
+from pilotage.framework.api.plugin import EvictionRule, Filter, Plugin, PostFilter, PreFilter, Score, nothing_to_note
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.verdicts import (
     SKIP_KIND,
@@ -29,7 +25,7 @@ from pilotage.framework.api.verdicts import (
     Verdicts,
     Wait,
 )
-from pilotage.framework.runtime.call_watch import line_of
+from pilotage.framework.runtime.fence import CycleFailed, failure, unexpected
 from pilotage.framework.runtime.plugin_guard import guard
 from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.framework.runtime.timings import ERROR, Timings
@@ -39,14 +35,6 @@ _runners = count()  # of runners, whose answers about shapes are kept apart
 
 MOST_KINDS = 2048  # of pods, for which lasting answers are kept
 LONGEST_WAIT = 15 * 60.0  # seconds that a pod may wait for a permission
-
-
-class CycleFailed(PluginFailed):
-    """An attempt that ended with an error; the text is kube-scheduler's, with the plugin in it."""
-
-    def __init__(self, text: str, plugin: str = "") -> None:
-        super().__init__(text)
-        self.plugin = plugin
 
 
 @dataclass
@@ -103,7 +91,7 @@ class Runner:
         self._pre_filters = [
             (plugin, self.timings.of(plugin.name, "PreFilter"))
             for plugin in plugin_set.pre_filter
-            if not _does_nothing(type(plugin).pre_filter)
+            if type(plugin).pre_filter is not nothing_to_note
         ]
         number = next(_runners)
         self._skips_key, self._score_skips_key = ("skips", number), ("score skips", number)
@@ -115,7 +103,7 @@ class Runner:
         self._pre_scores = [
             (plugin, self.timings.of(plugin.name, "PreScore"))
             for plugin in plugin_set.pre_score
-            if not _does_nothing(type(plugin).pre_score)
+            if type(plugin).pre_score is not nothing_to_note
         ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
@@ -330,30 +318,6 @@ def check_range(plugin: Plugin, scores: Ints) -> None:
         )
 
 
-def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
-    """Return the error of a cycle in which a plugin failed; a surprise is told with its type and its line."""
-    if isinstance(error, str):
-        return CycleFailed(text.format(plugin.name, error), plugin.name)
-    expected = isinstance(error, PluginFailed)
-    told = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
-    found = CycleFailed(text.format(plugin.name, told), plugin.name)
-    if isinstance(error, PluginFailed):
-        found.cost, found.rest = error.cost, error.rest
-    return found
-
-
-@cache
-def _does_nothing(method: object) -> bool:
-    """Tell whether a method is empty, as some are that only say where a plugin takes part: nobody has to call it."""
-    method = unwrap(method) if callable(method) else method
-    if not isfunction(method):
-        return False
-    steps = [step for step in get_instructions(method) if step.opname not in ("RESUME", "NOP", "CACHE")]
-    return {step.opname for step in steps} <= {"LOAD_CONST", "RETURN_VALUE", "RETURN_CONST"} and all(
-        step.argval is None for step in steps
-    )
-
-
 def _changes_notes(plugin: PreFilter) -> bool:
     kind = type(plugin)
     return kind.add_pod is not PreFilter.add_pod or kind.remove_pod is not PreFilter.remove_pod
@@ -380,10 +344,3 @@ def _numbers(scores: object, nodes: Nodes) -> Ints:
     if scores.shape != (len(nodes),):
         raise PluginFailed(f"it answered for {scores.size} nodes, not for {len(nodes)}")
     return scores if scores.dtype == np.int64 else scores.astype(np.int64)
-
-
-def unexpected(answer: Any) -> str:
-    """Return what to say about an answer that a plugin may not give here."""
-    if isinstance(answer, Rejection):
-        return answer.message
-    return f"it answered {type(answer).__name__} {answer!r:.80}, which means nothing here"

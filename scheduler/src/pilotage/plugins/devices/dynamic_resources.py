@@ -129,7 +129,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         if unnamed is not None:
             return unnamed
         for entry, name in zip(pod.spec.resource_claims, _names(pod), strict=True):
-            claim = None if name is None else self._cluster_objects.get(ResourceClaim, name, pod.namespace)
+            claim = None if name is None else self.handle.objects.get(ResourceClaim, name, pod.namespace)
             if name is None:
                 continue
             if claim is None:
@@ -145,11 +145,11 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     def _unserved(self, pod: Pod) -> Rejection | None:
         """Return which request of an unallocated claim is for a class that does not exist."""
         for name in filter(None, _names(pod)):
-            claim = self._cluster_objects.get(ResourceClaim, name, pod.namespace)
+            claim = self.handle.objects.get(ResourceClaim, name, pod.namespace)
             if claim is None or claim.status.allocation is not None:
                 continue
             for request, device_class in _classes(claim):
-                if self._cluster_objects.get(DeviceClass, device_class) is None:
+                if self.handle.objects.get(DeviceClass, device_class) is None:
                     return _hopeless(f"request {request}: device class {device_class} does not exist")
         return None
 

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from pilotage.framework.api.plugin import QueuedPod, QueueSort
 from pilotage.kinds.app_network import AppGroup
@@ -47,7 +47,10 @@ class TopologicalSort(QueueSort):
     reads = (AppGroup,)
     retry_on = ()  # it rejects nobody
 
-    _groups: dict[str, Group] = PrivateAttr(default_factory=dict)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._groups: dict[str, Group] = {}
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
         """Tell whether one goes before the other."""
@@ -67,7 +70,7 @@ class TopologicalSort(QueueSort):
         return -pod.priority, group.anchor, group.identity, index, waiting, pod.key
 
     def _group(self, name: str, namespace: str) -> Group | None:
-        described = first_found(self._cluster_objects, AppGroup, name, searched(namespace, self.namespaces))
+        described = first_found(self.handle.objects, AppGroup, name, searched(namespace, self.namespaces))
         if described is None:
             return None
         identity = f"{described.metadata.namespace}/{name}"

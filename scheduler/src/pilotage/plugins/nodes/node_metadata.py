@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, Field, PrivateAttr, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage
@@ -57,9 +57,12 @@ class NodeMetadata(Score):
     same_for_shape = True
     retry_on = ()
 
-    _look: LastLook = PrivateAttr(default_factory=LastLook)
-    _column: Floats = PrivateAttr(default_factory=lambda: np.zeros(0))  # what nodes are worth, by slot
-    _warned: dict[str, str] = PrivateAttr(default_factory=dict)  # the invalid value of each node, told already
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._look = LastLook()
+        self._column: Floats = np.zeros(0)  # what nodes are worth, by slot
+        self._warned: dict[str, str] = {}  # the invalid value of each node, told already
 
     def faults(self, at: At) -> list[Fault]:
         """Return everything that is wrong; the original finds only the first, when it is constructed."""

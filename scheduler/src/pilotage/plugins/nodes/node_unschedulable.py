@@ -3,8 +3,8 @@
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter
-from pilotage.framework.api.verdicts import Filtered, PreFiltered, Rejection, Verdicts
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, nothing_to_note
+from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
 from pilotage.model.tolerations import NO_SCHEDULE, Taint, tolerated
@@ -24,8 +24,7 @@ class NodeUnschedulable(PreFilter, Filter):
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION, "now_tolerates"),
     )
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Find nothing to say before the nodes."""
+    pre_filter = nothing_to_note
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a cordoned node."""

@@ -4,7 +4,7 @@ import logging
 import re
 
 import numpy as np
-from pydantic import Field, PrivateAttr, StrictStr
+from pydantic import Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
@@ -39,7 +39,10 @@ class Priority(Filter, Score):
     retry_on = (Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "got_the_label"),)
     normalize = by_maximum
 
-    _warned: dict[str, str] = PrivateAttr(default_factory=dict)  # the invalid value of each node, told already
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._warned: dict[str, str] = {}  # the invalid value of each node, told already
 
     def faults(self, at: At) -> list[Fault]:
         """Return why the key cannot be that of a label."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
-from pydantic import Field, PrivateAttr, StrictStr
+from pydantic import Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid, unsupported
@@ -74,8 +74,11 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     )
     reads = (StickyJob,)
 
-    _vacant: VacantPlaces = PrivateAttr(default_factory=VacantPlaces)
-    _clock: Callable[[], float] = PrivateAttr(default=time.time)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._vacant = VacantPlaces()
+        self._clock: Callable[[], float] = time.time
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""
@@ -142,7 +145,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     def home_came_or_went(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
         """Tell whether a node is one of those to which the pod may return."""
         changed = new or old
-        return changed is not None and changed.name in self._remembered(self._cluster_objects, pod)
+        return changed is not None and changed.name in self._remembered(self.handle.objects, pod)
 
     def kin_came_or_went(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
         """Tell whether a pod of the same owner has left a place, or has taken one that this pod waits for."""

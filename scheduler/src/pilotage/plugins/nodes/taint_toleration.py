@@ -3,10 +3,10 @@
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score, nothing_to_note
 from pilotage.framework.api.scoring import by_maximum_reversed
 from pilotage.framework.api.taint_matching import tolerates_all, untolerated_preferences
-from pilotage.framework.api.verdicts import Filtered, PreFiltered, Rejection, Skip, Verdicts
+from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.model.tolerations import count_untolerated_preferences, first_untolerated
@@ -25,8 +25,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
     )
     normalize = by_maximum_reversed
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Find nothing to say before the nodes."""
+    pre_filter = nothing_to_note
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Reject a node with a taint that forbids the pod."""
@@ -36,8 +35,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         """Reject all such nodes."""
         return Verdicts.where(~tolerates_all(pod.shape.tolerated, nodes), TAINTED)
 
-    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Score always: even without any taint every node gets its 100."""
+    pre_score = nothing_to_note  # even without any taint every node gets its 100
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how many taints ask the pod to stay away; the fewest is best."""

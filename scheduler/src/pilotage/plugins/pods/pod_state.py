@@ -1,7 +1,5 @@
 """Nodes where pods are about to leave, and nodes where others are about to come."""
 
-from pydantic import PrivateAttr
-
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import NodeColumn
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
@@ -18,7 +16,10 @@ class PodState(Score):
     retry_on = ()
     normalize = by_range
 
-    _leaving: NodeColumn = PrivateAttr(default_factory=NodeColumn)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._leaving = NodeColumn()
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how many pods of the node are being deleted, less those that were nominated it."""

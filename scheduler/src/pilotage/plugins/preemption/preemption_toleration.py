@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from math import inf
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from pilotage.config.types import Item
 from pilotage.framework.api.cycle import Cycle
@@ -81,7 +81,10 @@ class PreemptionToleration(EvictingLower, EvictionRule):
     reads = (PriorityClass, PodDisruptionBudget)
     no_arguments = "got args of type <nil>, want *{}Args"
 
-    _policies: tuple[Objects, int, dict[str, Policy | None]] | None = PrivateAttr(default=None)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._policies: tuple[Objects, int, dict[str, Policy | None]] | None = None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
         """Return the nodes to free; if there is none, the pod is tried again when the first toleration ends."""

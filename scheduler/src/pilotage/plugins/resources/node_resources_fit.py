@@ -13,7 +13,7 @@ from pilotage.config.types import Item
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score
+from pilotage.framework.api.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score, nothing_to_note
 from pilotage.framework.api.resource_scoring import Demands, Strategy, demands_of, scores_of
 from pilotage.framework.api.scoring_arguments import LEAST, ScoringStrategy
 from pilotage.framework.api.verdicts import Rejection, Verdicts
@@ -60,8 +60,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
             for why in unqualified(group):
                 yield invalid(("ignoredResourceGroups", i), group, why)
 
-    def pre_filter(self, cycle: Cycle, pod: Pod) -> None:
-        """Skip no pod: even one that asks for nothing needs a place among the pods of its node."""
+    pre_filter = nothing_to_note  # even a pod that asks for nothing needs a place among the pods of its node
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Rejection | None:
         """Return what the node has too little of."""
@@ -83,8 +82,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
                 cases.append((f"{INSUFFICIENT}{resource}", short, allocatable < amount))
         return Verdicts.all_reasons(cases) if cases else Verdicts.all_fit(len(nodes))
 
-    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> None:
-        """Skip no pod: one that asks for nothing counts as a small one."""
+    pre_score = nothing_to_note  # a pod that asks for nothing counts as a small one
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how full the node would be, by the strategy."""

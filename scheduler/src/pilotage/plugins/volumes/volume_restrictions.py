@@ -1,7 +1,6 @@
 """Keeps pods apart that cannot use the same disk at the same time."""
 
 import numpy as np
-from pydantic import PrivateAttr
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED, Action, Event, Resource, Retry
@@ -46,7 +45,10 @@ class VolumeRestrictions(PreFilter, Filter):
     )
     reads = (PersistentVolumeClaim,)
 
-    _disks: NodeColumn = PrivateAttr(default_factory=NodeColumn)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._disks = NodeColumn()
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Find the claims for one pod that others use; SKIP without any, if there is no disk either."""

@@ -12,7 +12,8 @@ from pilotage.framework.api.nodes import Ids, Ints, Nodes
 from pilotage.framework.api.plugin import CLUSTER, NODE, STATIC, Filter, Plugin, PreFilter, Score
 from pilotage.framework.api.scoring import MAX_SCORE, keeps_equals
 from pilotage.framework.api.verdicts import Codes, Rejection
-from pilotage.framework.runtime.runner import Runner, check_range, failure, unexpected
+from pilotage.framework.runtime.fence import failure, unexpected
+from pilotage.framework.runtime.runner import Runner, check_range
 from pilotage.model.pod import Pod
 from pilotage.scheduling.equivalence.equivalence_entry import NEVER, EquivalenceEntry
 

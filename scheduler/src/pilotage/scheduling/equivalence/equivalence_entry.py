@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pilotage.framework.api.node_memory import NodeMemory
 from pilotage.framework.api.nodes import Bools, Ids, Ints, Nodes
 from pilotage.framework.api.verdicts import Codes, Rejection
-from pilotage.framework.runtime.runner import CycleFailed
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.scheduling.equivalence.nominated_nodes import NOT_NOMINATED, NominatedNodeCache
 
 NEVER = (-1, -1)

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.verdicts import NoRoom, PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.fit_error import fit_error
 from pilotage.framework.runtime.preemption.shortage import short_of
 from pilotage.framework.runtime.preemption.victims import MayGo, Victims, select_victims
-from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 

@@ -4,8 +4,6 @@ import time
 from collections.abc import Sequence
 from typing import ClassVar
 
-from pydantic import PrivateAttr
-
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.objects import Kind, Objects
@@ -37,8 +35,11 @@ class Evicting(PreEnqueue, PostFilter):
     permissions = (Permission("", "pods", ("delete",)),)
     tells_when_open = True  # `end` is called by whoever follows the evictions, and tells the queue, too
 
-    _under_way: set[str] = PrivateAttr(default_factory=set)
-    _budgets: tuple[Objects, int, DisruptionBudgets] | None = PrivateAttr(default=None)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._under_way: set[str] = set()
+        self._budgets: tuple[Objects, int, DisruptionBudgets] | None = None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
         """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""

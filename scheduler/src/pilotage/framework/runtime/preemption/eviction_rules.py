@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import EvictionRule
 from pilotage.framework.api.verdicts import Nominated, NoRoom, Rejection, Verdicts
-from pilotage.framework.runtime.runner import failure
+from pilotage.framework.runtime.fence import fence
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
@@ -17,10 +17,8 @@ FAILED = 'running the eviction rule of plugin "{}": {}'
 def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom | None:
     """Return why nobody else has to go for the pod of the cycle, in the words of the first plugin that says so."""
     for plugin in rules:
-        try:
+        with fence(FAILED, plugin):
             coming = plugin.enough_leave(cycle, cycle.pod, verdicts)
-        except Exception as error:
-            raise failure(FAILED, plugin, error) from error
         if coming is not None:
             return coming
     return None
@@ -29,21 +27,17 @@ def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts
 def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
     """Tell whether every plugin lets a pod be evicted for the pod of the cycle."""
     for plugin in rules:
-        try:
+        with fence(FAILED, plugin):
             if not plugin.may_evict(cycle, cycle.pod, victim):
                 return False
-        except Exception as error:
-            raise failure(FAILED, plugin, error) from error
     return True
 
 
 def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
     """Return why evictions would be in vain, as the notes are now, in the words of the first plugin that objects."""
     for plugin in rules:
-        try:
+        with fence(FAILED, plugin):
             rejection = plugin.objection(cycle, cycle.pod)
-        except Exception as error:
-            raise failure(FAILED, plugin, error) from error
         if rejection is not None:
             return rejection.by(plugin.name)
     return None

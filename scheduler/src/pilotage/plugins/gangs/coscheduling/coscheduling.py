@@ -3,15 +3,13 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import PrivateAttr
-
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int32, Int64
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.gangs import FormsGangs
-from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.plugin import Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -23,7 +21,7 @@ from pilotage.framework.api.verdicts import (
     Verdicts,
     Wait,
 )
-from pilotage.framework.api.waiting import WaitingPod, WaitingPods
+from pilotage.framework.api.waiting import WaitingPod
 from pilotage.framework.runtime.reading import permission_on
 from pilotage.kinds.pod_groups import NativePodGroup, PodGroup
 from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangName, gang_of
@@ -59,11 +57,12 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     permissions = (permission_on(NativePodGroup, "patch", part="status"),)
 
-    _records: GangRecords = PrivateAttr(default_factory=GangRecords)
-    _nodes: Callable[[], Nodes] | None = PrivateAttr(default=None)
-    _room: FreeRoom | None = PrivateAttr(default=None)
-    _waiting: WaitingPods = PrivateAttr(default_factory=WaitingPods)
-    _clock: Callable[[], float] = PrivateAttr(default=time.time)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._records = GangRecords()
+        self._room: FreeRoom | None = None
+        self._clock: Callable[[], float] = time.time
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""
@@ -81,9 +80,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
     # ------------------------------------------------------------------------------------------- who belongs together
 
-    def see(self, nodes: Callable[[], Nodes], waiting: WaitingPods) -> None:
-        """Take what the cluster looks like at any time, and the pods that wait for a permission."""
-        self._nodes, self._room, self._waiting = nodes, FreeRoom(nodes), waiting
+    def start(self, handle: Handle) -> None:
+        """Take what the cluster looks like at any time."""
+        super().start(handle)
+        self._room = FreeRoom(handle.nodes, lambda: handle.remit)
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod for its gang."""
@@ -119,7 +119,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def _group(self, gang: GangName) -> PodGroup | NativePodGroup | None:
         if gang.source == BY_LABELS:
             return None
-        return self._cluster_objects.get(KINDS[gang.source], gang.name, gang.namespace)
+        return self.handle.objects.get(KINDS[gang.source], gang.name, gang.namespace)
 
     def _policy(self, gang: GangName) -> MatchPolicy | None:
         group = self._group(gang)
@@ -146,10 +146,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
         """Return what the cluster lacks of the resources that a group wants to see free before it is tried."""
         group = self._group(gang)
-        if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._nodes is None:
+        if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._room is None:
             return None
         own = [] if group.match_policy is MatchPolicy.ONLY_WAITING else self._records.pods(gang)
-        gap = resource_gap(self._nodes(), group.spec.min_resources, group.quorum, own)
+        gap = resource_gap(self.handle.nodes(), group.spec.min_resources, group.quorum, own)
         return Rejection(f"resource gap: {gap} for PodGroup {gang}") if gap else None
 
     # ---------------------------------------------------------------------------------------------- after a decision
@@ -233,11 +233,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def _not_understood(self, gang: GangName) -> str | None:
         if gang.source == BY_LABELS:
             return None
-        return self._cluster_objects.troubles(KINDS[gang.source], gang.namespace).get(gang.name)
+        return self.handle.objects.troubles(KINDS[gang.source], gang.namespace).get(gang.name)
 
     def _remedy(self) -> str:
         """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""
-        if any(True for _ in self._cluster_objects.all(PodGroup)):
+        if any(True for _ in self.handle.objects.all(PodGroup)):
             return "create it"
         return f"create it, make sure that the scheduler may list {PodGroup.api} (it sees none at all)"
 
@@ -273,7 +273,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None
 
     def _siblings(self, gang: GangName) -> list[WaitingPod]:
-        return [waiting for waiting in self._waiting if gang_of(waiting.pod) == gang]
+        return [waiting for waiting in self.handle.waiting_pods if gang_of(waiting.pod) == gang]
 
     def _longest_wait(self, gang: GangName) -> float:
         group = self._group(gang)

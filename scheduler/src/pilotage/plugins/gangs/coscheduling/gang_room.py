@@ -42,9 +42,10 @@ def _smallest(amounts: Sequence[int], count: int) -> int:
 class FreeRoom:
     """Knows what is free on all nodes; what many gangs ask for is worked out once for each change."""
 
-    def __init__(self, nodes: Callable[[], Nodes]) -> None:
+    def __init__(self, nodes: Callable[[], Nodes], remit: Callable[[], object] = lambda: None) -> None:
         self._nodes = nodes
-        self._state: tuple[int, int] = (-1, -1)
+        self._remit = remit  # which nodes these are: another one with the same counters means other nodes
+        self._state: tuple[int, int, object] = (-1, -1, None)
         self._places = 0
         self._in_all: dict[str, int] = {}  # free, by resource
         self._most: dict[Kind, int] = {}
@@ -66,7 +67,7 @@ class FreeRoom:
         return most >= wish.needed
 
     def _catch_up(self, nodes: Nodes) -> None:
-        state = nodes.static_version, nodes.pods_version
+        state = nodes.static_version, nodes.pods_version, self._remit()
         if state != self._state:
             self._state = state
             self._most.clear()

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.handle import LoadSource
 from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.kinds.node_metrics import NodeMetrics, capacity_of, load_of
@@ -19,14 +20,6 @@ Floats = NDArray[np.float64]
 
 NOTHING = ResourceLoad(float("nan"), float("nan"))
 UNKNOWN = NodeLoad()
-
-
-class LoadSource(Protocol):
-    """Who has measured."""
-
-    @property
-    def loads(self) -> Loads:
-        """Return the latest figures; another object whenever they have changed."""
 
 
 class LoadColumns(NamedTuple):

@@ -1,22 +1,21 @@
 """What all plugins have that score by how busy nodes are."""
 
-from collections.abc import Callable
-
 import numpy as np
-from pydantic import Field, PrivateAttr, StrictStr
+from pydantic import Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int64
 from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.nodes import Ints, Nodes
-from pilotage.framework.api.plugin import Permission, Plugin, Score
+from pilotage.framework.api.plugin import Permission, Plugin, Score, UsesLoad
 from pilotage.framework.runtime.reading import permission_on
 from pilotage.kinds.node_metrics import NodeMetrics
 from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 from pilotage.plugins.load._shared.arguments import PROMETHEUS, MetricProvider, wrong_address
-from pilotage.plugins.load._shared.figures import LoadFigures, LoadSource, LoadView
+from pilotage.plugins.load._shared.figures import LoadFigures, LoadView
 
 NO_FIGURES = -1  # the raw score of a node of which nobody has measured anything
 
@@ -31,7 +30,7 @@ def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: In
     return np.where(unknown, mean, scores)
 
 
-class LoadAware(Score):
+class LoadAware(Score, UsesLoad):
     """Scores nodes by figures that somebody collects; where there are none, it prefers no node."""
 
     watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it wins over others.")
@@ -46,7 +45,10 @@ class LoadAware(Score):
     permissions = (permission_on(NodeMetrics, "list"),)
     normalize = others_mean
 
-    _view: LoadView = PrivateAttr(default_factory=LoadView)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._view = LoadView()
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the source of figures."""
@@ -72,9 +74,12 @@ class LoadAware(Score):
         asked = self.metric_provider
         return (("metricProvider",), asked.service()) if asked.type == PROMETHEUS else None
 
-    def connect(self, source: LoadSource, clock: Callable[[], float]) -> None:
-        """Take figures from a source; until then, from NodeMetrics objects."""
-        self._view.connect(source, clock, float(self.stale_after_seconds))
+    def start(self, handle: Handle) -> None:
+        """Have figures collected; where nobody does, they are those of NodeMetrics objects."""
+        super().start(handle)
+        source = handle.load.source(self)
+        if source is not None:
+            self._view.connect(source, handle.clock, float(self.stale_after_seconds))
 
     def epoch(self, cycle: Cycle) -> int:
         """Return a number that changes with the figures, also because some have become too old."""

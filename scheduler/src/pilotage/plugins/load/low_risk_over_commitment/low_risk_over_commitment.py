@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, PrivateAttr
+from pydantic import AfterValidator, Field
 
 from pilotage.config.types import Int64
 from pilotage.framework.api.cycle import Cycle
@@ -38,7 +38,10 @@ class LowRiskOverCommitment(LoadAware, PreScore):
 
     depends_on = NODE
 
-    _commitments: Commitments = PrivateAttr(default_factory=Commitments)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._commitments = Commitments()
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Skip a pod that asks for nothing, and every pod while nothing is measured."""

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, PrivateAttr, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
@@ -40,7 +40,10 @@ class TargetLoadPacking(LoadAware, FollowsPods):
 
     depends_on = NODE
 
-    _recent: RecentPods = PrivateAttr(default_factory=RecentPods)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._recent = RecentPods()
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the source, the target or what pods count."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, PrivateAttr, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
@@ -62,9 +62,12 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_LABEL, "after_own_labels"),
     )
 
-    _members: GroupMembers = PrivateAttr(default_factory=GroupMembers)
-    # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
-    _costs: dict[str, tuple[NetworkTopology, NetworkCosts]] = PrivateAttr(default_factory=dict)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._members = GroupMembers()
+        # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
+        self._costs: dict[str, tuple[NetworkTopology, NetworkCosts]] = {}
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod in."""
@@ -138,7 +141,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     def after_app_group(self, pod: Pod, event: Event, old: AppGroup | None, new: AppGroup | None) -> bool:
         """Tell whether an application came, was described anew, or left the place to another of its name."""
         return self._concerns(pod, app_group_of(pod), old, new) and (
-            new is not None or self._group(self._cluster_objects, pod) is not None
+            new is not None or self._group(self.handle.objects, pod) is not None
         )
 
     def after_network_topology(
@@ -146,7 +149,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     ) -> bool:
         """Tell whether costs came, changed, or left the place to others."""
         return self._concerns(pod, self.network_topology_name, old, new) and (
-            new is not None or self._topology(self._cluster_objects, pod) is not None
+            new is not None or self._topology(self.handle.objects, pod) is not None
         )
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
@@ -183,7 +186,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return app_group_of(other) == app_group_of(pod) and workload_of(other) in self._limits(pod)
 
     def _limits(self, pod: Pod) -> dict[str, Limits]:
-        group = self._group(self._cluster_objects, pod) if app_group_of(pod) else None
+        group = self._group(self.handle.objects, pod) if app_group_of(pod) else None
         return {} if group is None else limits_of(group.spec, workload_of(pod))
 
     # ------------------------------------------------------------------------------------------------- looking up
@@ -204,6 +207,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         for complaint in costs.complaints[:3]:  # the first few will do
             text = "NetworkTopology %s/%s: %s; ways that it does not state count as unknown"
             log.warning(text, namespace, topology.metadata.name, complaint)
+        # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
         self._costs[namespace] = topology, costs
         return costs
 

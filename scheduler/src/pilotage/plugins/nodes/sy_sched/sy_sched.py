@@ -6,7 +6,7 @@ from operator import or_
 from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, PrivateAttr, StrictStr
+from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import NodeFacts
@@ -38,9 +38,12 @@ class SySched(Score):
     reads = (SeccompProfile,)
     normalize = by_maximum_reversed
 
-    _sets: tuple[Objects, int, SyscallSets] | None = PrivateAttr(default=None)
-    _hosts: NodeFacts[Host] = PrivateAttr(default_factory=NodeFacts)
-    _told: set[Profile] = PrivateAttr(default_factory=set)  # profiles that are not there, told already
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._sets: tuple[Objects, int, SyscallSets] | None = None
+        self._hosts: NodeFacts[Host] = NodeFacts()
+        self._told: set[Profile] = set()  # profiles that are not there, told already
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how many calls would be open in vain: to the pod those of the others, to the others all but theirs."""

@@ -3,7 +3,6 @@
 from random import Random
 
 import numpy as np
-from pydantic import PrivateAttr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
@@ -24,8 +23,11 @@ class EvictingLower(Evicting):
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
 
-    _random: Random = PrivateAttr(default_factory=lambda: Random(0))  # noqa: S311 - no secret, a place to begin
-    _lower: LowerPriorityUsage = PrivateAttr(default_factory=LowerPriorityUsage)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._random = Random(0)  # noqa: S311 - no secret, a place to begin
+        self._lower = LowerPriorityUsage()
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""

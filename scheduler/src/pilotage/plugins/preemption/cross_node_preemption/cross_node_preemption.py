@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
@@ -13,12 +13,12 @@ from pilotage.config.types import Float32, Int32
 from pilotage.framework.api.cycle import Cycle, Trial
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.verdicts import NoRoom, PluginFailed, Rejection, Verdicts
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.fit_error import fit_error
 from pilotage.framework.runtime.preemption.candidates import Candidates
 from pilotage.framework.runtime.preemption.evicting import NEVER, Evicting
 from pilotage.framework.runtime.preemption.preemption_outlook import helped
 from pilotage.framework.runtime.preemption.victims import ALL_FOREIGN, NO_VICTIMS, Victims, by_importance
-from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.cross_node_preemption.far_pods import FarPods
@@ -44,8 +44,11 @@ class CrossNodePreemption(Evicting):
 
     no_arguments = "got args of type <nil>, want *{}Args"
 
-    _clock: Callable[[], float] = PrivateAttr(default=time.monotonic)
-    _begin: int = PrivateAttr(default=0)  # where the next search begins, so that it is not always the same nodes
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._clock: Callable[[], float] = time.monotonic
+        self._begin = 0  # where the next search begins, so that it is not always the same nodes
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""

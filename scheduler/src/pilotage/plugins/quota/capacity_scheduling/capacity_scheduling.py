@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
-from pydantic import PrivateAttr
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.demand import LimitsDemand
@@ -24,11 +23,11 @@ from pilotage.framework.api.verdicts import (
     Rejection,
     Verdicts,
 )
+from pilotage.framework.runtime.fence import CycleFailed
 from pilotage.framework.runtime.preemption.candidates import Candidates, by_harm, no_room, try_nodes
 from pilotage.framework.runtime.preemption.evicting import NEVER, VICTIM_IS_LEAVING, Evicting
 from pilotage.framework.runtime.preemption.preemption_outlook import helped, with_room
 from pilotage.framework.runtime.preemption.victims import NO_VICTIMS, MayGo, Victims
-from pilotage.framework.runtime.runner import CycleFailed
 from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.kinds.quota_accounting import QuotaLedger, counts_as, table_of, told
 from pilotage.kinds.workloads import Namespace, PodDisruptionBudget
@@ -60,11 +59,14 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     )
     reads = (ElasticQuota, Namespace, PodDisruptionBudget)
 
-    _ledger: QuotaLedger = PrivateAttr(default_factory=QuotaLedger)
-    _settled: tuple[Objects, int] | None = PrivateAttr(default=None)  # by which quotas and namespaces
-    _warned: set[str] = PrivateAttr(default_factory=set)  # of what cannot be read
-    _pending_evictions: PendingEvictions = PrivateAttr(default_factory=PendingEvictions)
-    _demand: QuotaDemand = PrivateAttr(default_factory=QuotaDemand)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._ledger = QuotaLedger()
+        self._settled: tuple[Objects, int] | None = None  # by which quotas and namespaces
+        self._warned: set[str] = set()  # of what cannot be read
+        self._pending_evictions = PendingEvictions()
+        self._demand = QuotaDemand()
 
     def pod_placed(self, pod: Pod) -> None:
         """Count a pod in."""
@@ -147,7 +149,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
 
     def no_node_helps(self, pods: Sequence[Pod]) -> str:
         """Return which quota would not let in these pods beside those that ask for nodes already."""
-        return self._demand.ask(self.ledger(self._cluster_objects), pods)
+        return self._demand.ask(self.ledger(self.handle.objects), pods)
 
     def asks_no_more(self, pod: Pod) -> bool:
         """Take note that a pod does not ask for a node any more."""
@@ -263,7 +265,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
 
     def gave_something_back(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
         """Tell whether something is free again that the pod asks for and its quota counts."""
-        ledger = self.ledger(self._cluster_objects)
+        ledger = self.ledger(self.handle.objects)
         quota = ledger.quota_of(pod)
         other = ledger.quota_of(old)
         if quota is None or other is None:
@@ -277,7 +279,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
             return True
         if _whose(old) != _whose(new) or old.spec.min != new.spec.min:
             return True
-        quota = self.ledger(self._cluster_objects).quota_of(pod)
+        quota = self.ledger(self.handle.objects).quota_of(pod)
         concerned = quota is None or quota.key == f"{new.metadata.namespace}/{new.metadata.name}"
         return concerned and old.spec.max != new.spec.max
 
@@ -285,7 +287,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         """Tell whether another quota may serve a namespace now."""
         before = {} if old is None else old.metadata.labels
         after = {} if new is None else new.metadata.labels
-        quotas = self._cluster_objects.all(ElasticQuota)
+        quotas = self.handle.objects.all(ElasticQuota)
         return before != after and any(each.spec.namespace_selector is not None for each in quotas)
 
     def ledger(self, objects: Objects) -> QuotaLedger:

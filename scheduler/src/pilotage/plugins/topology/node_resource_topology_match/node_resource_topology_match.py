@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from pydantic import AfterValidator, Field, PrivateAttr, StrictBool, StrictStr
+from pydantic import AfterValidator, Field, StrictBool, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
@@ -134,13 +134,13 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "after_pod_went"),
     )
 
-    _zones: ZoneSource = PrivateAttr(default_factory=ReportedZones)
-    _columns: ZoneColumns = PrivateAttr(default_factory=ZoneColumns)
-    _reports: Reports = PrivateAttr(default_factory=Reports)
-    _renewals: int = PrivateAttr(default=0)  # of all reports at once
-
-    def model_post_init(self, context: Any) -> None:
+    def __post_init__(self) -> None:
         """Choose where the zones of nodes are looked up."""
+        super().__post_init__()
+        self._zones: ZoneSource = ReportedZones()
+        self._columns = ZoneColumns()
+        self._reports = Reports()
+        self._renewals = 0  # of all reports at once
         if self.discard_reserved_nodes:
             self._zones = DiscardReserved()
         elif self.cache_resync_period_seconds > 0:

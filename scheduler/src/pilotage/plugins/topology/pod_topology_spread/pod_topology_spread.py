@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from pydantic import Field, PrivateAttr, StrictStr, field_validator
+from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, duplicate, forbidden, invalid, required, unsupported
@@ -101,7 +101,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
     """Spread pods over zones, nodes or whatever their constraints name, as evenly as they ask for."""
 
     default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), exclude_if=lambda given: not given)
-    defaulting_type: StrictStr = SYSTEM
+    defaulting_type: Annotated[StrictStr, AfterValidator(lambda given: given or SYSTEM)] = SYSTEM
 
     depends_on = CLUSTER
     retry_on = (
@@ -115,18 +115,13 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
     )
     reads = SOURCES
 
-    _defaults: dict[str, Spreads] = PrivateAttr(default_factory=dict)  # by what to do if they cannot be satisfied
-    _selectors: DefaultSelectors = PrivateAttr(default_factory=DefaultSelectors)
-    _layouts: Layouts = PrivateAttr(default_factory=Layouts)
-    _objects: Objects | None = PrivateAttr(default=None)  # as of the last cycle, because hints need them too
-
-    @field_validator("defaulting_type")
-    @classmethod
-    def _empty_is_absent(cls, given: str) -> str:
-        return given or SYSTEM
-
-    def model_post_init(self, context: Any) -> None:
+    def __post_init__(self) -> None:
         """Sort the default constraints by what to do if they cannot be satisfied."""
+        super().__post_init__()
+        self._defaults: dict[str, Spreads] = {}  # by what to do if they cannot be satisfied
+        self._selectors = DefaultSelectors()
+        self._layouts = Layouts()
+        self._objects: Objects | None = None  # as of the last cycle, because hints need them too
         given = [each.as_model() for each in self.default_constraints]
         for each in SYSTEM_DEFAULTS if self.defaulting_type == SYSTEM else given:
             action = each.when_unsatisfiable

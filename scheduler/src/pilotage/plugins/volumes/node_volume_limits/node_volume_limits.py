@@ -3,7 +3,6 @@
 from collections import Counter
 
 import numpy as np
-from pydantic import PrivateAttr
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
@@ -49,7 +48,10 @@ class NodeVolumeLimits(PreFilter, Filter):
     )
     reads = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, VolumeAttachment)
 
-    _attachments: NodeAttachments = PrivateAttr(default_factory=NodeAttachments)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._attachments = NodeAttachments()
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """SKIP pods without volumes that may be attached."""

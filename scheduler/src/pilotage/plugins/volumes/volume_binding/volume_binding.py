@@ -1,18 +1,27 @@
 """Brings pods and volumes together: where volumes can be reached, can be taken, or can be made."""
 
-from collections.abc import Sequence
-from typing import Annotated, Protocol
+from typing import Annotated
 
-from pydantic import AfterValidator, PrivateAttr
+from pydantic import AfterValidator
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int64
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreBind, PreFilter, PreScore, Reserve, Score
+from pilotage.framework.api.plugin import (
+    CLUSTER,
+    Filter,
+    PreBind,
+    PreFilter,
+    PreScore,
+    Reserve,
+    Score,
+    nothing_to_note,
+)
 from pilotage.framework.api.scoring_arguments import UtilizationShapePoint, shape_faults
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -41,26 +50,14 @@ from pilotage.plugins.volumes.volume_binding.delayed_claims import DelayedClaim,
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import VolumeSearch
 from pilotage.plugins.volumes.volume_binding.volume_choice import BoundVolume, VolumeChoice
+from pilotage.plugins.volumes.volume_binding.volume_progress import ClusterView
 from pilotage.plugins.volumes.volume_binding.volume_reservation import Reservation, Reservations
 from pilotage.plugins.volumes.volume_binding.volume_scoring import StorageScore
+from pilotage.plugins.volumes.volume_binding.volume_writer import VolumeWriter
 
 # Prefers the node where most is left.
 DEFAULT_SHAPE = (UtilizationShapePoint(utilization=0, score=10), UtilizationShapePoint(utilization=100, score=0))
 ANY_CHANGE = Action.ADD | Action.UPDATE
-
-
-class VolumeWriter(Protocol):
-    """Whoever can tell the API server which volumes were taken and where others are to be made."""
-
-    async def bind(
-        self,
-        pod: Pod,
-        node: str,
-        volumes: Sequence[PersistentVolume],
-        claims: Sequence[PersistentVolumeClaim],
-        timeout_seconds: int,
-    ) -> str:
-        """Write all and wait until every claim is bound; returns why that failed, or ""."""
 
 
 class _State:
@@ -97,15 +94,22 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         permission_on(PersistentVolumeClaim, "patch"),
     )
 
-    _index: StorageIndex = PrivateAttr(default_factory=StorageIndex)
-    _reservations: Reservations = PrivateAttr(default_factory=Reservations)
-    _csi_nodes: CSINodeColumns = PrivateAttr(default_factory=CSINodeColumns)
-    _score: StorageScore | None = PrivateAttr(default=None)
-    _writer: VolumeWriter | None = PrivateAttr(default=None)
+    def __post_init__(self) -> None:
+        """Begin with nothing in mind."""
+        super().__post_init__()
+        self._index = StorageIndex()
+        self._reservations = Reservations()
+        self._csi_nodes = CSINodeColumns()
+        self._score: StorageScore | None = None
+        self._writer: VolumeWriter | None = None
 
-    def connect(self, writer: VolumeWriter) -> None:
-        """Take whoever writes to the API server."""
-        self._writer = writer
+    def start(self, handle: Handle) -> None:
+        """Take what tells the API server which volumes were taken, and where others are to be made."""
+        super().start(handle)
+        view = ClusterView(handle.objects, handle.find_node, handle.find_pod)
+        self._writer = VolumeWriter(handle.api, view)
+        handle.on_change(PersistentVolume, self._writer.noticed)
+        handle.on_change(PersistentVolumeClaim, self._writer.noticed)
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""
@@ -147,9 +151,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         migrated: Bools = nodes.at(column) > 0
         return migrated
 
-    def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Score every pod; one without such volumes gets nothing anywhere."""
-        return None
+    pre_score = nothing_to_note  # a pod without such volumes gets nothing anywhere
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how well the volumes to be had on a node fit."""

@@ -7,28 +7,29 @@ volumes ── claims ── look ──> ""                 every claim has its
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct
 
-from pilotage.cluster.transport.api_calls import CautiousApi
-from pilotage.cluster.transport.api_errors import Withheld
-from pilotage.cluster.watch.fair_turns import FairTurns
-from pilotage.cluster.watch.resources import ApiObject
-from pilotage.cluster.write.volume_progress import ClusterView, Failed, Progress, VolumeProgress, Written
-from pilotage.cluster.write.write_retries import FAILURES, PASSING, with_retries, words_of
+from pilotage.framework.api.handle import Api, ApiFailed, NotAllowed
+from pilotage.framework.api.objects import Kind
 from pilotage.kinds.storage import BOUND_BY_CONTROLLER, SELECTED_NODE, PersistentVolume, PersistentVolumeClaim
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
+from pilotage.plugins.volumes.volume_binding.volume_progress import (
+    ClusterView,
+    Failed,
+    Progress,
+    VolumeProgress,
+    Written,
+)
 
 BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
 BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
-MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
 OUT_OF_TIME = "context deadline exceeded"
 NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is not there any more"
 
@@ -45,21 +46,16 @@ class _Versioned(Struct, frozen=True, gc=False):
     metadata: _Version
 
 
-_decode_version = msgspec.json.Decoder(_Versioned).decode
-
-
 class VolumeWriter:
-    """Has volumes bound; `may_write` is asked right before every request is sent."""
+    """Has volumes bound."""
 
-    def __init__(self, api: CautiousApi, may_write: Callable[[Pod, str], bool], view: ClusterView) -> None:
+    def __init__(self, api: Api, view: ClusterView) -> None:
         self._api = api
-        self._may_write = may_write
         self._view = view
-        self._turns = FairTurns(MOST_WRITES)
         self._waiting: dict[_Key, set[asyncio.Event]] = {}
         self._last_look = 0.0  # that was given to anybody, as the loop has the time
 
-    def noticed(self, changed: ApiObject) -> None:
+    def noticed(self, changed: Kind) -> None:
         """Take note that an object was added, changed or deleted."""
         for news in self._waiting.get(_key(changed), ()):
             news.set()
@@ -76,10 +72,10 @@ class VolumeWriter:
         progress = VolumeProgress(self._view, pod, node)
         try:
             await self._write_all(pod, node, volumes, claims, progress)
-        except FAILURES as failure:
-            return words_of(failure)
-        except Withheld:
+        except NotAllowed:
             return NOT_ALLOWED
+        except ApiFailed as failure:
+            return str(failure)
         failed = await self._wait(progress, timeout_seconds)
         return f"binding volumes: {failed}" if failed else ""
 
@@ -99,16 +95,14 @@ class VolumeWriter:
             version = await self._write(pod, node, claim_path(claim), claim_patch(claim))
             progress.claims.append(Written(claim, version))
 
-    async def _write(self, pod: Pod, node: str, path: str, body: bytes) -> str:
-        """Change one object and return its new version."""
+    async def _write(self, pod: Pod, node: str, path: str, change: dict[str, Any]) -> str:
+        """Change one object and return its new version.
 
-        may_send = partial(self._may_write, pod, node)
-        attempt = partial(self._api.patch, path, body, may_send=may_send)
-        # Not after a conflict: what was decided is out of date then. A request that had an effect and no answer meets
-        # one when it is repeated; the pod then finds at its next try what it has.
-        async with self._turns.of(pod.namespace):
-            answer = await with_retries(attempt, PASSING)
-        return _decode_version(answer).metadata.resource_version
+        A request that had an effect and no answer meets a conflict when it is repeated; the pod then finds at its next
+        try what it has.
+        """
+        answer = await self._api.patch(path, change, pod=pod, node=node, strategic=True)
+        return msgspec.convert(answer, _Versioned).metadata.resource_version
 
     async def _wait(self, progress: VolumeProgress, seconds: float) -> str:
         """Return "" once every claim has its volume, or why that will not happen."""
@@ -162,20 +156,20 @@ def claim_path(claim: PersistentVolumeClaim) -> str:
     return PersistentVolumeClaim.api.path(namespace, name)
 
 
-def volume_patch(volume: PersistentVolume) -> bytes:
+def volume_patch(volume: PersistentVolume) -> dict[str, Any]:
     """Return the change that gives a volume, as it was when that was decided, to its claim."""
     marked = volume.metadata.annotations.get(BOUND_BY_CONTROLLER)
     reference = msgspec.to_builtins(volume.spec.claim_ref)
     # A reference is taken over as a whole: what an older one had beside these fields goes.
     spec = {"claimRef": {**reference, "fieldPath": None}}
     metadata = _precondition(volume.metadata) | ({"annotations": {BOUND_BY_CONTROLLER: marked}} if marked else {})
-    return msgspec.json.encode({"metadata": metadata, "spec": spec})
+    return {"metadata": metadata, "spec": spec}
 
 
-def claim_patch(claim: PersistentVolumeClaim) -> bytes:
+def claim_patch(claim: PersistentVolumeClaim) -> dict[str, Any]:
     """Return the change that says for which node a volume is to be made."""
     annotations = {SELECTED_NODE: claim.metadata.annotations[SELECTED_NODE]}
-    return msgspec.json.encode({"metadata": {**_precondition(claim.metadata), "annotations": annotations}})
+    return {"metadata": {**_precondition(claim.metadata), "annotations": annotations}}
 
 
 def _precondition(metadata: Metadata) -> dict[str, Any]:
@@ -183,5 +177,5 @@ def _precondition(metadata: Metadata) -> dict[str, Any]:
     return {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
 
 
-def _key(thing: ApiObject) -> _Key:
+def _key(thing: Kind) -> _Key:
     return type(thing), thing.metadata.namespace, thing.metadata.name

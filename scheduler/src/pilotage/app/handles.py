@@ -1,0 +1,153 @@
+"""Makes the handle of every plugin that begins, and ends it with the plugin."""
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.handle import (
+    NO_NOMINATIONS,
+    OFFLINE_API,
+    Api,
+    Handle,
+    LoadQuery,
+    LoadSource,
+    Nominations,
+)
+from pilotage.framework.api.own_metrics import MetricStore, OwnMetrics
+from pilotage.framework.api.plugin import FollowsPods, Plugin
+from pilotage.framework.api.remit import EVERYTHING, Remit
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.framework.runtime.fence import CycleFailed, fence
+from pilotage.model.pod import Pod
+from pilotage.plugins.catalogue import BrokenPlugin
+from pilotage.scheduling.object_changes import ObjectChanges
+from pilotage.scheduling.outside import Recorder
+
+
+class Subscriptions(Protocol):
+    """Collects figures for as long as somebody wants them."""
+
+    def subscribe(self, query: LoadQuery) -> LoadSource | None:
+        """Have figures collected; None where nobody collects any."""
+
+    def unsubscribe(self, query: LoadQuery) -> None:
+        """Have them collected no more."""
+
+
+class NoSubscriptions:
+    """Nobody collects figures."""
+
+    def subscribe(self, query: LoadQuery) -> LoadSource | None:
+        """Return None."""
+        return None
+
+    def unsubscribe(self, query: LoadQuery) -> None:
+        """Do nothing."""
+
+
+class _Silent:
+    """Tells nobody."""
+
+    def record(
+        self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
+    ) -> None:
+        """Tell nobody."""
+
+
+NO_SUBSCRIPTIONS: Subscriptions = NoSubscriptions()
+SILENT: Recorder = _Silent()
+
+
+@dataclass
+class _Load:
+    """Figures for one plugin, as long as it runs."""
+
+    subscriptions: Subscriptions
+    at_end: Callable[[Callable[[], None]], None]
+
+    def source(self, query: LoadQuery) -> LoadSource | None:
+        """Have figures collected as long as the plugin runs."""
+        found = self.subscriptions.subscribe(query)
+        self.at_end(partial(self.subscriptions.unsubscribe, query))
+        return found
+
+
+@dataclass(frozen=True)
+class _Events:
+    """Events in the name of one profile."""
+
+    recorder: Recorder
+    profile: str
+
+    def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
+        """Tell the owner of a pod what happened to it."""
+        severity = "Warning" if warning else "Normal"
+        self.recorder.record(pod, severity, reason, "Scheduling", note, controller=self.profile)
+
+
+@dataclass
+class Handles:
+    """What all plugins share, and the handle that each of them has; by default they are on their own."""
+
+    cache: ClusterCache
+    waiting: WaitingPods = field(default_factory=WaitingPods)
+    nominations: Nominations = NO_NOMINATIONS
+    api: Api = OFFLINE_API
+    load: Subscriptions = NO_SUBSCRIPTIONS
+    clock: Callable[[], float] | None = None
+    recorder: Recorder = SILENT
+    find_pod: Callable[[str], Pod | None] = lambda _key: None
+    changes: ObjectChanges = field(default_factory=ObjectChanges)
+    metrics: MetricStore = field(default_factory=MetricStore)
+    _given: dict[int, tuple[Plugin, Handle]] = field(default_factory=dict)  # by the id of the plugin
+
+    def start(self, plugin: Plugin, profile: str, remit: Remit = EVERYTHING) -> None:
+        """Let a plugin begin; BrokenPlugin if it cannot."""
+        handle = self._handle(plugin, profile, remit)
+        self._given[id(plugin)] = plugin, handle
+        try:
+            with fence("{} cannot begin: {}", plugin):
+                plugin.start(handle)
+        except CycleFailed as error:
+            broken = BrokenPlugin(str(error))
+            broken.plugin = plugin.name
+            raise broken from error
+        if isinstance(plugin, FollowsPods):
+            self.cache.follow(plugin)
+
+    def move(self, plugin: Plugin, remit: Remit) -> None:
+        """Let a plugin that goes on have the nodes that its profile has now."""
+        if id(plugin) in self._given:
+            self._given[id(plugin)][1].remit = remit
+
+    def end(self, plugins: Collection[Plugin]) -> None:
+        """Tell nothing more to plugins that do not run any more."""
+        for plugin in plugins:
+            if isinstance(plugin, FollowsPods):
+                self.cache.unfollow(plugin)
+            _, handle = self._given.pop(id(plugin), (None, None))
+            if handle is not None:
+                handle.close()
+
+    def _handle(self, plugin: Plugin, profile: str, remit: Remit) -> Handle:
+        handle = Handle(
+            objects=self.cache.objects,
+            waiting_pods=self.waiting,
+            nominations=self.nominations,
+            api=self.api,
+            events=_Events(self.recorder, profile),
+            metrics=OwnMetrics(plugin.name, profile, self.metrics),
+            log=logging.getLogger(f"pilotage.plugin.{plugin.name}"),
+            find_node=self.cache.find_node,
+            find_pod=self.find_pod,
+            remit=remit,
+            all_nodes=self.cache.nodes,
+            changes=self.changes,
+        )
+        handle.load = _Load(self.load, handle.at_end)
+        if self.clock is not None:
+            handle.clock = self.clock
+        return handle

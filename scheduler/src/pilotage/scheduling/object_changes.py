@@ -1,0 +1,36 @@
+"""Who is told of objects that change, besides the queue: plugins that follow a kind."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+
+from pilotage.framework.api.handle import Told
+from pilotage.framework.api.objects import Kind
+
+log = logging.getLogger(__name__)
+
+
+class ObjectChanges:
+    """Tells every follower of a kind; one that fails keeps nobody else from it."""
+
+    def __init__(self) -> None:
+        self._followers: dict[type[Kind], list[Told]] = {}
+
+    def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
+        """Tell of every object of a kind that is added, changed or deleted; returns how to end that."""
+        self._followers.setdefault(kind, []).append(told)
+        return partial(self._unfollow, kind, told)
+
+    def tell(self, changed: Kind) -> None:
+        """Tell of an object that was added, changed or deleted."""
+        for told in tuple(self._followers.get(type(changed), ())):
+            try:
+                told(changed)
+            except Exception:
+                log.exception("%s failed on %s %s", told, type(changed).__name__, changed.metadata.name)
+
+    def _unfollow(self, kind: type[Kind], told: Told) -> None:
+        followers = self._followers[kind]
+        followers.remove(told)
+        if not followers:
+            del self._followers[kind]

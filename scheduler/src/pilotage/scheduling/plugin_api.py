@@ -1,0 +1,88 @@
+"""The API server as plugins have it: plain data, our time-outs, and no write that is not wanted any more."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+
+from pilotage.cluster.transport.api_calls import MaySend
+from pilotage.cluster.transport.api_client import STRATEGIC_MERGE_PATCH
+from pilotage.cluster.transport.api_errors import ApiError, Withheld
+from pilotage.cluster.watch.fair_turns import FairTurns
+from pilotage.cluster.write.write_retries import FAILURES, PASSING, with_retries, words_of
+from pilotage.framework.api.handle import ApiFailed, NotAllowed
+from pilotage.model.pod import Pod
+
+MERGE_PATCH = "application/merge-patch+json"
+MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
+NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or the node is not there any more"
+
+
+class Client(Protocol):
+    """Requests with a last question before they are sent."""
+
+    async def get(self, path: str) -> bytes:
+        """Return an object."""
+
+    async def post(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
+        """Create an object."""
+
+    async def patch(self, path: str, body: bytes, *, content_type: str, may_send: MaySend) -> bytes:
+        """Change an object, and return what became of it."""
+
+
+class PluginApi:
+    """Requests of all plugins; `may_write` is asked right before every one that changes something."""
+
+    def __init__(
+        self,
+        client: Client,
+        may_write: Callable[[Pod | None, str], bool],
+        bind: Callable[[Pod, str], Awaitable[None]],
+    ) -> None:
+        self._client = client
+        self._may_write = may_write
+        self._bind = bind
+        self._turns = FairTurns(MOST_WRITES)
+
+    async def get(self, path: str) -> Any:
+        """Return an object or a list."""
+        return await _answer(lambda: self._client.get(path))
+
+    async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Create an object."""
+        may_send = partial(self._may_write, pod, node)
+        async with self._turns.of("" if pod is None else pod.namespace):
+            return await _answer(partial(self._client.post, path, msgspec.json.encode(body), may_send=may_send))
+
+    async def patch(
+        self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "", strategic: bool = False
+    ) -> Any:
+        """Change an object, and return what became of it.
+
+        Not tried again after a conflict: what was decided is out of date then.
+        """
+        attempt = partial(
+            self._client.patch,
+            path,
+            msgspec.json.encode(body),
+            content_type=STRATEGIC_MERGE_PATCH if strategic else MERGE_PATCH,
+            may_send=partial(self._may_write, pod, node),
+        )
+        async with self._turns.of("" if pod is None else pod.namespace):
+            return await _answer(lambda: with_retries(attempt, PASSING))
+
+    async def bind(self, pod: Pod, node: str) -> None:
+        """Bind a pod, and return only when it is certain that it is bound."""
+        await self._bind(pod, node)
+
+
+async def _answer(ask: Callable[[], Awaitable[bytes]]) -> Any:
+    try:
+        answer = await ask()
+    except FAILURES as failure:
+        raise ApiFailed(words_of(failure), failure.status if isinstance(failure, ApiError) else 0) from failure
+    except Withheld as failure:
+        raise NotAllowed(NOT_ALLOWED) from failure
+    return msgspec.json.decode(answer) if answer else None

@@ -1,0 +1,96 @@
+"""What a plugin gets from outside, in memory: for tests of what it reads and writes beyond a decision."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from pilotage.framework.api.handle import NOT_STARTED, Api, ApiFailed, Handle
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.model.pod import Pod
+from pilotage.testing.cluster import FakeCluster, Nominations
+
+
+class Write(NamedTuple):
+    """A request that changes something."""
+
+    verb: str
+    path: str
+    body: Any
+
+
+@dataclass
+class FakeApi:
+    """An API server that keeps what was written, and answers with what it was given by path."""
+
+    objects: dict[str, Any] = field(default_factory=dict)
+    writes: list[Write] = field(default_factory=list)
+    bound: dict[str, str] = field(default_factory=dict)  # nodes by namespace/name of the pod
+
+    async def get(self, path: str) -> Any:
+        """Return an object."""
+        if path not in self.objects:
+            raise ApiFailed(f"{path} not found", 404)
+        return self.objects[path]
+
+    async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
+        """Keep what is created."""
+        self.writes.append(Write("POST", path, body))
+        return body
+
+    async def patch(
+        self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "", strategic: bool = False
+    ) -> Any:
+        """Keep the change."""
+        self.writes.append(Write("PATCH", path, body))
+        return body
+
+    async def bind(self, pod: Pod, node: str) -> None:
+        """Keep the node."""
+        self.bound[pod.key] = node
+
+
+@dataclass
+class FakeEvents:
+    """Keeps events: the pod by namespace/name, the reason and the note of each."""
+
+    recorded: list[tuple[str, str, str]] = field(default_factory=list)
+
+    def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
+        """Keep an event."""
+        self.recorded.append((pod.key, reason, note))
+
+
+_BEGUN: WeakKeyDictionary[Plugin, FakeCluster] = WeakKeyDictionary()
+
+
+def begin(plugin: Plugin, cluster: FakeCluster) -> None:
+    """Let a plugin begin on a cluster, unless it has begun there, or a test has done that itself."""
+    by_test = plugin not in _BEGUN and plugin.handle is not NOT_STARTED
+    if not by_test and _BEGUN.get(plugin) is not cluster:
+        _BEGUN[plugin] = cluster
+        plugin.start(handle_of(cluster))
+
+
+def handle_of(
+    cluster: FakeCluster,
+    *,
+    api: Api | None = None,
+    waiting: WaitingPods | None = None,
+    clock: Callable[[], float] | None = None,
+) -> Handle:
+    """Return the handle of a plugin on a cluster in memory, to be given to `start`."""
+    handle = Handle(
+        objects=cluster.cache.objects,
+        waiting_pods=WaitingPods() if waiting is None else waiting,
+        nominations=Nominations(cluster),
+        api=FakeApi() if api is None else api,
+        events=FakeEvents(),
+        find_node=cluster.cache.find_node,
+        find_pod=lambda key: next((pod for pod in cluster.cache.pods() if pod.key == key), None),
+        all_nodes=cluster.cache.nodes,
+    )
+    if clock is not None:
+        handle.clock = clock
+    return handle
