@@ -35,7 +35,7 @@ ORDINARY = {"services", "namespaces", "nodes"}
 ALLOWED = {
     "model/gangs.py": "how a pod names its gang, of which the kinds above know more",
     "plugins/network/_shared/app_groups.py": "a label of pods, which is the name of the group",
-    "cluster/write/volume_progress.py": "kube-scheduler's messages, word for word",
+    "plugins/volumes/volume_binding/volume_progress.py": "kube-scheduler's messages, word for word",
     "framework/api/events.py": "kinds that kube-scheduler has events for, and nobody here reads",
 }
 

@@ -58,7 +58,7 @@ async def test_the_tests_that_are_shown_pass(
 
 
 def test_the_configuration_that_is_shown_is_right(folder: Path, pilotage: Pilotage) -> None:
-    (text,) = blocks("plugins.md", "yaml")
+    text = blocks("plugins.md", "yaml")[0]
     result = pilotage("check-config", "-", "--plugin-dir", folder, stdin=text)
     assert result.exit_code == 0, result.stderr
     (profile,) = yaml.safe_load(result.stdout)["profiles"]

@@ -19,7 +19,7 @@ def test_only_the_default_registry_changes() -> None:
 
 
 def test_comments_stay() -> None:
-    assert "# The registry, with a path if it has one" in with_registry(VALUES, "registry.example.com/team")
+    assert "# The registry with an optional path" in with_registry(VALUES, "registry.example.com/team")
 
 
 def test_values_without_that_default_are_refused() -> None:

@@ -205,7 +205,7 @@ NAMESPACES = [namespace("d", team="one"), namespace("e", team="two"), namespace(
 
 
 @pytest.mark.parametrize(
-    ("fields", "nominated_for_others"),
+    ("fields", "shunned"),
     [
         pytest.param({}, "d", id="the pod's own by default"),
         pytest.param({"namespaces": ["e", "unknown"]}, "eu", id="by name, whether they exist or not"),
@@ -221,12 +221,12 @@ NAMESPACES = [namespace("d", team="one"), namespace("e", team="two"), namespace(
         ),
     ],
 )
-def test_namespaces_of_own_terms(fields: Manifest, nominated: str) -> None:
+def test_namespaces_of_own_terms(fields: Manifest, shunned: str) -> None:
     nodes = [make_node(name) for name in "defu"]
     names = {"d": "d", "e": "e", "f": "f", "u": "unknown"}
     pods = [placed(node, namespace=name) for node, name in names.items()]
     found = filter_all(InterPodAffinity(), FakeCluster(nodes, pods, NAMESPACES), pod_p(away(term(HOSTNAME, **fields))))
-    assert rejected(found) == dict.fromkeys(nominated, ANTI_AFFINITY)
+    assert rejected(found) == dict.fromkeys(shunned, ANTI_AFFINITY)
 
 
 @pytest.mark.parametrize(
