@@ -22,6 +22,7 @@ FOLDERS = [
     "framework",
     "config",
     "cluster",
+    "kinds",
     "listening",
     "model",
     "telemetry",
