@@ -72,7 +72,7 @@ def test_what_is_wrong_with_a_declaration_is_told_where_it_stands(words: dict[st
 
 
 def test_a_kind_that_two_files_declare_is_read_for_both() -> None:
-    assert KindTable([Rack, OtherRack]).shapes_of(MANIFEST) == (OtherRack, Rack)
+    assert KindTable([Rack, OtherRack]).shapes_of(MANIFEST) == (Rack, OtherRack)
     assert KindTable([Rack]).shapes_of(MANIFEST) == (Rack,)
     assert KindTable().shapes_of(MANIFEST) == ()
 

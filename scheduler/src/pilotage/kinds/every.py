@@ -37,7 +37,7 @@ class KindTable:
 
     def __init__(self, more: Iterable[type[KubeObject]] = ()) -> None:
         self._apis: dict[type[Any], ApiKind] = {PodObject: POD, NodeObject: NODE}
-        self._apis |= {kind: kind.api for kind in (*OURS, *in_order(set(more) - {*OURS}))}
+        self._apis |= {kind: kind.api for kind in (*OURS, *in_order(kind for kind in more if kind not in OURS))}
         self._shapes: dict[tuple[str, str], tuple[type[Any], ...]] = {}
         for shape, api in self._apis.items():
             known = self._shapes.get((api.group, api.name), ())
