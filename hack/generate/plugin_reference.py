@@ -31,11 +31,6 @@ what is not here may change with any release.
 """
 
 
-def is_there() -> bool:
-    """Tell whether there is a module to write about."""
-    return importlib.util.find_spec(MODULE) is not None
-
-
 def text(module: ModuleType | None = None) -> str:
     """Return the whole page."""
     module = module or importlib.import_module(MODULE)

@@ -16,12 +16,10 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/operations.md": rights.document_text,
     "docs/schedulerprofile.md": profile_document.text,
     "docs/dependencies.md": dependencies.text,
+    "docs/plugin-api.md": plugin_reference.text,
     "charts/pilotage/values.schema.json": chart_values.schema_text,
     "charts/pilotage/README.md": chart_values.readme_text,
 }
-# There is nothing to write about before the module is there; once it is, this is a line of FILES like any other.
-if plugin_reference.is_there():
-    FILES["docs/plugin-api.md"] = plugin_reference.text
 
 
 def main(words: Sequence[str] | None = None, root: Path = REPOSITORY) -> int:

@@ -7,10 +7,8 @@ from typing import Any, Protocol
 
 import pytest
 
-from generate import plugin_reference
 from generate.declared_class import fields_of, methods_of
 from generate.plugin_reference import kind_of, text
-from generate.run import FILES
 
 
 class Colour(Enum):
@@ -169,7 +167,3 @@ def test_a_bar_in_a_type_breaks_no_table() -> None:
 def test_only_what_a_class_itself_declares_is_read() -> None:
     assert [field.name for field in fields_of(Painter)] == ["coats", "colours"]
     assert [method.name for method in methods_of(Painter)] == ["paint", "dry", "is_dry", "usual"]
-
-
-def test_the_page_is_generated_as_soon_as_there_is_a_module() -> None:
-    assert ("docs/plugin-api.md" in FILES) == plugin_reference.is_there()

@@ -67,12 +67,18 @@ def load(path: str, text: str | bytes) -> ModuleType:
     except (SyntaxError, ValueError) as error:
         raise BrokenPlugin(_about_syntax(path, error)) from error
     except (Exception, SystemExit, KeyboardInterrupt) as error:
-        problem = f"{type(error).__name__}: {first_line(error)}"
+        problem = f"{type(error).__name__}: {first_line(error)}{_where_it_is_now(error)}"
         raise BrokenPlugin(f"{path}{line_in(path, error)}: it cannot be imported: {problem}") from error
     if isinstance(text, str):
         # What no file has, a traceback still shows.
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     return module
+
+
+def _where_it_is_now(error: BaseException) -> str:
+    """Return what to write instead, if a plugin imports from a module of ours that has moved."""
+    moved = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pilotage.")
+    return "; import it from pilotage.plugin, which has all that a plugin needs" if moved else ""
 
 
 def _about_syntax(path: str, error: SyntaxError | ValueError) -> str:
