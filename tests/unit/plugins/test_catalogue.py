@@ -82,7 +82,9 @@ def test_annotations_may_be_texts(tmp_path: Path) -> None:
     [
         pytest.param("class Bad(Score)\n    pass", r"bad.py:3: syntax error: expected ':'", id="a syntax error"),
         pytest.param("import nothing.there", r"bad.py:3: it cannot be imported: ModuleNotFoundError", id="an import"),
-        pytest.param("import pilotage.framework.plugin", r"import it from pilotage\.plugin", id="a path that has moved"),
+        pytest.param(
+            "import pilotage.framework.plugin", r"import it from pilotage\.plugin", id="a path that has moved"
+        ),
         pytest.param("1 / 0", r"bad.py:3: .*ZeroDivisionError: division by zero", id="an error on import"),
         pytest.param("raise SystemExit(5)", r"bad.py:3: it cannot be imported: SystemExit: 5", id="an exit on import"),
         pytest.param("x = 1", r"bad.py: no plugin in it; a plugin is a class with a base", id="no plugin"),
