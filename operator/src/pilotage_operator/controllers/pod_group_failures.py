@@ -85,16 +85,20 @@ def aftermath(
         return Aftermath(Said(False, NO_FAILURE, "") if stored.status else None)
     if wish is None or not failures.older:
         return Aftermath(Said(True, MEMBER_FAILED, failures.names))
-    return _restart(failures, quorum, now, refusal)
+    return _restart(failures, quorum, stored, now, refusal)
 
 
-def _restart(failures: Failures, quorum: int, now: datetime, refusal: str) -> Aftermath:
+def _restart(
+    failures: Failures, quorum: int, stored: StoredCondition, now: datetime, refusal: str
+) -> Aftermath:
     owned = [pod for pod in failures.older if _is_owned(pod)]
     left = [pod for pod in failures.older if not _is_owned(pod)]
     spared = f"; not deleted, because no controller would make it again: {_names(left)}" if left else ""
     if not owned:
         return Aftermath(Said(True, NO_OWNER, failures.names + spared))
-    if failures.after_a_restart < quorum:
+    # Members that this restart has deleted already are missing by now: there were enough when it began.
+    is_under_way = stored.reason == RESTARTING and stored.message.startswith(f"{failures.names};")
+    if failures.after_a_restart < quorum and not is_under_way:
         text = f"of {quorum} members that are needed only {failures.after_a_restart} would start again"
         return Aftermath(Said(True, TOO_FEW, f"{failures.names}; {text}"))
     due = max(created_at(pod) for pod in owned) + YOUNGEST

@@ -260,6 +260,15 @@ def test_a_new_start_is_told_once() -> None:
     assert told == [[("MemberFailed", "failed: c"), ("RestartingGroup", restarting)], [], [], []]
 
 
+def test_members_that_the_restart_has_deleted_are_not_missed() -> None:
+    told = history([A, B, FAILED], [B, FAILED], [FAILED], wish=RESTART)
+    assert [reason for look in told for reason, _ in look] == ["MemberFailed", "RestartingGroup"]
+    begun = group(
+        conditions=[{"type": "MemberFailed", "status": "True", "reason": "RestartingGroup", "message": "c; ..."}]
+    )
+    assert deleted(decide(begun, [B, FAILED], NOW)) == ["b"]
+
+
 # --------------------------------------------------------------------------------------------- on a small API server
 
 
