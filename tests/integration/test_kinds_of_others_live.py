@@ -124,7 +124,7 @@ def test_what_is_missing_is_told_and_what_runs_goes_on(ground: PluginGround) -> 
     define(ground)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingPermission", "the right is missing")
     told = ground.condition("Accepted")[2]
-    assert "RackPowerFit must list, watch rackpowers.power.example.com, and system:serviceaccount:" in told
+    assert "RackPowerFit must list, watch, patch rackpowers.power.example.com, and system:serviceaccount:" in told
     rule = yaml.safe_load(told.partition("add to rbac.extraRules of the chart: ")[2].partition(" (")[0])
     assert rule == RULE, "it can be copied"
     ground.release.install(values=values(PLUGIN, rule))
@@ -138,6 +138,8 @@ def test_pods_follow_the_objects(ground: PluginGround, stage: Stage) -> None:
     create(ground, stage, "large", 700)
     until_bound(stage, "small", "high")  # which has more left
     until_bound(stage, "large", "high")  # which alone has enough
+    noted = ground.admin.get(f"{RACKS}/{stage.namespace}-high")["metadata"]["annotations"]
+    assert noted["power.example.com/last-pod"].startswith(f"{stage.namespace}/")  # written before a bind
     stage.create("plain", scheduler=ground.scheduler, cpu="10m")  # of which the plugin says nothing
     stage.until(lambda: stage.node_of("plain"), "it is bound", 60)
 

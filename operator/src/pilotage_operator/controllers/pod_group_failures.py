@@ -88,9 +88,7 @@ def aftermath(
     return _restart(failures, quorum, stored, now, refusal)
 
 
-def _restart(
-    failures: Failures, quorum: int, stored: StoredCondition, now: datetime, refusal: str
-) -> Aftermath:
+def _restart(failures: Failures, quorum: int, stored: StoredCondition, now: datetime, refusal: str) -> Aftermath:
     owned = [pod for pod in failures.older if _is_owned(pod)]
     left = [pod for pod in failures.older if not _is_owned(pod)]
     spared = f"; not deleted, because no controller would make it again: {_names(left)}" if left else ""

@@ -1,6 +1,6 @@
 """What the plugins of a profile must be allowed to do, and what there must be in the cluster for them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from pilotage.framework.api.plugin import Permission
 from pilotage.kinds.node_metrics import NodeMetrics
@@ -26,7 +26,7 @@ def missing(
 ) -> tuple[Complaint, ...]:
     """Return a complaint for every resource that is not served and every verb that is not allowed."""
     found: dict[Complaint, None] = {}
-    for plugin, permission in verdict.needs:
+    for plugin, permission in _together(verdict.needs):
         resource = f"{permission.resource}.{permission.group}" if permission.group else permission.resource
         rights = [Right(permission.group, permission.resource, verb) for verb in permission.verbs]
         at = _place(verdict, plugin)
@@ -39,6 +39,16 @@ def missing(
             fix = f"add {plugin} to rbac.plugins of the chart" if is_ours(plugin) else _rule(permission, denied)
             found[Complaint(MISSING_PERMISSION, f"{text}; {fix}")] = None
     return tuple(found)
+
+
+def _together(needs: Iterable[tuple[str, Permission]]) -> Iterator[tuple[str, Permission]]:
+    """Yield what each plugin needs of a resource as one permission: one rule grants all of it."""
+    verbs: dict[tuple[str, str, str], dict[str, None]] = {}
+    for plugin, permission in needs:
+        wanted = verbs.setdefault((plugin, permission.group, permission.resource), {})
+        wanted |= dict.fromkeys(permission.verbs)
+    for (plugin, group, resource), wanted in verbs.items():
+        yield plugin, Permission(group, resource, tuple(wanted))
 
 
 def _rule(permission: Permission, verbs: Iterable[str]) -> str:
