@@ -125,7 +125,7 @@ BAD = [
     pytest.param(group(minMember=0), "spec.minMember", "greater than or equal to 1", id="a group of nobody"),
     pytest.param(group(minResources={"cpu": "many"}), "spec.minResources.cpu", "should match", id="no quantity"),
     pytest.param(quota(min={"cpu": 2}, max={"cpu": "1500m"}), "spec", "min must not exceed max", id="min over max"),
-    pytest.param(quota(min={"memory": "2Gi"}, max={"memory": "2G"}), "spec", "may min be more", id="Gi and G"),
+    pytest.param(quota(min={"memory": "2Gi"}, max={"memory": "2G"}), "spec", "min must not exceed max", id="Gi and G"),
     pytest.param(app_group(numMembers=0), "spec.numMembers", "greater than or equal to 1", id="an empty AppGroup"),
     pytest.param(
         app_group(workloads=[{"workload": WORKLOAD, "dependencies": [FAR]}]),
