@@ -43,7 +43,7 @@ NOMINATED_FOR_OTHERS = Rejection(
 
 
 class Nominations(Protocol):
-    """To which waiting pods nodes were nominated."""
+    """Which nodes are nominated for which waiting pods."""
 
     @property
     def version(self) -> int:

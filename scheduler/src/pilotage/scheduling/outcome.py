@@ -36,7 +36,7 @@ class Unplaced:
     reason: str = UNSCHEDULABLE
     rejected_by: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
-    nominate: str | None = ""  # the node that is nominated; "" takes an earlier nomination back, None lets it stand
+    nominate: str | None = ""  # the node that is nominated; "" clears an earlier nomination, None lets it stand
     victims: tuple[str, ...] = ()  # pods that go for it, as namespace/name
     note: str = ""  # what events and groups are told instead of the message: it changes too often for a condition
     is_news: bool = True  # False if the owner was told the same a moment ago

@@ -27,7 +27,7 @@ class Statuses(Protocol):
         """Say why a pod waits; "" clears the nomination, None lets it stand."""
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Nominate a node for a pod, or clears the nomination, and leave all else."""
+        """Nominate a node for a pod, or clear the nomination, and leave all else."""
 
     def drop(self, uid: str) -> bool:
         """Write nothing more that still waits about a pod; True if something is on its way."""

@@ -13,7 +13,7 @@ from pilotage.scheduling.outcome import Unplaced
 
 @dataclass
 class PostFilterResult:
-    """Collects answers until one settles it; without any plugin an earlier nomination is taken back."""
+    """Collects answers until one settles it; without any plugin an earlier nomination is cleared."""
 
     asked: bool  # there is a plugin that can make room
     messages: list[str] = field(default_factory=list)
@@ -26,7 +26,7 @@ class PostFilterResult:
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
-        """Let an earlier nomination stand until a plugin takes it back."""
+        """Let an earlier nomination stand until a plugin clears it."""
         self.nominate: str | None = None if self.asked else ""
 
     def take(self, answer: Nominated | NoRoom) -> bool:

@@ -99,11 +99,11 @@ class StatusWriter:
         self._put(pod, StatusChange(waiting_condition(pod, reason, message), nominate))
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Nominate a node for a pod, or clears the nomination with ""."""
+        """Nominate a node for a pod, or clear the nomination with ""."""
         self._put(pod, StatusChange(nominate=node))
 
     def clear_nominations(self, pods: Iterable[Pod]) -> None:
-        """Take back the nodes that were nominated for pods."""
+        """Clear the nominations of pods."""
         for pod in pods:
             self.nominate(pod, "")
 

@@ -38,7 +38,7 @@ class NodePorts(PreFilter, Filter):
         return verdicts
 
     def freed_a_port(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether the pod that is gone had, or was nominated, a port that this one wants."""
+        """Tell whether the pod that is gone had a port that this one wants, or was nominated to a node with it."""
         placed, numbers = old.node_name or old.nominated_node, old.shape.port_numbers
         if not placed or numbers.isdisjoint(pod.shape.port_numbers):
             return False

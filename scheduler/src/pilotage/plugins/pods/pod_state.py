@@ -22,7 +22,7 @@ class PodState(Score):
         self._leaving = NodeColumn()
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how many pods of the node are being deleted, less those that were nominated it."""
+        """Return how many pods of the node are being deleted, less those that it is nominated for."""
         return leaving(node) - len(cycle.nominated(node.name))
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
