@@ -25,7 +25,7 @@ class ApiRequests:
 
     They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
     nobody knows). Objects are addressed by path and sent as they are: the client's models would drop the fields that
-    they do not know, of people's pods for instance, and its classes for core/v1 and apps/v1 take 35 MB to import.
+    they do not know, of people's pods for instance, and its classes for core/v1 and apps/v1 take 31 MB to import.
     """
 
     def __init__(self, login: Login, *, writer: str, seconds: float, at_once: int) -> None:
