@@ -81,9 +81,10 @@ def delete(name: str) -> None:
     """Remove a cluster and every trace of it; one that does not exist is no error."""
     folder = record.folder_of(name)
     cluster = record.load(name)
-    inside = _inside(cluster) if cluster else {}
+    inside, has_keeper = _inside(cluster) if cluster else {}, bool(processes_of(folder))
     end_processes(folder)
-    wait_for_end(inside)
+    if not wait_for_end(inside) and has_keeper:
+        raise Problem(f"Processes of the cluster do not end: {sorted(inside)}; end them by hand and delete again")
     if cluster and cluster.shape == "full":
         network.give_back(cluster.network, folder)
     if cluster:
@@ -94,9 +95,12 @@ def delete(name: str) -> None:
 
 
 def _inside(cluster: Cluster) -> dict[int, str]:
-    """The processes that end with the keeper; without one they have ended, and the namespace may be another's."""
+    """The processes that end with the keeper.
+
+    Without a keeper they may still be ending, or the number of the namespace may be another's by now.
+    """
     file = cluster.pid_namespace_file
-    return processes_in(file.read_text()) if file.exists() and processes_of(cluster.folder) else {}
+    return processes_in(file.read_text()) if file.exists() else {}
 
 
 def _check(wish: Wish) -> None:
