@@ -231,7 +231,7 @@ class LiveCore:
             "waiting": [each.pod.key for each in self.core.waiting],
             "in flight": +self.core.queue.in_flight_counts(),
             "awaited victims": dict(evictions._awaited),
-            "evicting": set(evictions._tasks),
+            "evicting": len(evictions),
             "gates": set(self.preemption._under_way),
         }
         return {name: found for name, found in kept.items() if found}

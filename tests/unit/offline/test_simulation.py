@@ -15,7 +15,8 @@ from pilotage.framework.api.plugin import Filter, Permit, Plugin, PostFilter, Qu
 from pilotage.framework.api.verdicts import Nominated, PluginFailed, Rejection, Verdicts
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
-from pilotage.offline.simulation import Result, Simulation
+from pilotage.offline.results import Result
+from pilotage.offline.simulation import Simulation
 from pilotage.plugins.catalogue import built_in
 from pilotage.plugins.gangs.coscheduling import Coscheduling
 from pilotage.plugins.resources.node_resources_fit import NodeResourcesFit
@@ -89,6 +90,12 @@ def test_a_preemptor_ends_on_its_node_and_its_victims_are_told() -> None:
     urgent = found["urgent"]
     assert (urgent.node, urgent.victims, urgent.message) == ("n1", ("default/running",), "")
     assert urgent.nominated_node == "", "a nomination that is kept is none any more"
+
+
+def test_who_leaves_already_is_gone_at_once_too() -> None:
+    leaving = make_pod("r", node="n1", cpu="800m", priority=1, metadata={"deletionTimestamp": "2024-01-01T00:00:00Z"})
+    found = run(default(), make_node("n1", cpu="1"), leaving, make_pod("urgent", cpu="800m", priority=10))
+    assert (found["urgent"].node, found["urgent"].victims) == ("n1", ("default/r",))
 
 
 def test_a_pod_of_this_run_that_is_evicted_is_told_so() -> None:
@@ -203,7 +210,7 @@ def test_gated_pods_are_told_their_gates() -> None:
     assert "gates" in found["gated"].message
 
 
-def test_an_error_is_told_once_and_not_tried_again() -> None:
+def test_an_error_is_told_once_and_not_tried_again(caplog: pytest.LogCaptureFixture) -> None:
     asked: list[str] = []
 
     class Fragile(Before):
@@ -218,6 +225,7 @@ def test_an_error_is_told_once_and_not_tried_again() -> None:
     assert found["bad"].message == 'running PreFilter plugin "Fragile": broken'
     assert found["good"].node == "n1"
     assert asked == ["bad", "good"]
+    assert caplog.messages == [], "it is in the result"
 
 
 def test_pods_of_other_schedulers_are_left_alone() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.pod import Pod
-from pilotage.queue.scheduling_queue import SWEEP_EVERY
+from pilotage.queue.sweep import SWEEP_EVERY
 from pilotage.testing import make_pod
 
 NODE_ADD = Event(Resource.NODE, Action.ADD)

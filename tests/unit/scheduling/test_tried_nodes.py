@@ -9,7 +9,7 @@ from pilotage import app
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Bools
 from pilotage.framework.api.verdicts import Codes
-from pilotage.offline.simulation import Result
+from pilotage.offline.results import Result
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.equivalence.equivalence_entry import EquivalenceEntry
 from pilotage.scheduling.equivalence.nominated_nodes import NOT_NOMINATED, NominatedNodeCache

@@ -4,9 +4,7 @@ Nothing here does anything. Whatever happens between two rounds, the next one st
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
 
 from pilotage.config.handshake import (
     HASH,
@@ -18,28 +16,20 @@ from pilotage.config.handshake import (
     WITHHELD,
     WRITTEN_AT,
     FilesByProfile,
-    PluginFile,
     unit_data,
     unit_hash,
 )
 from pilotage.scheduler_profiles.choosing import Applicant, Candidate, Choice, choose
 from pilotage.scheduler_profiles.hashes import spec_hash
-from pilotage.scheduler_profiles.judge import Complaint, Verdict
+from pilotage.scheduler_profiles.judge import Verdict
 from pilotage.scheduler_profiles.render import configuration, joined_extenders
 from pilotage.scheduler_profiles.resource import GoodSpec
-from pilotage.scheduler_profiles.schema_parts import Part
 from pilotage_operator.profiles import config_map, withheld
-from pilotage_operator.profiles.actions import (
-    Action,
-    PatchStatus,
-    StampDeployment,
-    WakeUp,
-    difference,
-)
-from pilotage_operator.profiles.conditions import Facts, conditions
+from pilotage_operator.profiles.actions import Action, StampDeployment, WakeUp
+from pilotage_operator.profiles.case import Case
 from pilotage_operator.profiles.kept import keep
 from pilotage_operator.profiles.other_releases import served_elsewhere, taken_from
-from pilotage_operator.profiles.ownership import age, gives_up, serves
+from pilotage_operator.profiles.ownership import age, serves
 from pilotage_operator.profiles.past import Past, ServedSpec, past_of, served_in, served_text
 from pilotage_operator.profiles.plugin_library import Library
 from pilotage_operator.profiles.plugin_sources import about_files, hash_of, plugin_files, where_plugins_were
@@ -52,12 +42,11 @@ from pilotage_operator.profiles.rollout import (
     blamed_for_refusal,
     next_moments,
 )
-from pilotage_operator.profiles.story import events
+from pilotage_operator.profiles.statuses import acknowledge, statuses
 from pilotage_operator.profiles.unit_judge import UnitJudge
 from pilotage_operator.profiles.units import Unit, units_in
 from pilotage_operator.profiles.world import (
     Right,
-    StoredProfile,
     World,
     moment,
     written,
@@ -67,32 +56,6 @@ from pilotage_operator.settings import Settings
 
 # Nobody tells when a right is given or a CRD is installed.
 ASK_AGAIN_AFTER = timedelta(seconds=5)
-
-
-@dataclass
-class _Case:
-    """One profile of ours on its way through a round."""
-
-    stored: StoredProfile
-    past: Past
-    hash: str
-    verdict: Verdict
-    ran: ServedSpec | None  # what the configuration has for it
-    files: tuple[PluginFile, ...] = ()  # that the spec needs
-    units: Mapping[str, Unit] = field(default_factory=dict)  # what is kept of specs with plugin files
-    complaints: list[Complaint] = field(default_factory=list)
-    taken: Mapping[str, Complaint] = field(default_factory=dict)  # names that other releases have
-    chosen: Candidate | None = None
-    acknowledged: GoodSpec | None = None  # the last spec that all replicas ran
-
-    @property
-    def name(self) -> str:
-        return self.stored.name
-
-    @property
-    def is_new(self) -> bool:
-        """Tell whether what is served was not served before."""
-        return self.chosen is not None and (self.ran is None or self.ran.hash != self.chosen.hash)
 
 
 def rights_needed(world: World, settings: Settings, judge: UnitJudge) -> frozenset[Right]:
@@ -110,8 +73,8 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     choice = _chosen(cases, before, judge)  # 3. which spec of each is served
     text, files = _rendered(choice, settings)  # 4. render
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
-    _acknowledge(cases, after, world)  # 6. status: who acknowledged it
-    urgent, changes, rest = _statuses(cases, after, world, settings)
+    acknowledge(cases, after, world)  # 6. status: who acknowledged it
+    urgent, changes, rest = statuses(cases, after, world, settings, writes=_may_write(world, settings))
     units = {case.name: _kept_units(case, library) for case in cases}
     whole = {case.name: withheld.kept((case.acknowledged, case.past.last_good)) for case in cases}
     data = config_map.content(text, files, _served(cases), units, withheld.withheld_text(whole))
@@ -129,7 +92,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
 # ------------------------------------------------------------------------------------------------ 1. judge
 
 
-def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
+def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[Case]:
     data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
     units, whole = units_in(data.get(UNITS, ""), data), withheld.withheld_in(data.get(WITHHELD, ""))
     running = served_in(data.get(SERVED, ""), units)
@@ -142,7 +105,7 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
         verdict = judge.judge(stored.name, stored.spec, files)
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
         kept = units.get(stored.name, {})
-        case = _Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
+        case = Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
         wrong = withheld.against(verdict, runs=mine is not None and mine.hash == case.hash)
         case.complaints += library.explained(wrong, where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user, judge.plain.has_built_in)
@@ -169,7 +132,7 @@ def _situation(world: World) -> Situation:
     return Situation(said.get(HASH, ""), strategy, written_at, world.replicas, world.deployment, world.now)
 
 
-def _watch_over(cases: list[_Case], at: Situation, judge: UnitJudge) -> None:
+def _watch_over(cases: list[Case], at: Situation, judge: UnitJudge) -> None:
     if not at.hash:
         return
     running = {case.name: _verdict_on(case.ran, case, judge) for case in cases if case.ran}
@@ -188,12 +151,12 @@ def _watch_over(cases: list[_Case], at: Situation, judge: UnitJudge) -> None:
             case.past = after_trial(case.past, trial, at)
 
 
-def _verdict_on(spec: ServedSpec, case: _Case, judge: UnitJudge) -> Verdict:
+def _verdict_on(spec: ServedSpec, case: Case, judge: UnitJudge) -> Verdict:
     unit = case.units.get(spec.hash)
     return judge.judge(case.name, spec.spec, spec.files, unit.verdict if unit else None)
 
 
-def _had_files(case: _Case) -> bool:
+def _had_files(case: Case) -> bool:
     """Tell whether what could come back has plugin files, which a replica may have fallen silent over."""
     return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
 
@@ -205,7 +168,7 @@ def _come_back(past: Past) -> tuple[GoodSpec | None, ...]:
 # ----------------------------------------------------------------------------------------------- 3. choose
 
 
-def _chosen(cases: list[_Case], at: Situation, judge: UnitJudge) -> Choice:
+def _chosen(cases: list[Case], at: Situation, judge: UnitJudge) -> Choice:
     choice = choose([Applicant(case.name, tuple(_candidates(case, at, judge))) for case in cases], judge.plain)
     for case in cases:
         case.chosen = choice.served.get(case.name)
@@ -214,7 +177,7 @@ def _chosen(cases: list[_Case], at: Situation, judge: UnitJudge) -> Choice:
     return choice
 
 
-def _candidates(case: _Case, at: Situation, judge: UnitJudge) -> Iterator[Candidate]:
+def _candidates(case: Case, at: Situation, judge: UnitJudge) -> Iterator[Candidate]:
     """Yield what its author wants, then what ran before; each only if it can run and has not failed."""
     generation, running = case.stored.metadata.generation, case.ran.hash if case.ran else None
     seen = set()
@@ -232,7 +195,7 @@ def _candidates(case: _Case, at: Situation, judge: UnitJudge) -> Iterator[Candid
             seen.add(spec.hash)
 
 
-def _earlier(case: _Case, at: Situation) -> Iterator[ServedSpec]:
+def _earlier(case: Case, at: Situation) -> Iterator[ServedSpec]:
     """Yield what runs, what all replicas ran last, and what ran well; nothing over which a replica fell silent."""
     if case.ran:
         yield case.ran
@@ -258,11 +221,11 @@ def _rendered(choice: Choice, settings: Settings) -> tuple[str, FilesByProfile]:
     return text, {each.verdict.scheduler_name: each.files for each in choice.served.values()}
 
 
-def _served(cases: list[_Case]) -> str:
+def _served(cases: list[Case]) -> str:
     return served_text({case.name: _record(case, case.chosen) for case in cases if case.chosen})
 
 
-def _kept_units(case: _Case, library: Library) -> dict[str, Unit]:
+def _kept_units(case: Case, library: Library) -> dict[str, Unit]:
     """Return what has to be kept of specs with plugin files: of what runs, and of all that may come back."""
     units = dict(case.units)
     wanted = {good.spec_hash for good in (case.acknowledged, case.past.last_good) if good is not None}
@@ -273,7 +236,7 @@ def _kept_units(case: _Case, library: Library) -> dict[str, Unit]:
     return {hash_: unit for hash_, unit in units.items() if hash_ in wanted}
 
 
-def _record(case: _Case, chosen: Candidate) -> ServedSpec:
+def _record(case: Case, chosen: Candidate) -> ServedSpec:
     if case.ran is not None and case.ran.hash == chosen.hash:
         return case.ran
     return ServedSpec(case.stored.metadata.uid, chosen.generation, chosen.hash, chosen.spec, chosen.files)
@@ -282,7 +245,7 @@ def _record(case: _Case, chosen: Candidate) -> ServedSpec:
 # ------------------------------------------------------------------------------------------------ 5. apply
 
 
-def _planned(world: World, before: Situation, cases: list[_Case], new_hash: str) -> Situation:
+def _planned(world: World, before: Situation, cases: list[Case], new_hash: str) -> Situation:
     """Return the configuration that the ConfigMap is going to hold."""
     if new_hash == before.hash and world.config_map is not None:
         return before
@@ -290,7 +253,7 @@ def _planned(world: World, before: Situation, cases: list[_Case], new_hash: str)
     return Situation(new_hash, strategy, moment(written(world.now)), world.replicas, world.deployment, world.now)
 
 
-def _wants_restart(world: World, before: Situation, cases: list[_Case]) -> bool:
+def _wants_restart(world: World, before: Situation, cases: list[Case]) -> bool:
     if world.config_map is None:
         return False  # nobody runs anything that a restart could replace
     if before.strategy == RESTART and before.lagging:
@@ -298,7 +261,7 @@ def _wants_restart(world: World, before: Situation, cases: list[_Case]) -> bool:
     return any(case.is_new and _restarts(case) for case in cases)
 
 
-def _restarts(case: _Case) -> bool:
+def _restarts(case: Case) -> bool:
     """Tell whether a change, or the way back from it, is one by new pods."""
     wanted = case.chosen.verdict.spec if case.chosen else None
     if case.chosen is not None and not case.chosen.is_wish:
@@ -322,79 +285,10 @@ def _writes(world: World, settings: Settings, after: Situation, data: Mapping[st
         yield StampDeployment(after.hash)
 
 
-# ----------------------------------------------------------------------------------------------- 6. status
+# --------------------------------------------------------------------------------------------- and the next time
 
 
-def _acknowledge(cases: list[_Case], after: Situation, world: World) -> None:
-    """Note down the last spec that all replicas ran: what is served, if its profile is ready."""
-    for case in cases:
-        case.acknowledged, chosen = case.past.last_acknowledged, case.chosen
-        answers = conditions(_facts(case, after, world))
-        if chosen is not None and any(each.type == "Ready" and each.status == "True" for each in answers):
-            case.acknowledged = GoodSpec(generation=chosen.generation, spec_hash=chosen.hash, spec=dict(chosen.spec))
-
-
-def _facts(case: _Case, after: Situation, world: World) -> Facts:
-    seen = (case.complaints, case.chosen, case.is_new, after, world.kube_scheduler)
-    return Facts(case.stored.metadata.generation, case.hash, case.past, *seen)
-
-
-def _statuses(
-    cases: list[_Case], after: Situation, world: World, settings: Settings
-) -> tuple[list[Action], list[Action], list[Action]]:
-    """Return the statuses that go before the configuration, those that follow it, and the events."""
-    urgent: list[Action] = []
-    changes: list[Action] = list(_given_up(world, settings))
-    story: list[Action] = []
-    for case in cases:
-        status = _status(case, after, world, settings)
-        if patch := difference(case.stored.status, status):
-            is_on_trial = case.is_new or case.ran is None or "failed" in patch
-            is_urgent = is_on_trial or case.past.instance != settings.instance
-            (urgent if is_urgent else changes).append(_patch(case.stored, patch))
-            story += events(case.stored, case.past, status)
-    return urgent, changes, story
-
-
-def _given_up(world: World, settings: Settings) -> Iterator[Action]:
-    for stored in world.profiles:
-        if gives_up(stored, past_of(stored.status), settings):
-            yield _patch(stored, {"instance": None})
-
-
-def _patch(stored: StoredProfile, status: Mapping[str, Any]) -> PatchStatus:
-    version = {"resourceVersion": stored.metadata.resource_version}
-    return PatchStatus(stored.name, {"metadata": version, "status": dict(status)})
-
-
-def _status(case: _Case, after: Situation, world: World, settings: Settings) -> dict[str, Any]:
-    metadata, chosen, facts = case.stored.metadata, case.chosen, _facts(case, after, world)
-    verdict = chosen.verdict if chosen else None
-    starts = case.is_new and _may_write(world, settings)
-    status = {
-        "observedGeneration": metadata.generation,
-        "instance": settings.instance,
-        "schedulerName": (verdict or case.verdict).scheduler_name,
-        "conditions": [_dumped(each) for each in conditions(facts)],
-        "configHash": after.hash,
-        "replicas": facts.replicas,
-        "pluginCount": len(verdict.plugins) if verdict else None,
-        "plugins": {point: list(names) for point, names in verdict.points.items()} if verdict else None,
-        "pluginFiles": {file.path: file.hash for file in chosen.files} or None if chosen else None,
-        "appliedAt": (written(world.now) if starts else case.past.applied_at or None) if chosen else None,
-        "lastAcknowledged": _dumped(withheld.shown(case.acknowledged)),
-        "lastGood": _dumped(withheld.shown(case.past.last_good)),
-        "failed": _dumped(case.past.failed),
-        "nodes": case.past.nodes if verdict and verdict.spec.nodes else None,  # counted by the node keeper
-    }
-    return {key: value for key, value in status.items() if value is not None}
-
-
-def _dumped(part: Part | None) -> dict[str, Any] | None:
-    return None if part is None else part.model_dump(mode="json", by_alias=True)
-
-
-def _wake_up(cases: list[_Case], after: Situation) -> Iterator[Action]:
+def _wake_up(cases: list[Case], after: Situation) -> Iterator[Action]:
     moments = []
     for case in cases:
         if case.chosen:

@@ -1,7 +1,7 @@
 """The scheduler without the cluster: everything between the news that come in and the writes that go out."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -14,9 +14,7 @@ from pilotage.extenders.extended_cycle import ExtendedScheduler
 from pilotage.extenders.extenders import Extenders, bind_by_extender
 from pilotage.framework.api.handle import OFFLINE_API, Api
 from pilotage.framework.api.own_metrics import MetricStore
-from pilotage.framework.api.plugin import EvictionRule
 from pilotage.framework.api.waiting import WaitingPods
-from pilotage.framework.runtime.preemption.evicting import Evicting
 from pilotage.model.pod import Pod
 from pilotage.profiles import Profile
 from pilotage.queue.hints import Observer
@@ -25,7 +23,7 @@ from pilotage.scheduling.binding import Bindings
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.demand import WAITING_POD_GONE, Demand
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.eviction import Evictions
+from pilotage.scheduling.eviction import Cancel, Evictions, holders_of, rules_of
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
@@ -76,6 +74,23 @@ def steady_wall_clock() -> Callable[[], float]:
     return lambda: offset + time.monotonic()
 
 
+@dataclass(frozen=True)
+class _Ground:
+    """What all parts that decide and act stand on."""
+
+    outside: Outside
+    clock: Callable[[], float]
+    cache: ClusterCache
+    queue: SchedulingQueue
+    waiting: WaitingPods
+    handles: Handles
+    engines: dict[str, Engine]
+    guard: RaceGuard
+    lost_nominations: LostNominations
+    is_waiting: Callable[[Pod], bool]
+    tie_break: Random
+
+
 def core(
     profiles: Mapping[str, Profile],
     outside: Outside,
@@ -91,7 +106,6 @@ def core(
     cache: ClusterCache | None = None,
 ) -> Core:
     """Construct and wire all parts."""
-    cache, waiting = ClusterCache() if cache is None else cache, WaitingPods()
     queue = SchedulingQueue(
         next(iter(profiles.values())).plugin_set.queue_sort[0],
         lambda pod: profiles[pod.scheduler_name].plugin_set.pre_enqueue,
@@ -104,7 +118,23 @@ def core(
         observe_hint=observe_hint,
         observe_event=observe_event,
     )
-    statuses, recorder = outside.statuses, outside.recorder
+    tie_break = Random(seed)  # noqa: S311 - no secret
+    ground = _ground(profiles, outside, clock, ClusterCache() if cache is None else cache, queue, tie_break)
+    made = _standing_on(ground, extenders)
+    _connect(made, outside.recorder)
+    return made
+
+
+def _ground(
+    profiles: Mapping[str, Profile],
+    outside: Outside,
+    clock: Callable[[], float],
+    cache: ClusterCache,
+    queue: SchedulingQueue,
+    tie_break: Random,
+) -> _Ground:
+    """Make the profiles ready to run, with all that their plugins get from outside."""
+    waiting = WaitingPods()
     handles = Handles(
         cache,
         waiting,
@@ -112,63 +142,93 @@ def core(
         outside.api,
         outside.load,
         clock,
-        recorder,
+        outside.recorder,
         outside.known,
         ObjectChanges(),
         outside.metrics,
     )
     ready = engines(profiles, cache, handles=handles)
-    guard, lost_nominations = RaceGuard(cache, queue, ready, recorder, clock), LostNominations(cache, ready, clock)
+    guard, lost_nominations = (
+        RaceGuard(cache, queue, ready, outside.recorder, clock),
+        LostNominations(cache, ready, clock),
+    )
     waits = _is_waiting(cache, outside)
-    parts = (cache, ready, queue.nominator, Random(seed))  # noqa: S311 - no secret
-    scheduler = Scheduler(*parts, spread=guard.spread, lost_nominations=lost_nominations)
-    extended = None
-    if extenders:
-        extended = ExtendedScheduler(
-            *parts,
-            extenders,
-            is_waiting=waits,
-            spread=guard.spread,
-            lost_nominations=lost_nominations,
-            turn=lambda: loop.between_decisions(),
-        )
-    evictions = Evictions(
-        cache,
-        queue,
-        waiting,
-        statuses,
-        outside.evictor,
-        recorder,
-        _holders(profiles),
-        _rules(ready),
-        cancel_binding=lambda uid, cause: bindings.cancel(uid, cause),
-        may_act=outside.may_act,
-        lost_nominations=lost_nominations,
-    )
-    failures = Failures(queue, outside.known, statuses, recorder, evictions, ready)
+    return _Ground(outside, clock, cache, queue, waiting, handles, ready, guard, lost_nominations, waits, tie_break)
+
+
+def _standing_on(ground: _Ground, extenders: Sequence[Extender]) -> Core:
+    """Construct the parts that decide and act; two of them are needed before they are there."""
+    outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
+    extended = _extended(ground, extenders, lambda: loop.between_decisions())
+    evictions = _evictions(ground, lambda uid, cause: bindings.cancel(uid, cause))
+    failures = Failures(queue, outside.known, outside.statuses, outside.recorder, evictions, ready)
     by_extender = None if extended is None else partial(bind_by_extender, extended.extenders)
-    bindings = Bindings(cache, queue, waiting, failures, statuses, recorder, by_extender)
-    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, waits)
-    loop = Loop(
-        cache, queue, scheduler, bindings, failures, gangs, recorder, ready, clock, guard, outside.may_act, extended
-    )
-    made = Core(
+    bindings = Bindings(cache, queue, ground.waiting, failures, outside.statuses, outside.recorder, by_extender)
+    loop = _loop(ground, bindings, failures, extended)
+    return Core(
         cache,
         queue,
         ready,
-        waiting,
-        handles,
+        ground.waiting,
+        ground.handles,
         evictions,
         bindings,
         failures,
         loop,
-        PodIntake(cache, queue, waiting, evictions, ready, loop.wake),
+        PodIntake(cache, queue, ground.waiting, evictions, ready, loop.wake),
         NodeIntake(cache, queue, loop.wake),
-        ObjectIntake(cache, queue, loop.wake, handles.changes),
-        guard,
+        ObjectIntake(cache, queue, loop.wake, ground.handles.changes),
+        ground.guard,
     )
-    _connect(made, recorder)
-    return made
+
+
+def _extended(
+    ground: _Ground, extenders: Sequence[Extender], turn: Callable[[], Awaitable[None]]
+) -> ExtendedScheduler | None:
+    if not extenders:
+        return None
+    return ExtendedScheduler(
+        ground.cache,
+        ground.engines,
+        ground.queue.nominator,
+        ground.tie_break,
+        extenders,
+        is_waiting=ground.is_waiting,
+        spread=ground.guard.spread,
+        lost_nominations=ground.lost_nominations,
+        turn=turn,
+    )
+
+
+def _evictions(ground: _Ground, cancel_binding: Cancel) -> Evictions:
+    return Evictions(
+        ground.cache,
+        ground.queue,
+        ground.waiting,
+        ground.outside.statuses,
+        ground.outside.evictor,
+        ground.outside.recorder,
+        holders_of(ground.engines),
+        rules_of(ground.engines),
+        cancel_binding=cancel_binding,
+        may_act=ground.outside.may_act,
+        lost_nominations=ground.lost_nominations,
+    )
+
+
+def _loop(ground: _Ground, bindings: Bindings, failures: Failures, extended: ExtendedScheduler | None) -> Loop:
+    outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
+    scheduler = Scheduler(
+        cache,
+        ready,
+        queue.nominator,
+        ground.tie_break,
+        spread=ground.guard.spread,
+        lost_nominations=ground.lost_nominations,
+    )
+    gangs = GangScheduler(cache, queue, ready, scheduler, outside.groups, ground.is_waiting)
+    parts = (cache, queue, scheduler, bindings, failures, gangs, outside.recorder, ready, ground.clock, ground.guard)
+    return Loop(*parts, outside.may_act, extended)
 
 
 def _connect(made: Core, recorder: Recorder) -> None:
@@ -201,15 +261,3 @@ def _is_waiting(cache: ClusterCache, outside: Outside) -> Callable[[Pod], bool]:
         return same and not cache.is_assumed(pod.uid) and outside.may_act()
 
     return waits
-
-
-def _rules(ready: Mapping[str, Engine]) -> Callable[[], Sequence[EvictionRule]]:
-    return lambda: [rule for engine in ready.values() for rule in engine.runner.eviction_rules]
-
-
-def _holders(profiles: Mapping[str, Profile]) -> Callable[[str], Sequence[Evicting]]:
-    def holders(scheduler: str) -> list[Evicting]:
-        plugins = profiles[scheduler].plugin_set.post_filter if scheduler in profiles else ()
-        return [plugin for plugin in plugins if isinstance(plugin, Evicting)]
-
-    return holders

@@ -8,7 +8,7 @@ from pilotage.framework.api.plugin import Plugin, UsesLoad
 from pilotage.framework.api.stays import RemembersStays
 from pilotage.model.gangs import NATIVE, gang_of
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
-from pilotage.offline.simulation import Result
+from pilotage.offline.results import Result
 from pilotage.profiles import Profile
 
 GATE = "; kube-scheduler waits for the others only with its feature gate GenericWorkload"

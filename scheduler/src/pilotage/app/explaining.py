@@ -28,7 +28,8 @@ from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.api.stays import RemembersStays, Stay
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
-from pilotage.offline.simulation import Result, Simulation
+from pilotage.offline.results import Result
+from pilotage.offline.simulation import Simulation
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
 

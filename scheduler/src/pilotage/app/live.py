@@ -98,9 +98,7 @@ class Live:
         asked = (settings_of(each, options.outside) for each in self.config.extenders)
         self.extenders = [Extender(settings, self._pod_json, self._node_json) for settings in asked]
         cache = ClusterCache()
-        self.posting = Posting(
-            cache, self.known, self.may_act, lambda *place: self.core.bindings.second_look.still_fits(*place)
-        )
+        self.posting = self._posting(cache)
         self.load = LoadCollecting(self.clients.watches, cache.nodes, self._clock, options.outside)
         self.core = self._core(cache)
         self.core.pods.on_resolved.connect(self.posting.resolved)
@@ -114,12 +112,16 @@ class Live:
         annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
         self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self._clock)
         self.races.measure(self.metrics)
-        self.plugin_watch = PluginWatch(
-            self.profiles, self.metrics, None if self.hot is None else self.hot.policy_health
-        )
+        health = None if self.hot is None else self.hot.policy_health
+        self.plugin_watch = PluginWatch(self.profiles, self.metrics, health)
         self._verbosity = verbosity
         self._server: Server | None = None
         self._tasks: list[asyncio.Task[Any]] = []
+
+    def _posting(self, cache: ClusterCache) -> Posting:
+        return Posting(
+            cache, self.known, self.may_act, lambda *place: self.core.bindings.second_look.still_fits(*place)
+        )
 
     def _measure(self) -> None:
         measuring = Measuring(self.metrics, self.core, self._clock)

@@ -8,7 +8,7 @@ from pilotage.cli.explain_gang import gang_data, gang_line
 from pilotage.cli.results import as_data, score_data
 from pilotage.cli.tables import table
 from pilotage.framework.api.verdicts import QUEUED, WAITING_FOR_GROUP
-from pilotage.offline.simulation import Result
+from pilotage.offline.results import Result
 from pilotage.scheduling.explanation import Explanation, NodeVerdict
 
 HELD = (QUEUED, WAITING_FOR_GROUP)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pilotage.cli.tables import table
-from pilotage.offline.simulation import Result
+from pilotage.offline.results import Result
 from pilotage.scheduling.explanation import PluginScore
 
 

@@ -17,7 +17,8 @@ from pilotage.kinds.every import KindTable
 from pilotage.model.pod import Pod
 from pilotage.offline.manifests import Manifests, read_manifests
 from pilotage.offline.replicas import NoSuchPod, find_pending, multiply
-from pilotage.offline.simulation import Result, Simulation
+from pilotage.offline.results import Result
+from pilotage.offline.simulation import Simulation
 from pilotage.plugins.catalogue import PluginCatalogue
 
 EPILOG = """\b

@@ -1,42 +1,33 @@
 """The engine on a cluster that exists in memory only: every pending pod is scheduled, and victims are gone at once."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from random import Random
 
 from pilotage.cache.cluster_cache import ClusterCache
-from pilotage.framework.api.events import POD_GONE, POD_PLACED
 from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.waiting import WaitingPods
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.gangs import gang_of
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.offline.in_memory import AtOnce, PodsInMemory
+from pilotage.offline.results import Result, Results
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.cycle import Scheduler
+from pilotage.scheduling.demand import Demand
 from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.eviction import Evictions, holders_of, rules_of
 from pilotage.scheduling.explanation import Explanation, PluginScore, explain, scores_at
+from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.gangs.gang_standing import standing
+from pilotage.scheduling.intake import PodIntake
 from pilotage.scheduling.outcome import Placed, Unplaced
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one pod."""
-
-    namespace: str
-    name: str
-    scheduler_name: str
-    node: str | None = None
-    message: str = ""
-    reason: str = ""  # of the pod's condition, while it waits
-    nominated_node: str = ""
-    victims: tuple[str, ...] = ()
-    scores: Mapping[str, PluginScore] = field(default_factory=dict)  # of the node, by plugin
 
 
 class Clock:
@@ -73,9 +64,32 @@ class Simulation:
         self._clock = clock
         self._scores: dict[str, dict[str, PluginScore]] = {}  # of the nodes that were chosen last, by pod
         self._explain_pod = explain_pod
-        self._results: dict[str, Result] = {}  # by pod, in the order in which they were first decided
+        self._results = Results()
+        self._pending = PodsInMemory(self._results)
+        self._tasks = AtOnce()
+        evictions = self._evictions()
+        self._pods = PodIntake(cache, queue, WaitingPods(), evictions, engines, wake=lambda: None)
+        self._pending.on_gone.connect(self._pods.deleted)
+        self._failures = self._taking_back(evictions)
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
+
+    def _evictions(self) -> Evictions:
+        ports = (self._pending, self._pending, self._pending)
+        plugins = (holders_of(self._engines), rules_of(self._engines))
+        # Nobody waits for a permission, and nobody leaves without being told.
+        nobody = WaitingPods()
+        return Evictions(
+            self._cache, self._queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
+        )
+
+    def _taking_back(self, evictions: Evictions) -> Failures:
+        ports = (self._pending.find, self._pending, self._pending)
+        # Nobody adds nodes, and what there is to tell is in the results.
+        nobody_asks = Demand({})
+        return Failures(
+            self._queue, *ports, evictions, self._engines, demand=nobody_asks, report=lambda _pod, _outcome: None
+        )
 
     def add(self, found: Pod | Node | KubeObject) -> None:
         """Take in an object: a pod without a node is pending."""
@@ -89,6 +103,7 @@ class Simulation:
             self.unserved.append(found)
         else:
             self._clock.now += 1e-6  # so that pods of one priority keep their order
+            self._pending.put(found)
             self._queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
@@ -104,15 +119,15 @@ class Simulation:
                 progress(len(self._results), total)
         for queued in self._queue:
             if queued.is_gated:
-                self._tell(queued.pod, message=queued.gating_reason)
-        return list(self._results.values())
+                self._results.gated(queued.pod, queued.gating_reason)
+        return list(self._results)
 
     def decide_only(self, key: str) -> Result:
         """Tell what would become of one pending pod now, out of turn; the others keep what is nominated for them."""
         queued = self._queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
-            self._tell(queued.pod, message=queued.gating_reason)
+            self._results.gated(queued.pod, queued.gating_reason)
         else:
             self._queue.take(queued)
             self._decide(queued)
@@ -160,39 +175,13 @@ class Simulation:
         pod = outcome.pod
         self._queue.done(pod.uid)
         self._queue.nominator.delete(pod)
-        self._cache.put_pod(pod)
-        self._queue.move_all(POD_PLACED, None, pod)
-        self._tell(
-            pod, node=pod.node_name, message="", reason="", nominated_node="", scores=self._scores.get(pod.uid, {})
-        )
+        self._pods.added(pod)
+        self._results.placed(pod, self._scores.get(pod.uid, {}))
 
     def _send_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
-        pod, nomination = queued.pod, outcome.nominate
-        if nomination is not None:
-            pod = pod.with_nominated_node(nomination)
-            self._queue.nominator.add(pod, nomination)
-        facts = {"message": outcome.message, "reason": outcome.reason, "nominated_node": pod.nominated_node}
-        self._tell(pod, **facts, victims=outcome.victims)
-        if outcome.rejected_by or outcome.pending:
-            self._queue.add_unschedulable(queued, outcome.rejected_by, outcome.pending, pod=pod)
-        else:
-            self._queue.done(pod.uid)  # an error: here it would be the same each time
-        self._evict(pod, outcome)
-
-    def _evict(self, preemptor: Pod, outcome: Unplaced) -> None:
-        infos = [self._cache.find_node(node) for node in (outcome.nominate or "", *outcome.other_nodes)]
-        by_key = {pod.key: pod for info in infos if info is not None for pod in info.pods.values()}
-        for key in outcome.victims:
-            victim = by_key.get(key)
-            if victim is None:
-                continue
-            self._cache.remove_pod(victim.uid)
-            self._queue.move_all(POD_GONE, victim, None)
-            if key in self._results:
-                text = f"Preempted by pod {preemptor.uid} on node {outcome.nominate}"
-                self._results[key] = replace(self._results[key], node=None, message=text, scores={})
-
-    def _tell(self, pod: Pod, **facts: object) -> None:
-        known = self._results.get(pod.key) or Result(pod.namespace, pod.name, pod.scheduler_name)
-        kept = {key: value for key, value in facts.items() if key != "victims" or value}  # victims of an earlier try
-        self._results[pod.key] = replace(known, **kept)  # type: ignore[arg-type]  # fields by name
+        if outcome.victims:
+            self._results.evicts(queued.pod, outcome.victims)
+        self._failures.requeue(queued, replace(outcome, is_news=True))  # a result is what was said last
+        if not outcome.rejected_by and not outcome.pending:
+            self._queue.delete(queued.pod)  # an error: here it would be the same each time
+        self._tasks.finish()

@@ -29,11 +29,10 @@ from pilotage.queue.nominator import Lookup, Nominator
 from pilotage.queue.pending import Pending, rejections_of
 from pilotage.queue.pod_heap import Order
 from pilotage.queue.queued_pod import Place, QueuedPod
+from pilotage.queue.sweep import Sweep
 from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting_for_any
 
 log = logging.getLogger(__name__)
-
-SWEEP_EVERY = 30.0  # seconds between two looks for pods that have waited for too long
 
 
 class SchedulingQueue:
@@ -54,7 +53,6 @@ class SchedulingQueue:
         observe_event: Callable[[str, float], None] | None = None,
     ) -> None:
         self._clock = clock
-        self._longest_unschedulable = longest_unschedulable
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # told the name of each event, and how long it took to follow it
         self._waiting: dict[str, QueuedPod] = {}
@@ -63,7 +61,7 @@ class SchedulingQueue:
         self.doubts = Doubts()
         self._unschedulable, self._gated = unschedulable_pool(), gated_pool()
         self._backing_off = Backoff(clock, initial_backoff, max_backoff)
-        self._next_sweep = clock() + SWEEP_EVERY
+        self._sweep = Sweep(clock, longest_unschedulable, (self._unschedulable, self._gated))
         self._known = known
         self._use(sort, gates, retries)
         self.nominator = Nominator(self._queued, known)
@@ -106,8 +104,7 @@ class SchedulingQueue:
 
     def next_wake_up(self) -> float | None:
         """Return when `tick` will have something to do; None if only an event can change anything."""
-        sweep = self._next_sweep if self._unschedulable or self._gated else None
-        times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), sweep)
+        times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), self._sweep.next())
         return min((time for time in times if time is not None), default=None)
 
     def _queued(self, key: str) -> Pod | None:
@@ -288,7 +285,7 @@ class SchedulingQueue:
         """Do what is due; cheap if nothing is."""
         self.flush_backoff()
         self.flush_alarms()
-        if self._clock() >= self._next_sweep:
+        if self._sweep.is_due():
             self.flush_unschedulable()
 
     def flush_backoff(self) -> None:
@@ -303,13 +300,7 @@ class SchedulingQueue:
 
     def flush_unschedulable(self) -> None:
         """Give another try to pods that have waited for too long, in case an event was missed."""
-        now = self._clock()
-        self._next_sweep = now + SWEEP_EVERY
-        before = now - self._longest_unschedulable
-        overdue = [*self._unschedulable.untouched_since(before), *self._gated.untouched_since(before)]
-        for queued in overdue:
-            queued.was_flushed, queued.flush_timestamp = True, now
-        if overdue:
+        if overdue := self._sweep.overdue():
             self._move(overdue, UNSCHEDULABLE_TIMEOUT, None, None)
 
     # ------------------------------------------------------------------------------------------------- decisions

@@ -1,9 +1,10 @@
 """Which of the pods that no node takes may call for new ones, by the one word that autoscalers look for."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from pilotage.framework.api.demand import LimitsDemand
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.framework.api.verdicts import QUEUED
 from pilotage.model.pod import Pod
@@ -23,7 +24,7 @@ class Demand:
 
     def judged(self, outcome: Unplaced, *pods: Pod) -> Unplaced:
         """Return the outcome of pods that wait together, with the reason that is honest."""
-        for plugin in self._engines[pods[0].scheduler_name].limits:
+        for plugin in self._limits(pods[0]):
             if outcome.reason != UNSCHEDULABLE:
                 self.gone(*pods)
                 break
@@ -40,5 +41,8 @@ class Demand:
 
     def gone(self, *pods: Pod) -> bool:
         """Take note that pods do not ask for nodes any more; True if any did, so that others may."""
-        limits = self._engines[pods[0].scheduler_name].limits if pods[0].scheduler_name in self._engines else ()
-        return sum(plugin.asks_no_more(pod) for plugin in limits for pod in pods) > 0  # all are told
+        return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # all are told
+
+    def _limits(self, pod: Pod) -> Sequence[LimitsDemand]:
+        engine = self._engines.get(pod.scheduler_name)
+        return () if engine is None else engine.limits

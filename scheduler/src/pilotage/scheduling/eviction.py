@@ -8,9 +8,8 @@ decided ── begin: the preemptor is held at the queue's gate
    └── after an error, or if no deletion will follow: the gate opens, and the preemptor is woken at once
 """
 
-import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.write.evictor import NotEvicted
@@ -21,15 +20,32 @@ from pilotage.framework.runtime.preemption.evicting import Evicting
 from pilotage.framework.runtime.preemption.eviction_rules import called_off, evictions_began
 from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import Unplaced
 from pilotage.scheduling.outside import Evicts, Recorder, Statuses
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
+from pilotage.scheduling.tasks import LoopTasks, Tasks
 
 log = logging.getLogger(__name__)
 
 Holders = Callable[[str], Sequence[Evicting]]  # the plugins of a profile that keep preemptors waiting
 Rules = Callable[[], Sequence[EvictionRule]]  # the plugins of all profiles that have a say in who is evicted
 Cancel = Callable[[str, str], bool]  # stops the preparations for a bind, by uid; False if it is too late
+
+
+def rules_of(engines: Mapping[str, Engine]) -> Rules:
+    """Return how to find the plugins that have a say in who is evicted, whichever profiles there are by then."""
+    return lambda: [rule for engine in engines.values() for rule in engine.runner.eviction_rules]
+
+
+def holders_of(engines: Mapping[str, Engine]) -> Holders:
+    """Return how to find the plugins of a profile that keep preemptors waiting."""
+
+    def holders(scheduler: str) -> list[Evicting]:
+        plugins = engines[scheduler].runner.plugin_set.post_filter if scheduler in engines else ()
+        return [plugin for plugin in plugins if isinstance(plugin, Evicting)]
+
+    return holders
 
 
 class NotMadeRoom(Exception):
@@ -53,6 +69,8 @@ class Evictions:
         cancel_binding: Cancel = lambda _uid, _cause: False,
         may_act: Callable[[], bool] = lambda: True,
         lost_nominations: LostNominations | None = None,
+        tasks: Tasks | None = None,
+        leaves: Callable[[Pod], bool] = lambda pod: pod.is_terminating,
     ) -> None:
         self._cache = cache
         self._queue = queue
@@ -63,7 +81,8 @@ class Evictions:
         self._holders = holders
         self._rules = rules
         self._awaited: dict[str, dict[str, tuple[Pod, Sequence[Evicting]]]] = {}  # by last victim and preemptor
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: Tasks = LoopTasks() if tasks is None else tasks
+        self._leaves = leaves  # whether a pod goes without being told
         self._cancel_binding = cancel_binding
         self._may_act = may_act
         self.lost_nominations = lost_nominations
@@ -79,16 +98,14 @@ class Evictions:
         evictions_began(self._rules(), preemptor, chosen)
         if self.lost_nominations is not None:
             self.lost_nominations.made(preemptor, node)
-        victims = [pod for pod in chosen if not pod.is_terminating]
+        victims = [pod for pod in chosen if not self._leaves(pod)]
         if not victims:
             return
         holders = self._holders(preemptor.scheduler_name)
         for plugin in holders:
             plugin.begin(preemptor.uid)
         self._awaited.setdefault(victims[-1].uid, {})[preemptor.uid] = preemptor, holders
-        task = asyncio.get_running_loop().create_task(self._carry_out(preemptor, node, victims, holders))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._tasks.start(self._carry_out(preemptor, node, victims, holders))
 
     def noticed(self, pod: Pod) -> None:
         """Take note that a pod is on its way out, or gone; call it before the queue hears of it."""
@@ -105,10 +122,7 @@ class Evictions:
         wake = True  # nothing else would, unless the last victim's deletion is on its way
         try:
             self._clear_nominations(preemptor, node)
-            results = await asyncio.gather(
-                *(self._evict(preemptor, node, each) for each in others), return_exceptions=True
-            )
-            for result in results:
+            for result in await self._tasks.side_by_side(self._evict(preemptor, node, each) for each in others):
                 if isinstance(result, BaseException):
                     raise result
             wake = not await self._evict(preemptor, node, last)

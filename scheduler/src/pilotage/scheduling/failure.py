@@ -1,7 +1,7 @@
 """What happens to a pod that got no place, or lost it again: back to the queue, and its owner is told why."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from pilotage.framework.api.events import POD_GONE
 from pilotage.framework.api.signal import Signal
@@ -21,6 +21,14 @@ from pilotage.telemetry.verbosity import V2
 log = logging.getLogger(__name__)
 
 
+def log_unplaced(pod: Pod, outcome: Unplaced) -> None:
+    """Write to the log why a pod got no place."""
+    if outcome.reason == SCHEDULER_ERROR:
+        tell(log, logging.ERROR, "Error scheduling pod; retrying", pod=pod.key, err=outcome.message)
+    else:
+        tell(log, V2, "Unable to schedule pod; no fit; waiting", pod=pod.key, err=outcome.message)
+
+
 class Failures:
     """Takes pods back."""
 
@@ -32,6 +40,9 @@ class Failures:
         recorder: Recorder,
         evictions: Evictions,
         engines: Mapping[str, Engine],
+        *,
+        demand: Demand | None = None,
+        report: Callable[[Pod, Unplaced], None] = log_unplaced,
     ) -> None:
         self._queue = queue
         self._known = known
@@ -39,7 +50,8 @@ class Failures:
         self._recorder = recorder
         self._evictions = evictions
         self._engines = engines
-        self._demand = Demand(engines)
+        self._demand = Demand(engines) if demand is None else demand
+        self._report = report  # called with what is news
         self.on_slowed_down: Signal[str] = Signal()  # the profile
 
     def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
@@ -55,7 +67,13 @@ class Failures:
         outcome = self._demand.judged(outcome, latest)
         is_news = outcome.is_news or _says_otherwise(latest, outcome.reason)
         if is_news:
-            _log(latest, outcome)
+            self._report(latest, outcome)
+        self._take_back(queued, latest, outcome, seconds)
+        if is_news:
+            self._tell(latest, outcome)
+
+    def _take_back(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
+        """Evict its victims, if it has any, and let the pod wait with the node that is nominated for it."""
         unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
         nomination = unheard or None if outcome.nominate is None else outcome.nominate
         pod = latest if nomination is None else latest.with_nominated_node(nomination)
@@ -66,23 +84,18 @@ class Failures:
             rest = rest_after(seconds)
             self._slow_down(latest, outcome, seconds, rest)
         self._queue.add_unschedulable(
-            queued,
-            outcome.rejected_by,
-            outcome.pending,
-            pod=pod,
-            again_at=outcome.again_at,
-            rest=rest,
+            queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at, rest=rest
         )
         self._queue.nominator.add(pod, nomination)
         if unheard and nomination == "":  # the API server will not tell either that others need not leave it room
             self._queue.move_all(
                 POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
             )
-        if not is_news:
-            return
+
+    def _tell(self, pod: Pod, outcome: Unplaced) -> None:
         note = outcome.note or outcome.message
-        self._recorder.record(latest, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
-        self._statuses.condition(latest, outcome.reason, outcome.message, outcome.nominate)
+        self._recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
+        self._statuses.condition(pod, outcome.reason, outcome.message, outcome.nominate)
 
     def _slow_down(self, pod: Pod, outcome: Unplaced, seconds: float, rest: float) -> None:
         """Tell why a pod waits for longer than usual; of a gang one pod alone is told."""
@@ -115,10 +128,3 @@ def _rest(queued: QueuedPod, outcome: Unplaced) -> float:
         return outcome.rest
     queued.overruns += 1
     return min(outcome.rest * 2.0 ** (queued.overruns - 1), max(outcome.rest, LONGEST_REST))
-
-
-def _log(pod: Pod, outcome: Unplaced) -> None:
-    if outcome.reason == SCHEDULER_ERROR:
-        tell(log, logging.ERROR, "Error scheduling pod; retrying", pod=pod.key, err=outcome.message)
-    else:
-        tell(log, V2, "Unable to schedule pod; no fit; waiting", pod=pod.key, err=outcome.message)

@@ -17,7 +17,9 @@ class AttemptMetrics:
     def __init__(self) -> None:
         self._of_attempts()
         self._of_evictions()
-        self._of_what_happens_meanwhile()
+        self._of_waits_and_events()
+        self._of_plugins()
+        self._of_the_loop()
 
     def _of_attempts(self) -> None:
         self._attempts = Counts(
@@ -72,7 +74,7 @@ class AttemptMetrics:
             ("result",),
         )
 
-    def _of_what_happens_meanwhile(self) -> None:
+    def _of_waits_and_events(self) -> None:
         self._permit_waits = Histograms(
             "scheduler_permit_wait_duration_seconds",
             BETA,
@@ -87,6 +89,8 @@ class AttemptMetrics:
             POINT_BOUNDS,
             ("event",),
         )
+
+    def _of_plugins(self) -> None:
         self._hints = Histograms(
             "scheduler_queueing_hint_execution_duration_seconds",
             ALPHA,
@@ -104,6 +108,7 @@ class AttemptMetrics:
             ("plugin", "extension_point", "profile"),
         )
 
+    def _of_the_loop(self) -> None:
         self._slices = Histograms(
             "pilotage_loop_slice_duration_seconds",
             ALPHA,

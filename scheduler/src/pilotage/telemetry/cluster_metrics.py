@@ -14,6 +14,14 @@ class ClusterMetrics:
     """Requests, watches, writes and leadership."""
 
     def __init__(self) -> None:
+        self._of_requests()
+        self._of_this_process()
+        self._of_watches()
+        self._of_writes()
+        self._of_configuration()
+        self._of_load()
+
+    def _of_requests(self) -> None:
         self._requests = Counts(
             "rest_client_requests_total", ALPHA, "Requests to the API server, by answer.", ("code", "method", "host")
         )
@@ -24,6 +32,8 @@ class ClusterMetrics:
             REQUEST_BOUNDS,
             ("verb", "host"),
         )
+
+    def _of_this_process(self) -> None:
         self._leading = ReadGauges(
             "leader_election_master_status", ALPHA, "Whether this process holds the lease of that name.", ("name",)
         )
@@ -34,15 +44,19 @@ class ClusterMetrics:
             ("operation",),
             zero_when_gone=True,
         )
-        self._differences = Gauges(
-            "pilotage_cache_differences",
+        self._held_up = ReadCounts(
+            "pilotage_loop_held_up_seconds_total",
             ALPHA,
-            "What was different between the cache and the API server when they were last compared.",
-            ("kind",),
+            "Seconds for which no pod could be tried: too many binds were being sent, or everything stood still.",
+            ("reason",),
         )
-        self._comparisons = Counts(
-            "pilotage_cache_comparisons_total", ALPHA, "Comparisons of the cache with the API server."
+        self._without_room = ReadGauges(
+            "pilotage_pods_without_waiting_room",
+            ALPHA,
+            "Pods that were sent back because too many of their namespace wait for volumes or the like.",
         )
+
+    def _of_watches(self) -> None:
         self._silence = ReadGauges(
             "pilotage_watch_silence_seconds", ALPHA, "How long ago a watch last said anything.", ("resource",)
         )
@@ -62,17 +76,17 @@ class ClusterMetrics:
             "How often an object came that is too long to be understood.",
             ("resource",),
         )
-        self._held_up = ReadCounts(
-            "pilotage_loop_held_up_seconds_total",
+        self._differences = Gauges(
+            "pilotage_cache_differences",
             ALPHA,
-            "Seconds for which no pod could be tried: too many binds were being sent, or everything stood still.",
-            ("reason",),
+            "What was different between the cache and the API server when they were last compared.",
+            ("kind",),
         )
-        self._without_room = ReadGauges(
-            "pilotage_pods_without_waiting_room",
-            ALPHA,
-            "Pods that were sent back because too many of their namespace wait for volumes or the like.",
+        self._comparisons = Counts(
+            "pilotage_cache_comparisons_total", ALPHA, "Comparisons of the cache with the API server."
         )
+
+    def _of_writes(self) -> None:
         self._binds = Counts("pilotage_binds_total", ALPHA, "Binds, by result.", ("result",))
         self._events_waiting = ReadGauges("pilotage_events_waiting", ALPHA, "Events that are not written yet.")
         self._events_dropped = ReadCounts(
@@ -81,6 +95,7 @@ class ClusterMetrics:
             "Events that were given up, most of all because there were too many.",
         )
 
+    def _of_configuration(self) -> None:
         self._configuration = ReadGauges(
             "pilotage_config_info", ALPHA, "The configuration that runs, by the hash of its text; always 1.", ("hash",)
         )
@@ -88,6 +103,8 @@ class ClusterMetrics:
             "pilotage_config_swaps_total", ALPHA, "Configurations that were put in the place of another one."
         )
         self._refusals = ReadCounts("pilotage_config_refusals_total", ALPHA, "Configurations that were refused.")
+
+    def _of_load(self) -> None:
         self._load_ages = ReadGauges(
             "pilotage_load_metrics_age_seconds",
             ALPHA,

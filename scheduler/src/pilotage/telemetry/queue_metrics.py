@@ -15,6 +15,16 @@ class QueueMetrics:
     """Who waits, who came, who turned them away; and what the cache holds."""
 
     def __init__(self) -> None:
+        self._of_waiting_pods()
+        self._of_coming_pods()
+        self._cache = ReadGauges(
+            "scheduler_cache_size",
+            ALPHA,
+            "Nodes, pods and assumed pods in the cache.",
+            ("type",),
+        )
+
+    def _of_waiting_pods(self) -> None:
         self._pending = ReadGauges(
             "scheduler_pending_pods",
             STABLE,
@@ -28,6 +38,16 @@ class QueueMetrics:
             "Pods outside of pod groups that wait, by the part of the queue.",
             ("queue", "type"),
         )
+        self._unschedulable = ReadGauges(
+            "scheduler_unschedulable_pods",
+            BETA,
+            "Waiting pods that a plugin turned away; a pod counts for each of its plugins, so that a sum over plugins "
+            "means nothing.",
+            ("plugin", "profile"),
+            zero_when_gone=True,
+        )
+
+    def _of_coming_pods(self) -> None:
         self._incoming = ReadCounts(
             "scheduler_queue_incoming_pods_total",
             STABLE,
@@ -46,20 +66,6 @@ class QueueMetrics:
             "Events that are kept for pods being scheduled, and those pods (PodPopped).",
             ("event",),
             zero_when_gone=True,
-        )
-        self._unschedulable = ReadGauges(
-            "scheduler_unschedulable_pods",
-            BETA,
-            "Waiting pods that a plugin turned away; a pod counts for each of its plugins, so that a sum over plugins "
-            "means nothing.",
-            ("plugin", "profile"),
-            zero_when_gone=True,
-        )
-        self._cache = ReadGauges(
-            "scheduler_cache_size",
-            ALPHA,
-            "Nodes, pods and assumed pods in the cache.",
-            ("type",),
         )
 
     def families(self) -> list[Family]:

@@ -39,35 +39,28 @@ def pod_manifest(
     `init` and `sidecars` hold the requests of one container each, and sidecars start before init containers; a host
     port is a number or, for its protocol or address, a whole port; `spec` adds or replaces any other field.
     """
-    main = _container(
-        "main",
-        image,
-        {"cpu": cpu, "memory": memory, **(requests or {})},
-        limits=limits,
-        ports=[_host_port(port) for port in host_ports],
+    wants = {"cpu": cpu, "memory": memory, **(requests or {})}
+    fields = _given(
+        schedulerName=scheduler,
+        nodeName=node,
+        nodeSelector=node_selector,
+        affinity=affinity,
+        tolerations=list(tolerations),
+        priorityClassName=priority_class,
+        schedulingGates=[{"name": gate} for gate in gates],
+        overhead=overhead,
+        initContainers=_starting_first(image, init, sidecars),
+        containers=[_container("main", image, wants, limits=limits, ports=[_host_port(port) for port in host_ports])],
     )
-    before = [
+    metadata = _given(name=name, namespace=namespace, labels=labels, annotations=annotations)
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": fields | (spec or {})}
+
+
+def _starting_first(image: str, init: Sequence[Quantities], sidecars: Sequence[Quantities]) -> list[Manifest]:
+    return [
         *(_container(f"sidecar-{i}", image, wants, restartPolicy="Always") for i, wants in enumerate(sidecars)),
         *(_container(f"init-{i}", image, wants) for i, wants in enumerate(init)),
     ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": _given(name=name, namespace=namespace, labels=labels, annotations=annotations),
-        "spec": _given(
-            schedulerName=scheduler,
-            nodeName=node,
-            nodeSelector=node_selector,
-            affinity=affinity,
-            tolerations=list(tolerations),
-            priorityClassName=priority_class,
-            schedulingGates=[{"name": gate} for gate in gates],
-            overhead=overhead,
-            initContainers=before,
-            containers=[main],
-        )
-        | (spec or {}),
-    }
 
 
 def node_manifest(

@@ -1,11 +1,12 @@
 """The filter behind a profile's nodes of its own: to all other plugins a node that it leaves out is not there."""
 
 from pilotage.config.sharing import OwnNodes
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED, NODE_LABELS_CHANGED
 from pilotage.framework.api.node_matching import match_labels
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter
+from pilotage.framework.api.plugin import Filter
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelMatcher
@@ -18,8 +19,7 @@ class NodesOfProfile(Filter):
 
     nodes: OwnNodes
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (NODE_ADDED, NODE_LABELS_CHANGED)
 
     def __post_init__(self) -> None:

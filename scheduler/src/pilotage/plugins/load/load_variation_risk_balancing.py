@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, Field
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC
 from pilotage.model.node_load import ResourceLoad
 from pilotage.model.pod import Pod
 from pilotage.plugins.load._shared.arguments import Number
@@ -29,7 +29,7 @@ class LoadVariationRiskBalancing(LoadAware):
         default=1.0, description="Above 1 small deviations count for more, below 1 for less."
     )
 
-    depends_on = STATIC
+    caching = Caching(STATIC, per=SHAPE)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return 100 without any risk; of cores and memory the one with more risk decides."""

@@ -10,9 +10,9 @@ from pydantic import Field, StrictStr, model_validator
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Section
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.model.label_syntax import key_complaints
 from pilotage.model.pod import Pod
@@ -48,7 +48,7 @@ class Peaks(LoadAware):
         default="", description="A label of nodes whose value names a model, where a node's own name names none."
     )
 
-    depends_on = STATIC
+    caching = Caching(STATIC, per=SHAPE)
 
     @model_validator(mode="before")
     @classmethod

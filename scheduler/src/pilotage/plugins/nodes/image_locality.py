@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ids, Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.plugin import Score
 from pilotage.model.pod import Pod, PodShape
 
 MIB = 1024 * 1024
@@ -18,8 +19,7 @@ MOST = 1000 * MIB  # for each image
 class ImageLocality(Score):
     """Prefer nodes that have a pod's images already, above all large ones that many nodes have."""
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
 
     def epoch(self, cycle: Cycle) -> int:
         """Return a number that changes with the images of any node: how many have an image counts for all of them."""

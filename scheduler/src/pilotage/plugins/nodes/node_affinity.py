@@ -9,11 +9,12 @@ from pydantic import Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, dotted
 from pilotage.config.types import Int32, Item, Section
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.node_matching import match_node_selector, match_required, required_of, score_preferences
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import (
     SKIP_SHAPE,
@@ -113,8 +114,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
 
     added_affinity: AddedAffinity | None = Field(default=None, exclude_if=_is_unset)
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "came_to_match"),)
     normalize = by_maximum
     no_arguments = "args are not of type {}Args, got <nil>"

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter
+from pilotage.framework.api.plugin import Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
@@ -22,8 +23,7 @@ BIND_MOUNT_OPTIONS = "VolumeBindMountOptions"
 class NodeDeclaredFeatures(PreFilter, Filter):
     """Keep pods off nodes that do not declare a feature that the pod needs."""
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, "features_changed"),
         Retry(Resource.TARGET_POD, Action.UPDATE, "needs_changed"),

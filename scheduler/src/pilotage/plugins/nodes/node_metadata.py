@@ -12,10 +12,11 @@ from pydantic import AfterValidator, Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import LastLook
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.plugin import Score
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.model.go_float import finite_number
 from pilotage.model.go_text import quoted
@@ -53,8 +54,7 @@ class NodeMetadata(Score):
     )
     default_value: StrictStr = Field(default="", description="What counts for nodes without the key; empty for none.")
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = ()
 
     def __post_init__(self) -> None:

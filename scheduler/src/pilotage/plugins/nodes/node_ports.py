@@ -4,10 +4,11 @@ from collections.abc import Container, Set
 
 import numpy as np
 
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED, Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, Filter, PreFilter
+from pilotage.framework.api.plugin import Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.model.pod import ANY_ADDRESS, HostPort, Pod, PodShape, PortNumber
 
@@ -17,8 +18,7 @@ TAKEN = Rejection("node(s) didn't have free ports for the requested pod ports")
 class NodePorts(PreFilter, Filter):
     """Keep pods off nodes where another pod has a host port that they want."""
 
-    depends_on = NODE
-    same_for_shape = True
+    caching = Caching(NODE, per=SHAPE)
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "freed_a_port"), NODE_ADDED)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:

@@ -1,9 +1,10 @@
 """Nodes that were cordoned."""
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, nothing_to_note
+from pilotage.framework.api.plugin import Filter, PreFilter, nothing_to_note
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
@@ -17,8 +18,7 @@ CORDON = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 class NodeUnschedulable(PreFilter, Filter):
     """Keep pods off cordoned nodes, unless they tolerate that."""
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, "became_schedulable"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION, "now_tolerates"),

@@ -8,11 +8,12 @@ from pydantic import Field, StrictStr
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.distinct import answer_for_each
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import ABSENT, Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, Score
+from pilotage.framework.api.plugin import Filter, Score
 from pilotage.framework.api.scoring import MAX_SCORE, by_maximum
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.label_syntax import key_complaints
@@ -34,8 +35,7 @@ class Priority(Filter, Score):
 
     label_key: StrictStr = Field(default="priority.lixueduan.com", description="The label of nodes whose value counts.")
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "got_the_label"),)
     normalize = by_maximum
 

@@ -2,17 +2,17 @@
 
 import numpy as np
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.plugin import Score
 from pilotage.model.pod import Pod
 
 
 class ScoreByNameLength(Score):
     """Prefer nodes by the last digit of the sum of the bytes of their name: a sample, to see a plugin at work."""
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = ()
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:

@@ -1,9 +1,10 @@
 """Taints of nodes and tolerations of pods."""
 
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Filter, PreFilter, PreScore, Score, nothing_to_note
+from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score, nothing_to_note
 from pilotage.framework.api.scoring import by_maximum_reversed
 from pilotage.framework.api.taint_matching import tolerates_all, untolerated_preferences
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
@@ -17,8 +18,7 @@ TAINTED = Rejection("node(s) had untolerated taint(s)", preemption_helps=False)
 class TaintToleration(PreFilter, Filter, PreScore, Score):
     """Keep pods off nodes with taints that they do not tolerate, and prefer nodes that do not mind them."""
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, "became_tolerable"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION),

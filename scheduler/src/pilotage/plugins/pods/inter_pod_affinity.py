@@ -11,11 +11,12 @@ from pydantic import StrictBool
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int32
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.neighbours import DomainSums, OwnTerms, Weighed, namespace_labels, own_terms
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
 from pilotage.framework.api.pods import CarriedTerm, TermKind
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.verdicts import (
@@ -81,7 +82,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: StrictBool = False
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE, "after_pod"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_LABEL),

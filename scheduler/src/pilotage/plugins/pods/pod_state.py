@@ -1,5 +1,6 @@
 """Nodes where pods are about to leave, and nodes where others are about to come."""
 
+from pilotage.framework.api.caching import SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import NodeColumn
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
@@ -12,7 +13,7 @@ class PodState(Score):
     """Prefer nodes that many pods are leaving and that are nominated for few."""
 
     # Who is nominated for a node changes without any change of the node.
-    same_for_shape = True
+    caching = Caching(per=SHAPE)
     retry_on = ()
     normalize = by_range
 

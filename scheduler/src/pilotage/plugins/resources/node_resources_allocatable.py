@@ -10,10 +10,11 @@ from pydantic import AfterValidator, Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int64, Section
+from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.huge_amounts import exact_where_huge
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import STATIC, Score
+from pilotage.framework.api.plugin import Score
 from pilotage.framework.api.scoring import by_range, truncated_division
 from pilotage.model.pod import Pod
 from pilotage.model.quantity import LARGEST
@@ -43,8 +44,7 @@ class NodeResourcesAllocatable(Score):
         description="What is counted; of a resource that comes twice, the last weight counts.",
     )
 
-    depends_on = STATIC
-    same_for_shape = True
+    caching = Caching(STATIC, per=SHAPE)
     retry_on = ()
     normalize = by_range
 

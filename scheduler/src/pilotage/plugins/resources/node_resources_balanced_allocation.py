@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, duplicate, invalid
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.huge_amounts import bounded, exact_where_huge
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, PreScore, Score
+from pilotage.framework.api.plugin import PreScore, Score
 from pilotage.framework.api.resource_scoring import Demands, demands_of
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
@@ -30,8 +31,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
 
     resources: ResourceSpecs = DEFAULT_RESOURCES
 
-    depends_on = NODE
-    same_for_shape = True
+    caching = Caching(NODE, per=SHAPE)
     retry_on = ()
 
     def faults(self, at: At) -> list[Fault]:

@@ -10,10 +10,11 @@ from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.resource_names import unqualified
 from pilotage.config.types import Item
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, Filter, PlacementScore, PreFilter, PreScore, Score, nothing_to_note
+from pilotage.framework.api.plugin import Filter, PlacementScore, PreFilter, PreScore, Score, nothing_to_note
 from pilotage.framework.api.resource_scoring import Demands, Strategy, demands_of, scores_of
 from pilotage.framework.api.scoring_arguments import LEAST, ScoringStrategy
 from pilotage.framework.api.verdicts import Rejection, Verdicts
@@ -32,8 +33,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     ignored_resource_groups: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
     scoring_strategy: ScoringStrategy = ScoringStrategy(type=LEAST)
 
-    depends_on = NODE
-    same_for_shape = True
+    caching = Caching(NODE, per=SHAPE)
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "after_pod_deleted"),
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, "after_node_change"),

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import NODE_ADDED, Action, Event, Resource, Retry
 from pilotage.framework.api.node_facts import NodeColumn
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.plugin import Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.pod_claims import named_claims, no_claim
 from pilotage.kinds.storage import READ_WRITE_ONCE_POD, PersistentVolumeClaim
@@ -37,7 +38,7 @@ class _OncePerPod:
 class VolumeRestrictions(PreFilter, Filter):
     """Keep a pod off nodes where its disk is in use, and off all nodes while its claim for one pod is."""
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE, "pod_deleted"),
         NODE_ADDED,

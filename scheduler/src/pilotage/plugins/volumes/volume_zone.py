@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.node_matching import match_labels
 from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.plugin import Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
 from pilotage.kinds.pod_claims import named_claims, no_claim
@@ -34,7 +35,7 @@ class _Topology(NamedTuple):
 class VolumeZone(PreFilter, Filter):
     """Keep a pod in the zone and region that its volumes carry as labels."""
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     retry_on = (
         Retry(Resource.STORAGE_CLASS, Action.ADD, "class_added"),
         Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),

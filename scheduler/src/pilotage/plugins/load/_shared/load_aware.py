@@ -6,6 +6,7 @@ from pydantic import Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int64
+from pilotage.framework.api.caching import SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.nodes import Ints, Nodes
@@ -40,7 +41,7 @@ class LoadAware(Score, UsesLoad):
     refresh_seconds: Int64 = Field(default=30, description="How often figures are asked for.")
     stale_after_seconds: Int64 = Field(default=300, description="How old figures may be that count.")
 
-    same_for_shape = True
+    caching = Caching(per=SHAPE)
     retry_on = ()
     permissions = (permission_on(NodeMetrics, "list"),)
     normalize = others_mean

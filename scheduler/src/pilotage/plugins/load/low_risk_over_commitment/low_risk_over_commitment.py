@@ -7,9 +7,10 @@ import numpy as np
 from pydantic import AfterValidator, Field
 
 from pilotage.config.types import Int64
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, PreScore
+from pilotage.framework.api.plugin import PreScore
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Skip
 from pilotage.model.node_load import ResourceLoad
 from pilotage.model.pod import Pod
@@ -36,7 +37,7 @@ class LowRiskOverCommitment(LoadAware, PreScore):
         description="How much limits count against measured use, from 0 to 1, for cpu and memory.",
     )
 
-    depends_on = NODE
+    caching = Caching(NODE, per=SHAPE)
 
     def __post_init__(self) -> None:
         """Begin with nothing in mind."""

@@ -10,9 +10,10 @@ from pydantic import AfterValidator, Field, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int64
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, FollowsPods
+from pilotage.framework.api.plugin import FollowsPods
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.quantity import InvalidQuantity, milli_value_of
@@ -38,7 +39,7 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         default="1.5", description="By how much a container without a limit may exceed its request."
     )
 
-    depends_on = NODE
+    caching = Caching(NODE, per=SHAPE)
 
     def __post_init__(self) -> None:
         """Begin with nothing in mind."""

@@ -7,11 +7,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import AfterValidator, Field, StrictStr
 
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import CLUSTER, Filter, FollowsPods, PreFilter, Score
+from pilotage.framework.api.plugin import Filter, FollowsPods, PreFilter, Score
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.verdicts import SKIP, SKIP_KIND, Filtered, PluginFailed, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.app_network import AppGroup, NetworkTopology
@@ -51,7 +52,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         default=DEFAULT_TOPOLOGY, description="The NetworkTopology with the costs."
     )
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     idle_when_skipped = True
     reads = (AppGroup, NetworkTopology)
     retry_on = (

@@ -8,11 +8,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import AfterValidator, Field, StrictStr
 
+from pilotage.framework.api.caching import NODE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.node_facts import NodeFacts
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import NODE, Score
+from pilotage.framework.api.plugin import Score
 from pilotage.framework.api.scoring import by_maximum_reversed
 from pilotage.kinds.seccomp_profile import SeccompProfile
 from pilotage.model.pod import Pod
@@ -33,7 +34,7 @@ class SySched(Score):
         default=DEFAULT_NAME, description="The name of that SeccompProfile."
     )
 
-    depends_on = NODE
+    caching = Caching(NODE)
     retry_on = ()
     reads = (SeccompProfile,)
     normalize = by_maximum_reversed

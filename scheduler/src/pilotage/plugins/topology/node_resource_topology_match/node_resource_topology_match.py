@@ -11,10 +11,11 @@ from pydantic import AfterValidator, Field, StrictBool, StrictStr
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, Stage, invalid
 from pilotage.config.types import Int64, Section
+from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.plugin import NODE, Filter, FollowsPods, PostBind, PreFilter, Reserve, Score
+from pilotage.framework.api.plugin import Filter, FollowsPods, PostBind, PreFilter, Reserve, Score
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Codes, Filtered, PreFiltered, Rejection, Verdicts
@@ -124,8 +125,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         default=False, description="Whether a node without a NodeResourceTopology is rejected."
     )
 
-    depends_on = NODE
-    same_for_shape = True
+    caching = Caching(NODE, per=SHAPE)
     reads = (NodeResourceTopology,)
     retry_on = (
         Retry(NodeResourceTopology, Action.ADD | Action.UPDATE | Action.DELETE, "after_report"),

@@ -11,11 +11,12 @@ from pilotage.config.documents import At
 from pilotage.config.faults import Fault, duplicate, forbidden, invalid, required, unsupported
 from pilotage.config.resource_names import unqualified
 from pilotage.config.types import Int32, Item, Section
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.spreading import HARD, HOSTNAME, SOFT, Spreads, default_spread, spreads_of
 from pilotage.framework.api.verdicts import (
@@ -103,7 +104,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
     default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), exclude_if=lambda given: not given)
     defaulting_type: Annotated[StrictStr, AfterValidator(lambda given: given or SYSTEM)] = SYSTEM
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE, "after_assigned_pod"),
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_TOLERATION | Action.UPDATE_POD_LABEL, "after_target_pod"),

@@ -4,11 +4,12 @@ from collections import Counter
 
 import numpy as np
 
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import CLUSTER, Filter, PreFilter
+from pilotage.framework.api.plugin import Filter, PreFilter
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.csi_migration import driver_of
 from pilotage.kinds.pod_claims import concerns, named_claims
@@ -38,7 +39,7 @@ New = Attachable | Rejection
 class NodeVolumeLimits(PreFilter, Filter):
     """Keep a pod off nodes to which a CSI driver cannot attach any more volumes, or where it does not run."""
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     retry_on = (
         Retry(Resource.CSI_NODE, Action.ADD),
         Retry(Resource.CSI_NODE, Action.UPDATE, "limits_changed"),

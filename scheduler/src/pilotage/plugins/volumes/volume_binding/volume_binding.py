@@ -7,21 +7,13 @@ from pydantic import AfterValidator
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
 from pilotage.config.types import Int64
+from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
-from pilotage.framework.api.plugin import (
-    CLUSTER,
-    Filter,
-    PreBind,
-    PreFilter,
-    PreScore,
-    Reserve,
-    Score,
-    nothing_to_note,
-)
+from pilotage.framework.api.plugin import Filter, PreBind, PreFilter, PreScore, Reserve, Score, nothing_to_note
 from pilotage.framework.api.scoring_arguments import UtilizationShapePoint, shape_faults
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -77,7 +69,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         DEFAULT_SHAPE
     )
 
-    depends_on = CLUSTER
+    caching = Caching(CLUSTER)
     idle_when_skipped = True
     retry_on = (
         Retry(Resource.STORAGE_CLASS, ANY_CHANGE, "class_changed"),

@@ -1,0 +1,91 @@
+"""What scheduling asks of the world outside, answered at once and from memory."""
+
+from collections.abc import Coroutine, Iterable
+from typing import Any, TypeVar
+
+from pilotage.cluster.write.evictor import Evicted
+from pilotage.framework.api.signal import Signal
+from pilotage.model.pod import Pod
+from pilotage.offline.results import Results
+
+T = TypeVar("T")
+
+
+class PodsInMemory:
+    """Pending pods, without an API server: statuses and events become results, and victims are gone at once."""
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self._pods: dict[str, Pod] = {}  # pending ones as they are now, by namespace/name
+        self.on_gone: Signal[Pod] = Signal()
+
+    def find(self, key: str) -> Pod | None:
+        """Return a pending pod."""
+        return self._pods.get(key)
+
+    def put(self, pod: Pod) -> None:
+        """Take in a pending pod, in place of any other of its name."""
+        self._pods[pod.key] = pod
+
+    def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
+        """Tell why a pod waits."""
+        told = pod if nominate is None else pod.with_nominated_node(nominate)
+        self.put(told)
+        self._results.waits(told, message, reason)
+
+    def nominate(self, pod: Pod, node: str) -> None:
+        """Leave a less important pod its nomination, until its next try."""
+
+    def drop(self, uid: str) -> bool:
+        """Drop nothing: all is written."""
+        return False
+
+    async def settled(self, uid: str) -> None:
+        """Wait for nothing."""
+
+    def record(
+        self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
+    ) -> None:
+        """Tell a pod that it was evicted; why others wait is said by their condition."""
+        if reason == "Preempted":
+            self._results.evicted(pod, note)
+
+    async def evict(self, victim: Pod, scheduler: str) -> Evicted:
+        """Let a pod be gone."""
+        self.on_gone(victim)
+        return Evicted()
+
+
+class AtOnce:
+    """Runs work that never really waits, as soon as it may begin."""
+
+    def __init__(self) -> None:
+        self._due: list[Coroutine[Any, Any, None]] = []
+
+    def __len__(self) -> int:
+        return len(self._due)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Keep some work until `finish`."""
+        self._due.append(work)
+
+    async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
+        """Do several things one after the other, and return what came of each."""
+        return [await _result(work) for work in works]
+
+    def finish(self) -> None:
+        """Do all that was started."""
+        due, self._due = self._due, []
+        for work in due:
+            try:
+                work.send(None)
+            except StopIteration:
+                continue
+            raise AssertionError("work in memory waits for nothing")
+
+
+async def _result(work: Coroutine[Any, Any, T]) -> T | BaseException:
+    try:
+        return await work
+    except Exception as error:
+        return error
