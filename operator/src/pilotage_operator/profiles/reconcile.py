@@ -15,7 +15,6 @@ from pilotage.config.handshake import (
     SERVED,
     STRATEGY,
     UNITS,
-    WITHHELD,
     WRITTEN_AT,
     FilesByProfile,
     PluginFile,
@@ -28,7 +27,7 @@ from pilotage.scheduler_profiles.judge import Complaint, Verdict
 from pilotage.scheduler_profiles.render import configuration, joined_extenders
 from pilotage.scheduler_profiles.resource import GoodSpec
 from pilotage.scheduler_profiles.schema_parts import Part
-from pilotage_operator.profiles import config_map, withheld
+from pilotage_operator.profiles import config_map
 from pilotage_operator.profiles.actions import (
     Action,
     PatchStatus,
@@ -113,8 +112,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     _acknowledge(cases, after, world)  # 6. status: who acknowledged it
     urgent, changes, rest = _statuses(cases, after, world, settings)
     units = {case.name: _kept_units(case, library) for case in cases}
-    whole = {case.name: withheld.kept((case.acknowledged, case.past.last_good)) for case in cases}
-    data = config_map.content(text, files, _served(cases), units, withheld.withheld_text(whole))
+    data = config_map.content(text, files, _served(cases), units)
     return [
         *keep(world, settings),
         *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
@@ -131,11 +129,11 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
 
 def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[_Case]:
     data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
-    units, whole = units_in(data.get(UNITS, ""), data), withheld.withheld_in(data.get(WITHHELD, ""))
+    units = units_in(data.get(UNITS, ""), data)
     running = served_in(data.get(SERVED, ""), units)
     cases = []
     for stored in sorted(world.profiles, key=age):
-        past = withheld.whole(past_of(stored.status), whole.get(stored.name, {}))
+        past = past_of(stored.status)
         if not serves(stored, past, settings):
             continue
         files, ran = library.files_for(stored.spec), running.get(stored.name)
@@ -143,8 +141,7 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
         kept = units.get(stored.name, {})
         case = _Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
-        wrong = withheld.against(verdict, runs=mine is not None and mine.hash == case.hash)
-        case.complaints += library.explained(wrong, where_plugins_were(kept))
+        case.complaints += library.explained(verdict.complaints, where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user, judge.plain.has_built_in)
         case.taken = taken_from(stored, elsewhere)
         case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]
@@ -382,8 +379,8 @@ def _status(case: _Case, after: Situation, world: World, settings: Settings) -> 
         "plugins": {point: list(names) for point, names in verdict.points.items()} if verdict else None,
         "pluginFiles": {file.path: file.hash for file in chosen.files} or None if chosen else None,
         "appliedAt": (written(world.now) if starts else case.past.applied_at or None) if chosen else None,
-        "lastAcknowledged": _dumped(withheld.shown(case.acknowledged)),
-        "lastGood": _dumped(withheld.shown(case.past.last_good)),
+        "lastAcknowledged": _dumped(case.acknowledged),
+        "lastGood": _dumped(case.past.last_good),
         "failed": _dumped(case.past.failed),
         "nodes": case.past.nodes if verdict and verdict.spec.nodes else None,  # counted by the node keeper
     }
