@@ -101,6 +101,14 @@ KWOK_STAGES = (
     "kustomize/stage/pod/fast/pod-delete.yaml",
 )
 
+# Karpenter's own kinds, and the node class of its provider for kwok's nodes.
+KARPENTER_KINDS = (
+    "kwok/charts/crds/karpenter.sh_nodeclaims.yaml",
+    "kwok/charts/crds/karpenter.sh_nodeoverlays.yaml",
+    "kwok/charts/crds/karpenter.sh_nodepools.yaml",
+    "kwok/apis/crds/karpenter.kwok.sh_kwoknodeclasses.yaml",
+)
+
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -112,6 +120,14 @@ TOOLS = {
             "sigs.k8s.io/kwok",
             ("sigs.k8s.io/kwok/pkg/consts.Version",),
             files={"stages.yaml": KWOK_STAGES},
+        ),
+        Tool(
+            "karpenter",
+            MODULES / "karpenter",
+            {"karpenter": "sigs.k8s.io/karpenter/kwok"},
+            "sigs.k8s.io/karpenter",
+            ("sigs.k8s.io/karpenter/pkg/operator.Version",),
+            files={"crds.yaml": KARPENTER_KINDS},
         ),
         _containerd(),
         Tool(

@@ -242,8 +242,8 @@ def run(program: str, arguments: tuple[str, ...]) -> None:
 @main.command()
 @click.argument("programs", nargs=-1)
 def build(programs: tuple[str, ...]) -> None:
-    """Build pinned tools into the cache: kubernetes, etcd, kwok, containerd, helm3, ... (all if none is named)."""
-    for name in programs or ("kubernetes", *(name for name in TOOLS if name != "kind")):
+    """Build pinned tools into the cache: kubernetes, etcd, kwok, ... (if none is named, all but kind and karpenter)."""
+    for name in programs or ("kubernetes", *(name for name in TOOLS if name not in ("kind", "karpenter"))):
         click.echo(ensure(kubernetes(wanted_kubernetes()) if name == "kubernetes" else _program(name)[0]))
 
 

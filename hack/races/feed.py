@@ -45,9 +45,10 @@ class Feed:
         began = time.monotonic()
         while not self._stop.wait(0.01):
             now = time.monotonic()
-            while self.created < (now - began) * self._rate:
+            # A server that is slower than the rate never lets it catch up: it must hear of the end all the same.
+            while self.created < (now - began) * self._rate and not self._stop.is_set():
                 self._create(now)
-            while self._alive and self._alive[0][0] <= now:
+            while self._alive and self._alive[0][0] <= now and not self._stop.is_set():
                 self._delete(self._alive.popleft()[1])
 
     def _create(self, now: float) -> None:

@@ -197,12 +197,6 @@ CONDITIONS = (
                 "renewed.",
                 "Stop kube-scheduler, or choose another `spec.schedulerName`.",
             ),
-            Reason(
-                "True",
-                "InlineCredentials",
-                "A token, a key or a password stands in the spec. It ran before that was refused, and runs on.",
-                "Put it into a Secret, and refer to that as the message says.",
-            ),
             Reason("False", "NoWarning", "There is not.", _NOTHING),
         ),
     ),

@@ -60,7 +60,7 @@ def test_why_a_spec_is_not_accepted_or_was_taken_back_is_in_the_table() -> None:
         *(DUPLICATE, DIFFERENT_QUEUE_SORT, TOO_MANY),
     }
     assert words["RolledBack", "True"] == {REFUSED, NOT_ACKNOWLEDGED, PLUGIN_FAILING}
-    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME, INLINE_CREDENTIALS}
+    assert words["Warning", "True"] == {NO_FILTERS, SHARED_NAME}
 
 
 @EACH

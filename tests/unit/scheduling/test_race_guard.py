@@ -8,7 +8,7 @@ import pytest
 
 from kit.live_core import LiveCore
 from pilotage.framework.api.remit import Remit
-from pilotage.model.kubelet_rejection import KubeletRejection
+from pilotage.model.kubelet_rejection import WITHOUT_NUMBERS, KubeletRejection
 from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import PodSpec
 from pilotage.model.selectors import LabelSelector, compile_label_selector
@@ -114,11 +114,23 @@ class TestWhoStaysAway:
         world = World(NodePorts())
         ports = {"containers": [{"name": "c", "ports": [{"hostPort": 80, "containerPort": 80}]}]}
         await world.reject(make_pod("a", uid="a", spec=ports), PORTS)
-        await world.after(2)
-        world.create(make_pod("other", uid="other", cpu="100m"))
-        await world.settle()
-        assert world.bound("other")
-        await waits_for(world, make_pod("b", uid="b", spec=ports), 8)
+        await waits_for(world, make_pod("b", uid="b", spec=ports), 10)
+
+    @pytest.mark.parametrize("reason", sorted(WITHOUT_NUMBERS))
+    async def test_nobody_else_where_there_are_no_numbers_however_often_a_tenant_provokes_it(self, reason: str) -> None:
+        world = World()
+        for place in range(5):
+            await world.reject(make_pod(f"a{place}", uid=f"a{place}", cpu=f"{place + 1}m"), KubeletRejection(reason))
+            world.create(make_pod(f"other{place}", uid=f"other{place}", cpu="100m"))
+            await world.settle()
+            assert world.bound(f"other{place}")
+
+    async def test_nobody_gets_the_room_of_a_pod_rejected_without_numbers_before_its_kubelet_is_done(self) -> None:
+        world = World()
+        await world.reject(make_pod("a", uid="a", cpu="600m"), KubeletRejection("TopologyAffinityError"))
+        assert world.free() == 400
+        await world.after(1)
+        assert world.free() == 1000
 
     @pytest.mark.parametrize(
         ("used", "seconds"),
@@ -403,7 +415,7 @@ class TestNodesOfOnesOwn:
     async def test_a_node_of_others_is_not_told_to_be_left_alone(self) -> None:
         world = await self.world()
         for node in ("n1", "n2"):
-            world.core.guard.rejected(make_pod(f"on-{node}", uid=node, node=node), PORTS)
+            world.core.guard.rejected(make_pod(f"on-{node}", uid=node, node=node), out_of("cpu", 500, 0, 1000))
         world.create(make_pod("b", uid="b", cpu="2"))
         await world.settle()
         assert "1 node(s) rejected pods lately" in world.api.conditions[-1][2]

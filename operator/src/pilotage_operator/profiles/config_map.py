@@ -10,7 +10,6 @@ from pilotage.config.handshake import (
     SERVED_HASH,
     STRATEGY,
     UNITS,
-    WITHHELD,
     WRITTEN_AT,
     FilesByProfile,
     InvalidUnit,
@@ -40,7 +39,7 @@ def is_intact(config_map: ConfigMap | None) -> bool:
 
 
 def _served_hash(data: Mapping[str, str]) -> str:
-    return text_hash(data.get(SERVED, "") + data.get(UNITS, "") + data.get(WITHHELD, ""))
+    return text_hash(data.get(SERVED, "") + data.get(UNITS, ""))
 
 
 def change(
@@ -92,10 +91,10 @@ def _metadata(settings: Settings, deployment: Deployment | None, said: Mapping[s
     return metadata
 
 
-def content(text: str, files: FilesByProfile, served: str, units: Units, withheld: str = "") -> dict[str, str]:
+def content(text: str, files: FilesByProfile, served: str, units: Units) -> dict[str, str]:
     """Return the data for a configuration, the plugin files of its profiles, and what has to be remembered of them."""
-    kept = {name: about for name, about in ((UNITS, units_text(units)), (WITHHELD, withheld)) if about}
-    return unit_texts(units) | unit_data(text, files) | {SERVED: served} | kept
+    about = units_text(units)
+    return unit_texts(units) | unit_data(text, files) | {SERVED: served} | ({UNITS: about} if about else {})
 
 
 def annotations(data: Mapping[str, str], strategy: str, written_at: str) -> dict[str, str]:

@@ -13,7 +13,6 @@ from pilotage.config.handshake import (
     SERVED,
     STRATEGY,
     UNITS,
-    WITHHELD,
     WRITTEN_AT,
     FilesByProfile,
     unit_data,
@@ -24,7 +23,7 @@ from pilotage.scheduler_profiles.hashes import spec_hash
 from pilotage.scheduler_profiles.judge import Verdict
 from pilotage.scheduler_profiles.render import configuration, joined_extenders
 from pilotage.scheduler_profiles.resource import GoodSpec
-from pilotage_operator.profiles import config_map, withheld
+from pilotage_operator.profiles import config_map
 from pilotage_operator.profiles.actions import Action, StampDeployment, WakeUp
 from pilotage_operator.profiles.case import Case
 from pilotage_operator.profiles.kept import keep
@@ -76,8 +75,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     acknowledge(cases, after, world)  # 6. status: who acknowledged it
     urgent, changes, rest = statuses(cases, after, world, settings, writes=_may_write(world, settings))
     units = {case.name: _kept_units(case, library) for case in cases}
-    whole = {case.name: withheld.kept((case.acknowledged, case.past.last_good)) for case in cases}
-    data = config_map.content(text, files, _served(cases), units, withheld.withheld_text(whole))
+    data = config_map.content(text, files, _served(cases), units)
     return [
         *keep(world, settings),
         *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
@@ -94,11 +92,11 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
 
 def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library) -> list[Case]:
     data, elsewhere = _known_data(world), served_elsewhere(world.profiles, settings)
-    units, whole = units_in(data.get(UNITS, ""), data), withheld.withheld_in(data.get(WITHHELD, ""))
+    units = units_in(data.get(UNITS, ""), data)
     running = served_in(data.get(SERVED, ""), units)
     cases = []
     for stored in sorted(world.profiles, key=age):
-        past = withheld.whole(past_of(stored.status), whole.get(stored.name, {}))
+        past = past_of(stored.status)
         if not serves(stored, past, settings):
             continue
         files, ran = library.files_for(stored.spec), running.get(stored.name)
@@ -106,8 +104,7 @@ def _judged(world: World, settings: Settings, judge: UnitJudge, library: Library
         mine = ran if ran is not None and ran.uid == stored.metadata.uid else None
         kept = units.get(stored.name, {})
         case = Case(stored, past, hash_of(stored.spec, files), verdict, mine, files, kept)
-        wrong = withheld.against(verdict, runs=mine is not None and mine.hash == case.hash)
-        case.complaints += library.explained(wrong, where_plugins_were(kept))
+        case.complaints += library.explained(verdict.complaints, where_plugins_were(kept))
         case.complaints += missing(verdict, world.rights, settings.scheduler_user, judge.plain.has_built_in)
         case.taken = taken_from(stored, elsewhere)
         case.complaints += [case.taken[name] for name in (verdict.scheduler_name,) if name in case.taken]

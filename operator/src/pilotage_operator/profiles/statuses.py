@@ -5,7 +5,6 @@ from typing import Any
 
 from pilotage.scheduler_profiles.resource import GoodSpec
 from pilotage.scheduler_profiles.schema_parts import Part
-from pilotage_operator.profiles import withheld
 from pilotage_operator.profiles.actions import Action, PatchStatus, difference
 from pilotage_operator.profiles.case import Case
 from pilotage_operator.profiles.conditions import Facts, conditions
@@ -74,8 +73,8 @@ def _status(case: Case, after: Situation, world: World, settings: Settings, *, w
         "plugins": {point: list(names) for point, names in verdict.points.items()} if verdict else None,
         "pluginFiles": {file.path: file.hash for file in chosen.files} or None if chosen else None,
         "appliedAt": (written(world.now) if starts else case.past.applied_at or None) if chosen else None,
-        "lastAcknowledged": _dumped(withheld.shown(case.acknowledged)),
-        "lastGood": _dumped(withheld.shown(case.past.last_good)),
+        "lastAcknowledged": _dumped(case.acknowledged),
+        "lastGood": _dumped(case.past.last_good),
         "failed": _dumped(case.past.failed),
         "nodes": case.past.nodes if verdict and verdict.spec.nodes else None,  # counted by the node keeper
     }

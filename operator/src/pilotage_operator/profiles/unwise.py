@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.scheduler_profiles.judge import Verdict
-from pilotage.scheduler_profiles.services import INLINE_CREDENTIALS
 
 NO_FILTERS, SHARED_NAME = "NoFilters", "SharedName"
 DEFAULT_SCHEDULER = "default-scheduler"
@@ -21,9 +20,6 @@ def unwise(verdict: Verdict, kube_scheduler: str) -> Iterator[tuple[str, str]]:
             "no plugin filters nodes: pods also go to nodes that are full, cordoned or tainted, where the kubelet may "
             "reject them; add NodeResourcesFit, TaintToleration and NodeUnschedulable, or write base: Kubernetes",
         )
-    for complaint in verdict.complaints:
-        if complaint.reason == INLINE_CREDENTIALS:
-            yield INLINE_CREDENTIALS, complaint.message
     if verdict.scheduler_name == DEFAULT_SCHEDULER and kube_scheduler:
         yield (
             SHARED_NAME,

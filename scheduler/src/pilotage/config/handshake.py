@@ -29,7 +29,7 @@ CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, reject
 STRATEGY, RESTART, HOT_RELOAD = "pilotage.dev/strategy", "Restart", "HotReload"
 # Also on the ConfigMap: what the operator alone reads again, and the label by which it watches.
 WRITTEN_AT, SERVED_HASH = "pilotage.dev/written-at", "pilotage.dev/served-hash"
-SERVED, UNITS, WITHHELD = "served.json", "units.json", "withheld.json"
+SERVED, UNITS = "served.json", "units.json"
 PLUGINS_LABEL = "pilotage.dev/plugins"  # of a ConfigMap with plugin files, too; its value is the release
 # What a replica has against a configuration.
 REFUSED, NEEDS_RESTART, FAILING, STALLED = "refused", "restart", "failing", "stalled"

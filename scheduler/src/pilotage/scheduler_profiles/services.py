@@ -14,8 +14,7 @@ from pilotage.plugins.plugin_files import first_line
 from pilotage.scheduler_profiles.extender_fields import Extender
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec
 
-# A spec that has run with a credential in it runs on, and so does one with a service that is not to be asked any more:
-# the scheduler then does not ask it.
+# A spec with a service that is not to be asked any more runs on, and the scheduler does not ask it.
 INLINE_CREDENTIALS, FORBIDDEN_SERVICE = "InlineCredentials", "ForbiddenService"
 
 

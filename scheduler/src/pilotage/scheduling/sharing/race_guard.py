@@ -5,9 +5,11 @@ node ─────────────────────────
                                              │  ^
                                              └──┘ rejected again: twice as long
 
-Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; where it gave no numbers, pods of
-that shape stay away; so do twins of the rejected pod for a minute. What a node says concerns that node alone. And for
-ten minutes, what a pod leaves free on any node counts as taken for a moment: its kubelet may still count it.
+Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; twins of the rejected pod stay away
+for a minute. Where the kubelet gave no numbers the cause may lie in the pod: then pods of that shape stay away, and only
+they, or whoever makes pods that no kubelet takes would keep all others off its nodes. What a node says concerns that
+node alone. And for ten minutes, what a pod leaves free on any node counts as taken for a moment: its kubelet may still
+count it.
 """
 
 import logging
@@ -128,10 +130,13 @@ class RaceGuard:
 
     def left(self, pod: Pod) -> None:
         """Take note that a pod is gone: while races are seen, its room is not given away before its kubelet is done."""
-        if self._last_race is None:
-            return
-        info, lingering = self._cache.find_node(pod.node_name), Lingering(pod.uid)
-        if info is not None and self._cache.holds.keep_off(Hold(info.name, lingering), self._clock() + LINGERS):
+        info = None if self._last_race is None else self._cache.find_node(pod.node_name)
+        if info is not None:
+            self._linger(pod, info)
+
+    def _linger(self, pod: Pod, info: NodeInfo) -> None:
+        lingering = Lingering(pod.uid)
+        if self._cache.holds.keep_off(Hold(info.name, lingering), self._clock() + LINGERS):
             known, most = self._cache.believed(info.name), info.allocatable  # nothing counts for more than the node has
             amounts = {name: min(amount, most.get(name, 0) - known.get(name, 0)) for name, amount in pod.usage.items()}
             self._cache.believe(info.name, lingering, amounts)
@@ -174,8 +179,11 @@ class RaceGuard:
         twins = twins_of(story.pod)
         if twins is not None:
             holds.keep_off(Hold(node, twins), story.now + TWINS_STAY_AWAY)
-        everybody = Hold(node, EVERYBODY)
-        holds.keep_off(everybody, max(story.now + REST, holds.until(everybody) or 0.0))
+        if story.rejection.resource:
+            everybody = Hold(node, EVERYBODY)
+            holds.keep_off(everybody, max(story.now + REST, holds.until(everybody) or 0.0))
+        elif holds.until(Hold(node, Lingering(story.pod.uid))) is None:
+            self._linger(story.pod, info)  # the first one: nobody raced when it left
         return record
 
     def _believe(self, story: Story, info: NodeInfo, end: float) -> object | None:

@@ -1,0 +1,102 @@
+"""Pods that may ask an autoscaler for nodes: on a live control plane, with a quota of their own."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from kit.control_plane import ControlPlane
+from localcluster.paths import REPOSITORY
+from pilotage.testing import pod_manifest
+
+CHART = REPOSITORY / "charts/pilotage/files"
+CRD = "elasticquotas.scheduling.x-k8s.io"
+RIGHTS = "test-reasons"
+SECONDS = 90.0
+
+
+@contextmanager
+def quotas_defined(control_plane: ControlPlane) -> Iterator[None]:
+    """Define the kind, and give the scheduler the rights that the chart gives with the plugin."""
+    kubectl = control_plane.kubectl
+    kubectl("apply", "--server-side", "-f", str(CHART / "crds" / f"{CRD}.yaml"))
+    kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
+    group = "rbac.authorization.k8s.io"
+    rules = yaml.safe_load((CHART / "plugin-rights.yaml").read_text())["CapacityScheduling"]
+    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": RIGHTS}, "rules": rules}
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": RIGHTS},
+        "subjects": [{"kind": "User", "name": "system:kube-scheduler", "apiGroup": group}],
+        "roleRef": {"kind": "ClusterRole", "name": RIGHTS, "apiGroup": group},
+    }
+    kubectl.apply(role, binding)
+    yield
+    kubectl("delete", "clusterrole,clusterrolebinding", RIGHTS)
+    kubectl.delete_definitions(CRD)
+
+
+class AskingPods:
+    """One namespace, its pods and its quota."""
+
+    def __init__(self, control_plane: ControlPlane, namespace: str, folder: Path) -> None:
+        self.kubectl, self.control_plane, self.namespace = control_plane.kubectl, control_plane, namespace
+        plugins = {"multiPoint": {"enabled": [{"name": "CapacityScheduling"}, {"name": "Coscheduling"}]}}
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "podMaxBackoffSeconds": 1,
+            "profiles": [{"schedulerName": namespace, "plugins": plugins}],
+        }
+        self.config = folder / "config.yaml"
+        self.config.write_text(yaml.safe_dump(config))
+
+    def create(self, *names: str, **fields: Any) -> None:
+        """Create pods that want a core each, on nodes of this test alone."""
+        here = {"only": self.namespace}
+        own: dict[str, Any] = {
+            "namespace": self.namespace,
+            "scheduler": self.namespace,
+            "cpu": 1,
+            "node_selector": here,
+        }
+        self.control_plane.create([pod_manifest(name, **own, **fields) for name in names])
+
+    def quota(self, most: int) -> None:
+        """Let the namespace have so many cores."""
+        self.kubectl.apply(
+            {
+                "apiVersion": "scheduling.x-k8s.io/v1alpha1",
+                "kind": "ElasticQuota",
+                "metadata": {"name": "quota", "namespace": self.namespace},
+                "spec": {"max": {"cpu": most}},
+            }
+        )
+
+    def told(self) -> Counter[str]:
+        """Count what pods say: where they are, or why they wait."""
+        return Counter(map(_state, self.kubectl.get("pods", "-n", self.namespace)["items"]))
+
+    def until(self, wanted: dict[str, int]) -> None:
+        """Wait until the pods say exactly this."""
+        deadline = time.monotonic() + SECONDS
+        while self.told() != wanted:
+            assert time.monotonic() < deadline, f"{dict(self.told())} instead of {wanted}"
+            time.sleep(0.2)
+
+
+def _state(pod: dict[str, Any]) -> str:
+    status = pod.get("status", {})
+    scheduled: dict[str, Any] = next(
+        (each for each in status.get("conditions", ()) if each["type"] == "PodScheduled"), {}
+    )
+    if pod["spec"].get("nodeName"):
+        return "placed"
+    if scheduled.get("reason") == "Unschedulable" and not status.get("nominatedNodeName"):
+        return "asks for a node"
+    return str(scheduled.get("reason", "not told yet"))
