@@ -7,6 +7,7 @@ from oracle.decision import GATED, Decision
 from oracle.scenario import Manifest, key_of
 from oracle.scheduler_log import Entry
 
+PREEMPTION = "DefaultPreemption"
 PREEMPTING = re.compile(r"preempting (\d+) victims$")
 
 
@@ -88,6 +89,8 @@ class Observation:
         self._ended = True
 
     def _gated(self, facts: dict[str, str]) -> None:
+        if facts["plugin"] == PREEMPTION:
+            return  # it holds back pods that were tried, and may say so before the outcome of that try is written
         self._reason = GATED
         self._message = facts["status"]
         self._rejectors = frozenset({facts["plugin"]})

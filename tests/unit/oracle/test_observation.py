@@ -86,3 +86,20 @@ def test_what_is_said_about_others_is_not_heard() -> None:
     observation, ends = told(("Successfully bound pod to node", {"node": "b"}), about="default/other")
     assert ends == [False]
     assert observation.decision().node is None
+
+
+def test_a_preemptor_that_is_held_back_before_its_outcome_is_written_is_not_gated() -> None:
+    observation, ends = told(
+        ("Unable to schedule pod; no fit; waiting", {"err": "preemption: found..., preempting 1 victims"}),
+        (
+            "Status after running PreEnqueue plugin",
+            {"plugin": "DefaultPreemption", "status": "waiting for the preemption for this pod to be finished"},
+        ),
+        ("Preemptor Pod preempted victim Pod", {"pod": "", "preemptor": "default/p", "victim": "default/r1"}),
+        (
+            "Updating pod condition and nominated node name",
+            {"conditionReason": "Unschedulable", "nominatedNodeName": "n1"},
+        ),
+    )
+    assert ends == [False, False, False, True]
+    assert (observation.decision().outcome, observation.decision().nominated) == ("preempting", "n1")
