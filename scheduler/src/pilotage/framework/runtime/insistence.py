@@ -55,6 +55,10 @@ class Insistence:
 
     def _is_handling(self, frame: FrameType) -> bool:
         """Tell whether an `except` of the call begins or is under way: Python would not put away what it handles."""
+        # Nothing but the instruction shows that a `with` has just caught an error: `sys.exc_info` knows of it one
+        # instruction later, and for an outer `with` that gets what an inner one passes on there is no event
+        # "exception" before the line. A repeated signal instead of lines would always find the same `try`, and
+        # `sys.monitoring` is not in Python 3.11.
         if frame.f_code.co_code[frame.f_lasti] == HANDLER_BEGINS:
             return True
         handled = sys.exc_info()[1]
