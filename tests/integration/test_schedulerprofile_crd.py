@@ -71,7 +71,7 @@ BAD = [
         id="a plugin listed twice",
     ),
     pytest.param(profile("bad", plugins=[{"weight": 1}]), "spec.plugins[0].name", "Required", id="a plugin unnamed"),
-    pytest.param(plugin(name="*", enabled=False), "spec.plugins[0]", "write base: None", id="all plugins at once"),
+    pytest.param(plugin(name="*", enabled=False), "spec.plugins[0]", "set base: None", id="all plugins at once"),
     pytest.param(
         plugin(weight=2, points=["filter"]), "spec.plugins[0]", "add score to points", id="a weight without scores"
     ),
@@ -118,7 +118,7 @@ BAD = [
     pytest.param(
         profile("bad", extenders=[{"urlPrefix": "http://broker.tools:8888"}]),
         "spec.extenders[0]",
-        "an extender without a verb is never asked",
+        "an extender without a verb is never called",
         id="an extender without a verb",
     ),
     pytest.param(
@@ -217,7 +217,7 @@ def test_the_schema_is_structural_and_its_names_are_accepted(control_plane: Cont
 
 def test_kubectl_explains_it(control_plane: ControlPlane) -> None:
     told = control_plane.kubectl("explain", "schedprof.spec.plugins")
-    assert "What is different from the base, plugin by plugin." in told
+    assert "The differences from the base, plugin by plugin." in told
     assert "-required-" in told
     assert "ENUM:" in control_plane.kubectl("explain", "schedulerprofile.spec.base")
     assert "one of preEnqueue, queueSort" in control_plane.kubectl("explain", "schedulerprofile.spec.plugins.points")
