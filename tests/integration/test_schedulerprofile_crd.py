@@ -125,33 +125,31 @@ BAD = [
         extender(prioritizeVerb="score"), "spec.extenders[0]", "add weight", id="an extender's scores without a weight"
     ),
     pytest.param(extender(urlPrefix="broker:80"), "spec.extenders[0].urlPrefix", "should match", id="no http"),
-    pytest.param(extender(enableHTTPS=True), "spec.extenders[0]", "TLS is spoken only with https", id="HTTPS by HTTP"),
-    pytest.param(
-        extender(tlsConfig={"serverName": "x"}), "spec.extenders[0]", "TLS is spoken only with https", id="TLS by HTTP"
-    ),
+    pytest.param(extender(enableHTTPS=True), "spec.extenders[0]", "TLS requires https", id="HTTPS by HTTP"),
+    pytest.param(extender(tlsConfig={"serverName": "x"}), "spec.extenders[0]", "TLS requires https", id="TLS by HTTP"),
     pytest.param(
         tls(insecure=True, caFile="/ca"), "spec.extenders[0].tlsConfig", "remove insecure", id="a CA for nothing"
     ),
     pytest.param(
-        tls(certFile="/cert"), "spec.extenders[0].tlsConfig", "belong together", id="a certificate without its key"
+        tls(certFile="/cert"), "spec.extenders[0].tlsConfig", "needs its key", id="a certificate without its key"
     ),
     pytest.param(
         tls(certSecretRef={"name": "s", "key": "tls.crt"}),
         "spec.extenders[0].tlsConfig",
-        "belong together",
+        "needs its key",
         id="a certificate of a Secret without its key",
     ),
     pytest.param(
         tls(certFile="/cert", keyFile="/key", keySecretRef={"name": "s", "key": "tls.key"}),
         "spec.extenders[0].tlsConfig",
-        "leave one of the two out",
+        "remove one of the two",
         id="a key in a file and in a Secret",
     ),
     pytest.param(profile("bad", sharing={"spread": 101}), "spec.sharing.spread", "less than or equal", id="all scores"),
     pytest.param(
         profile("bad", nodes={"selector": {}, "taint": True}),
         "spec.nodes",
-        "would close them all",
+        "would be tainted",
         id="all nodes tainted",
     ),
     pytest.param(
@@ -160,11 +158,11 @@ BAD = [
         "shorten metadata.name, or remove spec.nodes.taint",
         id="a name that is no value of a taint",
     ),
-    pytest.param(requiring(operator="In"), "matchExpressions[0]", "In and NotIn need values", id="one of no values"),
+    pytest.param(requiring(operator="In"), "matchExpressions[0]", "In and NotIn require values", id="one of no values"),
     pytest.param(
         requiring(operator="Exists", values=["x"]),
         "matchExpressions[0]",
-        "Exists and DoesNotExist take no values",
+        "Exists and DoesNotExist accept no values",
         id="values of what is only to be there",
     ),
     pytest.param(

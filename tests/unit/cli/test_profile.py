@@ -296,6 +296,6 @@ async def test_a_refusal_of_the_server_is_told_in_its_words(world: World) -> Non
     result = await world.run("disable", "batch", "Priority")
     assert (result.exit_code, result.stderr.strip()) == (
         2,
-        "the API server refuses: spec.plugins: Duplicate value",
+        "the API server rejected the request: spec.plugins: Duplicate value",
     )
     assert world.api.patches == 1

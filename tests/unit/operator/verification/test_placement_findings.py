@@ -43,16 +43,16 @@ WAITS = PodCondition("PodScheduled", "False", "0/2 nodes are available: 2 Insuff
             [PLACED],
             [Event("Scheduled", "batch-other-scheduler-a", Regarding("1"))],
             False,
-            "pod mine-test-0-x of scheduler batch was placed on n1 by batch-other-scheduler-a, which is not a replica of "
-            "this release",
+            "pod mine-test-0-x of scheduler batch was placed on n1 by batch-other-scheduler-a, which is not a replica "
+            "of this release",
             id="placed by another release under the same name",
         ),
         pytest.param(
             [PLACED],
             [Event("Scheduled", "default-scheduler-mine-scheduler-b", Regarding("1"))],
             False,
-            "pod mine-test-0-x of scheduler batch was placed on n1 by default-scheduler-mine-scheduler-b, which is not a "
-            "replica of this release",
+            "pod mine-test-0-x of scheduler batch was placed on n1 by default-scheduler-mine-scheduler-b, which is not "
+            "a replica of this release",
             id="placed under another name",
         ),
         pytest.param(
