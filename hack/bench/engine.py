@@ -120,9 +120,9 @@ def _in_one_decision(gangs: GangScheduler, queue: SchedulingQueue, pods: list[Po
 @click.command()
 @click.option("--nodes", "sizes", type=int, multiple=True, default=(1_000, 5_000, 15_000), show_default=True)
 @click.option("--only", default="", help="Only workloads with this text in their name.")
-@click.option("--plugins", is_flag=True, help="Show what each plugin took.")
+@click.option("--plugins", is_flag=True, help="Show the time of each plugin.")
 def main(sizes: tuple[int, ...], only: str, plugins: bool) -> None:
-    """Place pods in memory, and say how fast it goes; the target is for 5,000 nodes.
+    """Schedule pods in memory and print the throughput; targets are for 5,000 nodes.
 
     \b
     Example:

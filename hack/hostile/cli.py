@@ -20,17 +20,19 @@ LINES = 25  # of a profile
 
 @click.command()
 @click.option("--only", default="", help="Only shapes with this text in their name.")
-@click.option("--list", "only_list", is_flag=True, help="Name the shapes, and try none.")
-@click.option("--short", is_flag=True, help="Only the shapes that `make test` tries.")
-@click.option("--scale", type=float, default=1.0, show_default=True, help="Make every shape so many times as large.")
-@click.option("--grow", type=float, default=0.0, help="Grow new shapes for so many seconds, and try no others.")
-@click.option("--profile", is_flag=True, help="Show where the time goes, in place of a verdict.")
-@click.option("--repeat", type=int, default=3, show_default=True, help="Try at most so often what costs too much.")
-@click.option("--most-seconds", type=int, default=90, show_default=True, help="Give a shape up after so much CPU.")
-@click.option("--nodes", type=int, default=300, show_default=True, help="Nodes of the cluster.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The number that chance begins with.")
+@click.option("--list", "only_list", is_flag=True, help="List the shapes without running them.")
+@click.option("--short", is_flag=True, help="Only the shapes that `make test` runs.")
+@click.option("--scale", type=float, default=1.0, show_default=True, help="Multiply the size of every shape.")
+@click.option("--grow", type=float, default=0.0, help="For this many seconds, generate new shapes instead.")
+@click.option("--profile", is_flag=True, help="Show a CPU profile instead of a verdict.")
+@click.option(
+    "--repeat", type=int, default=3, show_default=True, help="The most attempts for a shape that costs too much."
+)
+@click.option("--most-seconds", type=int, default=90, show_default=True, help="Abort a shape after this much CPU time.")
+@click.option("--nodes", type=int, default=300, show_default=True, help="The number of nodes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the random generator.")
 @click.option("--save", type=click.Path(path_type=Path), help="Write the measurements to this file.")
-@click.option("--compare", type=click.Path(exists=True, path_type=Path), help="Show a saved run beside this one.")
+@click.option("--compare", type=click.Path(exists=True, path_type=Path), help="Compare with a saved run.")
 def main(
     only: str,
     only_list: bool,
@@ -45,11 +47,11 @@ def main(
     save: Path | None,
     compare: Path | None,
 ) -> None:
-    """Try objects that an API server accepts on the real scheduler in memory, and measure who pays for them.
+    """Run the real scheduler in memory on objects that an API server accepts, and measure their cost for others.
 
-    For each shape: the longest standstill of the event loop, the longest that another tenant's pod waits while the
-    shape comes in, how long two plain pods take without it and beside it, the memory that it takes and leaves behind,
-    and what its pod was told. Times are CPU time of the scheduler's thread. The exit code is 1 if any costs too much.
+    For each shape: the longest block of the event loop, the longest wait of another tenant's pod while it is read, the
+    time of two plain pods without and with it, the memory that it uses and does not free, and the message of its
+    pod. Times are CPU time of the scheduler's thread. The exit code is 1 if any shape costs too much.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""The command line: which images, from what, and where to."""
+"""Build, push and export the images of Pilotage."""
 
 import argparse
 import sys
@@ -14,7 +14,7 @@ from localcluster.errors import Problem
 
 
 def main(arguments: list[str]) -> int:
-    """Do what the arguments ask; 1 after a problem, told in its own words."""
+    """Run the command; return 1 after printing a problem."""
     options = _parser().parse_args(arguments)
     try:
         VERBS[options.verb](options)
@@ -22,7 +22,7 @@ def main(arguments: list[str]) -> int:
         print(f"images: {problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("images: interrupted; run it again to go on from the layers already made", file=sys.stderr)
+        print("images: interrupted; run it again to continue from the layers already built", file=sys.stderr)
         return 130
     return 0
 
@@ -34,7 +34,7 @@ def _build(options: argparse.Namespace) -> None:
 
 def _push(options: argparse.Namespace) -> None:
     if not options.registry:
-        raise Problem("say where to: make images push REGISTRY=registry.example.com/team TAG=1.0.0")
+        raise Problem("name the registry: make images push REGISTRY=registry.example.com/team TAG=1.0.0")
     address, tag = parse_address(options.registry), options.tag or version()
     for pushed in push(options.components or list(COMPONENTS), _wishes(options, DEFAULT_TAG), address, tag):
         print(f"{pushed.image}  {pushed.digest}")
@@ -58,14 +58,16 @@ def _parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(dest="verb", required=True)
     building = verbs.add_parser("build", help="build images and write an archive of each")
     building.add_argument("--tag", default=DEFAULT_TAG, help="default: %(default)s")
-    building.add_argument("--archive-dir", type=Path, metavar="DIR", help="put the archives here too")
+    building.add_argument("--archive-dir", type=Path, metavar="DIR", help="also copy the archives to this folder")
     pushing = verbs.add_parser("push", help="build images and push them to a registry")
-    pushing.add_argument("--registry", metavar="HOST/PATH", help="where to, as in registry.example.com/team")
-    pushing.add_argument("--tag", help="default: the version of Pilotage, which the chart asks for")
+    pushing.add_argument("--registry", metavar="HOST/PATH", help="the target, such as registry.example.com/team")
+    pushing.add_argument("--tag", help="default: the version of Pilotage, as in the chart")
     for verb in (building, pushing):
-        verb.add_argument("components", nargs="*", metavar="|".join(COMPONENTS), help="default: all of them")
-        verb.add_argument("--base", metavar="IMAGE", help="a Python image to build on, instead of the usual one")
-        verb.add_argument("--platform", metavar="OS/ARCH,...", help="default: this machine's; several need buildx")
-    exporting = verbs.add_parser("export", help="print the path of an archive of an image that exists")
+        verb.add_argument("components", nargs="*", metavar="|".join(COMPONENTS), help="default: all")
+        verb.add_argument("--base", metavar="IMAGE", help="another Python base image")
+        verb.add_argument(
+            "--platform", metavar="OS/ARCH,...", help="default: that of this machine; more than one needs buildx"
+        )
+    exporting = verbs.add_parser("export", help="print the path of an existing image's archive")
     exporting.add_argument("image")
     return parser

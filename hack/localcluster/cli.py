@@ -16,16 +16,20 @@ from localcluster.demo import demo
 from localcluster.errors import Problem
 from localcluster.record import SHAPES, Shape
 
-NAME = click.option("--name", "-n", default="kind", envvar="KIND_CLUSTER_NAME", show_default=True, help="The cluster.")
-KUBECONFIG = click.option("--kubeconfig", "kubeconfig_path", type=click.Path(path_type=Path), help="Which kubeconfig.")
+NAME = click.option(
+    "--name", "-n", default="kind", envvar="KIND_CLUSTER_NAME", show_default=True, help="The cluster's name."
+)
+KUBECONFIG = click.option(
+    "--kubeconfig", "kubeconfig_path", type=click.Path(path_type=Path), help="The kubeconfig to change."
+)
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
 @click.group(context_settings=HELP)
-@click.option("--verbosity", "-v", "--v", type=int, default=0, help="Accepted for kind's sake.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing while working.")
+@click.option("--verbosity", "-v", "--v", type=int, default=0, help="Accepted for compatibility with kind.")
+@click.option("--quiet", "-q", is_flag=True, help="Print no progress.")
 def main(verbosity: int, quiet: bool) -> None:
-    """A real Kubernetes on this machine, with kind's verbs and without Docker.
+    """A real Kubernetes cluster on this machine, with kind's commands and without Docker.
 
     \b
     Example:
@@ -47,21 +51,25 @@ def create() -> None:
 @KUBECONFIG
 @click.option("--image", help="A kind node image; its tag chooses the Kubernetes version.")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="A kind configuration file.")
-@click.option("--wait", help="Accepted for kind's sake: we always wait until nodes are Ready.")
-@click.option("--retain", is_flag=True, help="Keep what is there when creation fails.")
+@click.option("--wait", help="Accepted for compatibility with kind: the command always waits until nodes are Ready.")
+@click.option("--retain", is_flag=True, help="Keep the cluster if its creation fails.")
 @click.option(
     "--shape",
     type=click.Choice(SHAPES),
     default="full",
     envvar="PILOTAGE_SHAPE",
     show_default=True,
-    help="full: real nodes, needs root. control-plane: fake nodes only.",
+    help="full: real nodes, requires root. control-plane: fake nodes only.",
 )
-@click.option("--nodes", type=int, help="How many real nodes; 2 if not said.")
-@click.option("--api-port", type=click.IntRange(1, 65535), help="The API server's port; a free one if not said.")
-@click.option("--scheduler/--no-scheduler", default=None, help="Run the stock kube-scheduler (default: in full only).")
-@click.option("--registry", "registries", multiple=True, help="Nodes pull from this registry here: localhost:PORT.")
-@click.option("--fake-nodes", is_flag=True, help="Run kwok, which plays fake nodes, beside real ones, too.")
+@click.option("--nodes", type=int, help="The number of real nodes. Default: 2.")
+@click.option("--api-port", type=click.IntRange(1, 65535), help="The API server's port. Default: any free one.")
+@click.option(
+    "--scheduler/--no-scheduler", default=None, help="Run the stock kube-scheduler. Default: only in shape full."
+)
+@click.option(
+    "--registry", "registries", multiple=True, help="A registry on this machine from which nodes pull: localhost:PORT."
+)
+@click.option("--fake-nodes", is_flag=True, help="Run kwok, so that there can be fake nodes beside the real ones.")
 def create_cluster(
     name: str,
     kubeconfig_path: Path | None,
@@ -107,7 +115,7 @@ def delete() -> None:
 @NAME
 @KUBECONFIG
 def delete_cluster(name: str, kubeconfig_path: Path | None) -> None:
-    """Delete one cluster; it is no error if there is none."""
+    """Delete one cluster; it is not an error if it does not exist."""
     _delete(name, kubeconfig_path)
 
 
@@ -139,16 +147,16 @@ def get() -> None:
 
 @get.command("clusters")
 def get_clusters() -> None:
-    """The clusters of this user, those of the real kind among them."""
+    """List the clusters of this user, including those of the real kind."""
     names = sorted({*record.cluster_names(), *real_kind.cluster_names()})
     click.echo("\n".join(names) if names else "No kind clusters found.", err=not names)
 
 
 @get.command("nodes")
 @NAME
-@click.option("--all-clusters", "-A", is_flag=True, help="Of all clusters.")
+@click.option("--all-clusters", "-A", is_flag=True, help="The nodes of all clusters.")
 def get_nodes(name: str, all_clusters: bool) -> None:
-    """The real nodes of a cluster."""
+    """List the real nodes of a cluster."""
     for each in record.cluster_names() if all_clusters else [name]:
         for node in record.load_existing(each).nodes:
             click.echo(node)
@@ -156,21 +164,21 @@ def get_nodes(name: str, all_clusters: bool) -> None:
 
 @get.command("kubeconfig")
 @NAME
-@click.option("--internal", is_flag=True, help="Accepted for kind's sake: nodes reach the same address.")
+@click.option("--internal", is_flag=True, help="Accepted for compatibility with kind: nodes use the same address.")
 def get_kubeconfig(name: str, internal: bool) -> None:
-    """The kubeconfig of a cluster's admin."""
+    """Print the admin kubeconfig of a cluster."""
     click.echo(record.load_existing(name).identity_kubeconfig("admin").read_text(), nl=False)
 
 
 @main.group("load")
 def load_group() -> None:
-    """Load images on the nodes."""
+    """Load images onto nodes."""
 
 
 @load_group.command("docker-image")
 @click.argument("names", nargs=-1, required=True, metavar="IMAGE...")
 @NAME
-@click.option("--nodes", default="", help="Only on these nodes, comma separated.")
+@click.option("--nodes", default="", help="Only these nodes, comma-separated.")
 def load_docker_image(names: tuple[str, ...], name: str, nodes: str) -> None:
     """Load images that were built here (make images)."""
     for image in names:
@@ -180,7 +188,7 @@ def load_docker_image(names: tuple[str, ...], name: str, nodes: str) -> None:
 @load_group.command("image-archive")
 @click.argument("archives", nargs=-1, required=True, type=click.Path(path_type=Path))
 @NAME
-@click.option("--nodes", default="", help="Only on these nodes, comma separated.")
+@click.option("--nodes", default="", help="Only these nodes, comma-separated.")
 def load_image_archive(archives: tuple[Path, ...], name: str, nodes: str) -> None:
     """Load image archives (docker save or OCI)."""
     for archive in archives:
@@ -224,16 +232,16 @@ def export_kubeconfig(name: str, kubeconfig_path: Path | None) -> None:
 
 @main.command()
 def version() -> None:
-    """The Kubernetes that would be started, and what else is pinned."""
+    """Print the Kubernetes version and the other pinned versions."""
     others = ", ".join(f"{tool.name} {tool.version}" for tool in TOOLS.values() if tool.module)
-    click.echo(f"kind-compatible cluster tool of Pilotage, Kubernetes v{wanted_kubernetes()} ({others})")
+    click.echo(f"Pilotage's kind-compatible cluster tool, Kubernetes v{wanted_kubernetes()} ({others})")
 
 
 @main.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("program")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def run(program: str, arguments: tuple[str, ...]) -> None:
-    """Run one of the pinned programs (kubectl, helm3, helm4, etcd, ...), building it first if need be."""
+    """Run one of the pinned programs (kubectl, helm3, helm4, etcd, ...), building it first if necessary."""
     tool, command = _program(program)
     path = ensure(tool) / command
     os.execv(path, [str(path), *arguments])  # noqa: S606 - the program takes our place
@@ -253,9 +261,7 @@ def _program(name: str) -> tuple[Tool, str]:
     for tool in (kubernetes(wanted_kubernetes()), *TOOLS.values()):
         if name in tool.commands or name == tool.name:
             return tool, name
-    raise Problem(
-        f"There is no program {name!r} among the pinned ones: {', '.join(TOOLS)}, kubernetes and its commands"
-    )
+    raise Problem(f"There is no pinned program {name!r}; there are {', '.join(TOOLS)}, kubernetes and its commands")
 
 
 main.add_command(demo)

@@ -20,7 +20,7 @@ from oracle.real import RealScheduler
 from oracle.scenario import Scenario
 
 SAME, DIFFERENT, UNABLE = 0, 1, 2
-HELP = """Let the real kube-scheduler and ours decide generated scenarios, and show where they differ.
+HELP = """Compare the decisions of the real kube-scheduler and of Pilotage on generated scenarios.
 
 Exit code 0: no difference. 1: a difference. 2: it could not run.
 
@@ -33,13 +33,17 @@ Example:
 
 
 @click.command(help=HELP)
-@click.option("--seeds", default=400, show_default=True, help="How many scenarios.")
+@click.option("--seeds", default=400, show_default=True, help="The number of scenarios.")
 @click.option("--start", default=0, show_default=True, help="The first seed.")
 @click.option("--subject", type=click.Choice(list(SUBJECTS)), help="Only scenarios of this subject.")
-@click.option("--keep-going", is_flag=True, help="Go on after a difference.")
-@click.option("--shrink-seconds", default=60.0, show_default=True, help="How long to make a scenario smaller.")
-@click.option("--record", type=click.Path(path_type=Path, dir_okay=False), help="Write every real decision there.")
-@click.option("--only-record", is_flag=True, help="Do not ask our engine.")
+@click.option("--keep-going", is_flag=True, help="Continue after a difference.")
+@click.option("--shrink-seconds", default=60.0, show_default=True, help="How long to shrink a scenario.")
+@click.option(
+    "--record",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all decisions of kube-scheduler to this file.",
+)
+@click.option("--only-record", is_flag=True, help="Do not run our engine.")
 def main(
     seeds: int,
     start: int,

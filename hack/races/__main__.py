@@ -24,17 +24,17 @@ UNABLE = 2
 
 @click.command()
 @click.option("--nodes", default=500, show_default=True, help="Fake nodes, of 32 cores each.")
-@click.option("--rate", default=50.0, show_default=True, help="Pods a second, of each scheduler.")
-@click.option("--fill", default=0.9, show_default=True, help="Which share of the nodes the pods want.")
-@click.option("--seconds", default=60.0, show_default=True, help="How long to count, once the nodes are full.")
+@click.option("--rate", default=50.0, show_default=True, help="Pods per second and scheduler.")
+@click.option("--fill", default=0.9, show_default=True, help="The share of the nodes' capacity that the pods request.")
+@click.option("--seconds", default=60.0, show_default=True, help="How long to measure, once the nodes are full.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), multiple=True, default=STRATEGIES, show_default=True)
 @click.option("--other", type=click.Choice(list(OTHERS)), multiple=True, default=list(OTHERS), show_default=True)
 def main(
     nodes: int, rate: float, fill: float, seconds: float, strategy: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
-    """Let the stock kube-scheduler and another scheduler fill the same nodes, and print how often kubelets reject."""
+    """Let kube-scheduler and another scheduler fill the same nodes, and print how often kubelets reject their pods."""
     terms = Terms(nodes, rate, fill, seconds)
-    say(f"{nodes} nodes, {rate:g} pods/s each, {fill:.0%} full, {seconds:g} s; of the binds of each, rejected:")
+    say(f"{nodes} nodes, {rate:g} pods/s each, {fill:.0%} full, {seconds:g} s; rejected of the binds of each:")
     say(f"{'strategy':<16}{'second scheduler':<22}{'kube-scheduler':>20}{'second':>20}")
     try:
         with tempfile.TemporaryDirectory() as folder, new_plane(Path(folder)) as plane:

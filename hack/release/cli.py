@@ -31,7 +31,7 @@ def main(words: Sequence[str] | None = None) -> int:
 def _print_notes(tag: str) -> int:
     found = changelog.notes(changelog.text_of(), tag.removeprefix("v"))
     if not found:
-        return _say([f"CHANGELOG.md does not know {tag.removeprefix('v')!r}"])
+        return _say([f"CHANGELOG.md has no section {tag.removeprefix('v')!r}"])
     print(found, end="")
     return 0
 
@@ -45,7 +45,10 @@ def _say(faults: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m release", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, purpose in (("check", "compare a tag with the repository"), ("notes", "print its part of the changelog")):
+    for name, purpose in (
+        ("check", "compare a tag with the repository"),
+        ("notes", "print the tag's section of the changelog"),
+    ):
         commands.add_parser(name, help=purpose).add_argument("--tag", required=True, help="such as v1.2.3")
     commands.add_parser("chart", help="package the chart").add_argument("--registry", required=True)
     return parser

@@ -16,16 +16,16 @@ from supply.lock import OURS, read_lock
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 0 is well, 1 a finding, and 3 that it could not be done."""
+    """Run the command; return 0 without findings, 1 with findings, and 3 if it could not run."""
     parser = argparse.ArgumentParser(prog="supply", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    bills = commands.add_parser("sbom", help="write bills of materials, in CycloneDX's JSON")
-    bills.add_argument("--output", type=Path, default=REPOSITORY / "dist" / "sbom", help="the folder for them")
-    bills.add_argument("--without-images", action="store_true", help="of the packages alone")
-    codes = "Ends with 0 if no weakness is known, 1 if one is, and 3 if that could not be found out."
-    commands.add_parser("licences", help="check that every locked package has a licence that is accepted")
-    auditing = commands.add_parser("audit", help="look for known weaknesses in all locked packages", epilog=codes)
-    auditing.add_argument("--database", type=Path, help="a zip or folder of OSV documents; without it osv.dev is asked")
+    bills = commands.add_parser("sbom", help="write bills of materials as CycloneDX JSON")
+    bills.add_argument("--output", type=Path, default=REPOSITORY / "dist" / "sbom", help="the output folder")
+    bills.add_argument("--without-images", action="store_true", help="packages only")
+    codes = "Exit code: 0 if no vulnerability is known, 1 if one is, 3 if the check was not possible."
+    commands.add_parser("licences", help="check that every locked package has an accepted licence")
+    auditing = commands.add_parser("audit", help="check all locked packages for known vulnerabilities", epilog=codes)
+    auditing.add_argument("--database", type=Path, help="a zip or folder of OSV documents; default: query osv.dev")
     given = parser.parse_args(words)
     match given.command:
         case "audit":

@@ -75,7 +75,7 @@ def test_it_is_green_only_while_the_profiles_are_ready(
         # 1. Nobody has to wait for the profiles before: the test does.
         green = helm_test(release, "one-pilotage", tmp_path)
         assert green.code == 0, green.said
-        assert f"ok: profile {SCHEDULER} is Ready at generation 1: every replica runs it" in green.said
+        assert f"ok: profile {SCHEDULER} is Ready at generation 1: all replicas run it" in green.said
         assert re.search(
             rf"ok: pod \S+ of scheduler {SCHEDULER} was placed on \S+ by one-pilotage-scheduler-", green.said
         )
@@ -87,11 +87,9 @@ def test_it_is_green_only_while_the_profiles_are_ready(
         release.kubectl("patch", "schedprof", "second", "--type=merge", "-p", json.dumps(bad))
         red = helm_test(release, "one-pilotage", tmp_path)
         assert red.code != 0
-        assert (
-            "NOT WELL: profile second, generation 2: Ready=False, NotAccepted: UnknownPlugin: spec.plugins" in red.said
-        )
+        assert "FAILED: profile second, generation 2: Ready=False, NotAccepted: UnknownPlugin: spec.plugins" in red.said
         assert "did you mean 'ImageLocality'?" in red.said
-        assert "    do: Correct the name as the message proposes" in red.said
+        assert "    fix: Correct the name as the message suggests" in red.said
         assert left(release) == []
 
         # 3. It heals.
@@ -119,7 +117,7 @@ def test_it_is_red_when_somebody_else_places_the_pods(
         assert red.code != 0
         assert f"ok: profile {SCHEDULER} is Ready" in red.said
         assert re.search(
-            r"NOT WELL: pod \S+ of scheduler placed was placed on \S+ by placed-\S+, which is no", red.said
+            r"FAILED: pod \S+ of scheduler placed was placed on \S+ by placed-\S+, which is not a replica", red.said
         )
     finally:
         release.helm("uninstall", release.name, "--namespace", namespace)

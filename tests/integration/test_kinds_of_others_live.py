@@ -124,7 +124,9 @@ def test_what_is_missing_is_told_and_what_runs_goes_on(ground: PluginGround) -> 
     define(ground)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingPermission", "the right is missing")
     told = ground.condition("Accepted")[2]
-    assert "RackPowerFit must list, watch, patch rackpowers.power.example.com, and system:serviceaccount:" in told
+    assert (
+        "RackPowerFit requires list, watch, patch on rackpowers.power.example.com, which system:serviceaccount:" in told
+    )
     rule = yaml.safe_load(told.partition("add to rbac.extraRules of the chart: ")[2].partition(" (")[0])
     assert rule == RULE, "it can be copied"
     ground.release.install(values=values(PLUGIN, rule))

@@ -249,7 +249,7 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(
         pytest.param(
             "while True: pass\n",
             "BrokenPlugin",
-            f"{SOURCE}/{FILE}: it did not come to an end within 5 s",
+            f"{SOURCE}/{FILE}: its import did not finish within 5 s",
             id="it loops as it is imported",
             marks=pytest.mark.full,
         ),
@@ -270,7 +270,7 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(
         pytest.param(
             None,
             "UnknownPlugin",
-            f"{SOURCE}/{FILE}, which had it, is gone",
+            f"{SOURCE}/{FILE}, which defined it, was deleted",
             id="the file is gone",
             marks=pytest.mark.full,
         ),

@@ -77,7 +77,7 @@ def test_a_plugin_that_fails_on_every_pod_is_taken_back(release: tuple[Release, 
     # 1. It is accepted and applied: nothing is wrong with it until there are pods.
     patch = json.dumps({"spec": {"plugins": [{"name": "Breaks"}]}})
     found.kubectl("patch", "schedulerprofile", SCHEDULER, "--type=merge", "-p", patch)
-    found.until(lambda: is_acknowledged(found), "every replica runs it", processes)
+    found.until(lambda: is_acknowledged(found), "all replicas run it", processes)
     pods = [pod_manifest(name, namespace=found.namespace, scheduler=SCHEDULER) for name in names]
     found.control_plane.create(pods)
 

@@ -142,7 +142,7 @@ def test_a_missing_permission_is_named_and_seen_when_it_is_given(stage: Operator
         stage.until_condition(name, "Accepted", "False", "MissingPermission")
         said = stage.message(name, "Accepted")
         assert "DefaultBinder must create pods/binding" in said
-        assert f"system:serviceaccount:{stage.namespace}:pilot-scheduler may not" in said
+        assert f"system:serviceaccount:{stage.namespace}:pilot-scheduler is not granted" in said
         given["metadata"] = {"name": binding, "labels": given["metadata"]["labels"]}
         stage.kubectl.create(given)
         stage.until_condition(name, "Ready", "True")

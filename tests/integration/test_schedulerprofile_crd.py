@@ -71,7 +71,7 @@ BAD = [
         id="a plugin listed twice",
     ),
     pytest.param(profile("bad", plugins=[{"weight": 1}]), "spec.plugins[0].name", "Required", id="a plugin unnamed"),
-    pytest.param(plugin(name="*", enabled=False), "spec.plugins[0]", "write base: None", id="all plugins at once"),
+    pytest.param(plugin(name="*", enabled=False), "spec.plugins[0]", "set base: None", id="all plugins at once"),
     pytest.param(
         plugin(weight=2, points=["filter"]), "spec.plugins[0]", "add score to points", id="a weight without scores"
     ),
@@ -118,40 +118,38 @@ BAD = [
     pytest.param(
         profile("bad", extenders=[{"urlPrefix": "http://broker.tools:8888"}]),
         "spec.extenders[0]",
-        "an extender without a verb is never asked",
+        "an extender without a verb is never called",
         id="an extender without a verb",
     ),
     pytest.param(
         extender(prioritizeVerb="score"), "spec.extenders[0]", "add weight", id="an extender's scores without a weight"
     ),
     pytest.param(extender(urlPrefix="broker:80"), "spec.extenders[0].urlPrefix", "should match", id="no http"),
-    pytest.param(extender(enableHTTPS=True), "spec.extenders[0]", "TLS is spoken only with https", id="HTTPS by HTTP"),
-    pytest.param(
-        extender(tlsConfig={"serverName": "x"}), "spec.extenders[0]", "TLS is spoken only with https", id="TLS by HTTP"
-    ),
+    pytest.param(extender(enableHTTPS=True), "spec.extenders[0]", "TLS requires https", id="HTTPS by HTTP"),
+    pytest.param(extender(tlsConfig={"serverName": "x"}), "spec.extenders[0]", "TLS requires https", id="TLS by HTTP"),
     pytest.param(
         tls(insecure=True, caFile="/ca"), "spec.extenders[0].tlsConfig", "remove insecure", id="a CA for nothing"
     ),
     pytest.param(
-        tls(certFile="/cert"), "spec.extenders[0].tlsConfig", "belong together", id="a certificate without its key"
+        tls(certFile="/cert"), "spec.extenders[0].tlsConfig", "needs its key", id="a certificate without its key"
     ),
     pytest.param(
         tls(certSecretRef={"name": "s", "key": "tls.crt"}),
         "spec.extenders[0].tlsConfig",
-        "belong together",
+        "needs its key",
         id="a certificate of a Secret without its key",
     ),
     pytest.param(
         tls(certFile="/cert", keyFile="/key", keySecretRef={"name": "s", "key": "tls.key"}),
         "spec.extenders[0].tlsConfig",
-        "leave one of the two out",
+        "remove one of the two",
         id="a key in a file and in a Secret",
     ),
     pytest.param(profile("bad", sharing={"spread": 101}), "spec.sharing.spread", "less than or equal", id="all scores"),
     pytest.param(
         profile("bad", nodes={"selector": {}, "taint": True}),
         "spec.nodes",
-        "would close them all",
+        "would be tainted",
         id="all nodes tainted",
     ),
     pytest.param(
@@ -160,11 +158,11 @@ BAD = [
         "shorten metadata.name, or remove spec.nodes.taint",
         id="a name that is no value of a taint",
     ),
-    pytest.param(requiring(operator="In"), "matchExpressions[0]", "In and NotIn need values", id="one of no values"),
+    pytest.param(requiring(operator="In"), "matchExpressions[0]", "In and NotIn require values", id="one of no values"),
     pytest.param(
         requiring(operator="Exists", values=["x"]),
         "matchExpressions[0]",
-        "Exists and DoesNotExist take no values",
+        "Exists and DoesNotExist accept no values",
         id="values of what is only to be there",
     ),
     pytest.param(
@@ -217,7 +215,7 @@ def test_the_schema_is_structural_and_its_names_are_accepted(control_plane: Cont
 
 def test_kubectl_explains_it(control_plane: ControlPlane) -> None:
     told = control_plane.kubectl("explain", "schedprof.spec.plugins")
-    assert "What is different from the base, plugin by plugin." in told
+    assert "The differences from the base, plugin by plugin." in told
     assert "-required-" in told
     assert "ENUM:" in control_plane.kubectl("explain", "schedulerprofile.spec.base")
     assert "one of preEnqueue, queueSort" in control_plane.kubectl("explain", "schedulerprofile.spec.plugins.points")

@@ -59,7 +59,7 @@ class ApiRequests:
             except ApiException as error:
                 raise api_error(error.status, (error.body or "").encode(), _retry_after(error.headers or {})) from None
             except ValueError as error:
-                raise OutcomeUnknown(f"the answer cannot be used: {error}") from error
+                raise OutcomeUnknown(f"invalid response: {error}") from error
 
         return await self._in_turn(ask)
 
@@ -130,7 +130,7 @@ class ApiRequests:
         finally:
             response.close()
         if len(found) > LARGEST_ANSWER:
-            raise OutcomeUnknown(f"the answer cannot be used: it is longer than {LARGEST_ANSWER} bytes")
+            raise OutcomeUnknown(f"invalid response: it is larger than {LARGEST_ANSWER} bytes")
         return found
 
     @contextmanager
@@ -148,9 +148,9 @@ class ApiRequests:
         except aiohttp.ConnectionTimeoutError:
             raise Unreachable(f"no connection to {where} within {seconds:.3g} seconds") from None
         except TimeoutError:
-            raise OutcomeUnknown(f"no answer within {seconds:.3g} seconds") from None
+            raise OutcomeUnknown(f"no response within {seconds:.3g} seconds") from None
         except (aiohttp.ClientError, OSError) as error:
-            raise OutcomeUnknown(f"the connection was closed before the answer was whole ({error})") from error
+            raise OutcomeUnknown(f"the connection was closed before the response was complete ({error})") from error
 
 
 async def _sent(

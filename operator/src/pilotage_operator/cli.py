@@ -46,7 +46,7 @@ _PLUGIN_FOLDERS = _option(
     "--plugin-dir",
     "plugin_folders",
     variable="PILOTAGE_PLUGIN_DIR",
-    text="A folder with plugins as .py files; may be repeated.",
+    text="A folder with plugins (.py files). Can be repeated.",
     multiple=True,
     type=click.Path(path_type=Path, file_okay=False),
 )
@@ -57,7 +57,7 @@ def _kinds(context: click.Context, parameter: click.Parameter, value: str) -> tu
     known = tuple(controller.resource.kind for controller in CONTROLLERS)
     wanted = known if value == "all" else tuple(name.strip() for name in value.split(",") if name.strip())
     if strange := [name for name in wanted if name not in known]:
-        raise click.BadParameter(f"there is no controller of {', '.join(strange)}; there are: {', '.join(known)}")
+        raise click.BadParameter(f"there is no controller for {', '.join(strange)}; there are: {', '.join(known)}")
     return wanted
 
 
@@ -86,7 +86,7 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 )
 @_option("--namespace", variable="PILOTAGE_NAMESPACE", text="The namespace of the release.", default=None)
 @_option("--release", variable="PILOTAGE_RELEASE", text="The name of the release.", required=True)
-@_option("--fullname", variable="PILOTAGE_FULLNAME", text="How names of its objects begin [default: the release].")
+@_option("--fullname", variable="PILOTAGE_FULLNAME", text="The prefix of its objects' names [default: the release].")
 @_option(
     "--scheduler-deployment",
     variable="PILOTAGE_SCHEDULER_DEPLOYMENT",
@@ -101,26 +101,26 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option(
     "--scheduler-service-account",
     variable="PILOTAGE_SCHEDULER_SERVICE_ACCOUNT",
-    text="As whom the scheduler runs [default: FULLNAME-scheduler].",
+    text="The scheduler's service account [default: FULLNAME-scheduler].",
 )
-@_option("--config-map", variable="PILOTAGE_CONFIG_MAP", text="What the scheduler reads [default: FULLNAME-config].")
+@_option("--config-map", variable="PILOTAGE_CONFIG_MAP", text="The scheduler's ConfigMap [default: FULLNAME-config].")
 @_option(
     "--owner",
     variable="PILOTAGE_OWNER",
-    text="The ClusterRole with which profiles of the values end; empty if they have none [default: FULLNAME-operator].",
+    text="The ClusterRole that owns the profiles of the values; empty: no owner [default: FULLNAME-operator].",
 )
 @_option(
     "--values-file",
     "--values",
     "values_file",
     variable="PILOTAGE_VALUES_FILE",
-    text="The profiles of the values: a list of {name, spec}; without it none are made or deleted.",
+    text="The profiles of the chart's values: a list of {name, spec}. Default: none are created or deleted.",
     type=click.Path(path_type=Path, dir_okay=False),
 )
 @_option(
     "--liveness-port",
     variable="PILOTAGE_LIVENESS_PORT",
-    text="Where /healthz is served; 0: nowhere.",
+    text="The port of /healthz; 0: none.",
     default=8080,
     show_default=True,
     type=click.IntRange(0, 65535),
@@ -128,7 +128,7 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option(
     "--metrics-port",
     variable="PILOTAGE_METRICS_PORT",
-    text="Where /metrics is served; 0: nowhere.",
+    text="The port of /metrics; 0: none.",
     default=0,
     show_default=True,
     type=click.IntRange(0, 65535),
@@ -136,7 +136,7 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option(
     "--controllers",
     variable="PILOTAGE_CONTROLLERS",
-    text="The kinds whose controllers run, as far as they are served: all, or names with commas; empty: none.",
+    text="The kinds to run controllers for, if the cluster serves them: all, or a comma-separated list; empty: none.",
     default="all",
     show_default=True,
     callback=_kinds,
@@ -144,14 +144,14 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option(
     "--taint-nodes",
     variable="PILOTAGE_TAINT_NODES",
-    text="Taint the nodes of profiles that ask for it (spec.nodes.taint); needs the right to patch nodes.",
+    text="Taint the nodes of profiles with spec.nodes.taint; requires `patch` on nodes.",
     is_flag=True,
     default=False,
 )
 @_option(
     "--credentials-dir",
     variable="PILOTAGE_CREDENTIALS_DIR",
-    text="Where the scheduler reads tokens and keys for profiles.",
+    text="The folder from which the scheduler reads the tokens and keys of profiles.",
     default=CREDENTIALS,
     show_default=True,
     callback=_directory,
@@ -159,21 +159,21 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option(
     "--credential-secrets",
     variable="PILOTAGE_CREDENTIAL_SECRETS",
-    text="The Secrets that are mounted there, with commas [default: that is not known, and not judged].",
+    text="The Secrets mounted there, comma-separated [default: unknown, and not validated].",
     callback=_names,
 )
 @_option(
     "--allowed-hosts",
     variable="PILOTAGE_ALLOWED_HOSTS",
-    text="The hosts that profiles may name, with commas; empty: any, and none gets credentials.",
+    text="The hosts that profiles may use, comma-separated; empty: any host, without credentials.",
     default="",
     callback=_hosts,
 )
-@_option("--kubeconfig", variable="PILOTAGE_KUBECONFIG", text="The way to the cluster [default: that of the pod].")
+@_option("--kubeconfig", variable="PILOTAGE_KUBECONFIG", text="The kubeconfig [default: the pod's service account].")
 @_option(
     "--log-format",
     variable="PILOTAGE_LOG_FORMAT",
-    text="How to log.",
+    text="The log format.",
     default="text",
     show_default=True,
     type=click.Choice(["text", "json"]),
@@ -181,7 +181,7 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 @_option("--verbose", variable="PILOTAGE_VERBOSE", text="Log more.", is_flag=True)
 @click.pass_context
 def run(context: click.Context, /, release: str, log_format: str, verbose: bool, **given: Any) -> None:
-    """Look after the SchedulerProfiles of one release, until told to stop."""
+    """Reconcile the SchedulerProfiles of one release until stopped."""
     # kopf takes a second to import, which no other command should.
     from pilotage_operator.cluster import NoWay
     from pilotage_operator.operate import operate
@@ -203,14 +203,14 @@ def _own_namespace(context: click.Context) -> str:
 
 
 @main.command(epilog="Example:  pilotage-operator judge -f examples/profiles/priority.yaml")
-@click.option("-f", "--file", "file", type=click.File("r"), required=True, help="Manifests; - reads standard input.")
+@click.option("-f", "--file", "file", type=click.File("r"), required=True, help="Manifests; - for standard input.")
 @_PLUGIN_FOLDERS
 def judge(file: TextIO, plugin_folders: tuple[Path, ...]) -> None:
-    """Judge SchedulerProfiles offline, with everything that is wrong with them; ends with 2 if anything is."""
+    """Validate SchedulerProfiles offline and print all errors; the exit code is 2 if there are any."""
     try:
         documents = [each for each in yaml.safe_load_all(file) if isinstance(each, dict) and each.get("kind") == KIND]
     except (yaml.YAMLError, RecursionError) as error:
-        raise click.ClickException(f"{file.name}: it is no YAML: {error}") from error
+        raise click.ClickException(f"{file.name}: it is not YAML: {error}") from error
     if not documents:
         raise click.ClickException(f"{file.name}: there is no {KIND} in it")
     set_up_logs()

@@ -246,7 +246,7 @@ class Cluster:
             found = await self._get(_KUBE_SCHEDULER, Lease)
         except Refused as error:
             if _KUBE_SCHEDULER not in self._told:
-                log.warning("whether kube-scheduler serves default-scheduler, too, cannot be seen: %s", error)
+                log.warning("cannot determine whether kube-scheduler also serves default-scheduler: %s", error)
             self._told.add(_KUBE_SCHEDULER)
             return ""
         return found.spec.leader(datetime.now(UTC)) if found is not None else ""
@@ -258,7 +258,7 @@ class Cluster:
 
         async def take(item: bytes | TooLong) -> None:
             if isinstance(item, TooLong):
-                log.warning("a %s is too long to be read and does not count", kind.__name__)
+                log.warning("ignoring a %s that is too large", kind.__name__)
             elif (each := _decoded(msgspec.json.decode(item), kind)) is not None:
                 found.append(each)
             if turn.step():
@@ -329,7 +329,7 @@ class Cluster:
             else:
                 await self._create(_EVENTS, event_manifest(event))
         except (WorldChanged, NotReachable, Refused) as error:
-            log.warning("an event on %s was not written: %s", event.name, error)
+            log.warning("cannot write an event on %s: %s", event.name, error)
         else:
             self._told |= {event.once} - {""}
 
@@ -379,7 +379,7 @@ def _decoded(item: Any, kind: type[T]) -> T | None:
     try:
         return msgspec.convert(item, kind)
     except msgspec.ValidationError as error:
-        log.warning("a %s cannot be read and does not count: %s", kind.__name__, error)
+        log.warning("ignoring a %s that cannot be decoded: %s", kind.__name__, error)
         return None
 
 

@@ -66,7 +66,7 @@ class Login:
         try:
             await self._access.renew(refused)
         except NoAccess as error:
-            raise Unreachable(f"the server refused our credentials, and there are no others: {error}") from error
+            raise Unreachable(f"the server rejected the credentials, and there are no others: {error}") from error
 
     async def _replace(self) -> ApiClient:
         """Make a client for another client certificate; what is under way with the one before it may end."""

@@ -16,9 +16,9 @@ LABELS = {
     CONDITION: ("profile", "condition", "status", "reason"),
 }
 _KINDS = {
-    BUILD_INFO: "1, by version.",
-    ROUND_AGE: "Seconds since the operator last looked at everything and did what was to be done.",
-    CONDITION: "1 for each condition of each profile that the release serves, by what it says now.",
+    BUILD_INFO: "The version; always 1.",
+    ROUND_AGE: "Seconds since the last completed reconciliation.",
+    CONDITION: "The conditions of each profile of the release, by status and reason; always 1.",
 }
 
 

@@ -54,9 +54,9 @@ class NodeKeeper:
             try:
                 await self.look()
             except (NotReachable, Refused, WorldChanged) as error:
-                log.warning("the nodes of profiles were not looked after, trying again: %s", error)
+                log.warning("the taints of profiles' nodes could not be reconciled, retrying: %s", error)
             except Exception:
-                log.exception("the nodes of profiles were not looked after, trying again")
+                log.exception("the taints of profiles' nodes could not be reconciled, retrying")
             await asyncio.sleep(EVERY)
 
     async def look(self) -> None:
@@ -79,7 +79,7 @@ class NodeKeeper:
             return
         marked = await self._api.all_of(NODES, StoredNode, f"{TAINTED_BY}={self._release}")
         for patch in taint_patches(wanted, marked, self._release):
-            log.info("node %s: its taints are brought in line with the profiles", patch.name)
+            log.info("node %s: taints updated for the profiles", patch.name)
             await self._api.do(patch)
         self._may_have_tainted = bool(wanted)
 

@@ -67,9 +67,9 @@ async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
         try:
             if await cluster.is_served():
                 return True
-            log.warning("SchedulerProfiles are not served yet; install the CRD")
+            log.warning("the cluster does not serve SchedulerProfiles yet; install the CRD")
         except (NotReachable, Refused) as error:
-            log.warning("the API server cannot be asked: %s", error)
+            log.warning("the API server cannot be reached: %s", error)
         await _sleep(pause, stop)
         pause = min(pause * 2, _LONGEST_PAUSE)
     return False
@@ -92,7 +92,7 @@ async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, st
         if not watchers.done():
             return
         if error := watchers.exception():
-            log.warning("the watchers gave up, starting anew: %s: %s", type(error).__name__, error)
+            log.warning("the watches failed, restarting them: %s: %s", type(error).__name__, error)
         else:
             stop.set()  # only a signal ends them without an error
     finally:

@@ -63,6 +63,6 @@ async def _open(door: FrontDoor, port: int, path: str) -> int:
     try:
         await door.open(None, port)
     except OSError as error:
-        log.error("nobody can read %s: port %s cannot be had: %s", path, port, error)
+        log.error("%s is not served: cannot listen on port %s: %s", path, port, error)
         return 0
     return port

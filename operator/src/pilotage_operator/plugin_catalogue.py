@@ -14,7 +14,7 @@ def judge_with(folders: Iterable[Path]) -> Judge:
     """Return a judge who knows all plugins; what is wrong with a folder is told where a plugin is not found."""
     catalogue, troubles = catalogue_of(folders)
     for trouble in troubles:
-        log.warning("a plugin cannot be used: %s", trouble)
+        log.warning("invalid plugin: %s", trouble)
     return Judge(catalogue, "; ".join(troubles))
 
 

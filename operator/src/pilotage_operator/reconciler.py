@@ -70,9 +70,9 @@ class Reconciler:
         """Return why this process had better be replaced; empty if it is well."""
         now = monotonic()
         if (silent := now - self._finished_at) > _STANDS_STILL_AFTER:
-            return f"no round was finished for {silent:.0f} s"
+            return f"no reconciliation has completed for {silent:.0f} s"
         if (lag := self.watch_lag.seconds(now)) > _LAGS_AFTER:
-            return f"the watchers missed what happened {lag:.0f} s ago"
+            return f"the watches missed a change {lag:.0f} s ago"
         return ""
 
     def metrics(self) -> str:
@@ -103,16 +103,16 @@ class Reconciler:
         try:
             pause = await self.round()
         except WorldChanged as changed:
-            log.info("looking again: %s", changed)
+            log.info("reconciling again: %s", changed)
             return self._pause(_SOON)
         except NotReachable as error:
-            log.warning("the API server is no help, trying again: %s", error)
+            log.warning("the API server failed, retrying: %s", error)
             return max(self._pause(_FIRST_PAUSE), error.retry_after)
         except Refused as error:
-            log.error("the API server says no, trying again: %s", error)
+            log.error("the API server rejected a request, retrying: %s", error)
             return self._pause(_FIRST_PAUSE)
         except Exception:
-            log.exception("a round failed, trying again")
+            log.exception("the reconciliation failed, retrying")
             return self._pause(_FIRST_PAUSE)
         self._failures = 0
         return pause
@@ -167,4 +167,4 @@ class Reconciler:
             # One profile that cannot be written stops no other; without the configuration nobody is served.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
-            log.error("the API server refused this (%s): %s", told or type(action).__name__, error)
+            log.error("the API server rejected this (%s): %s", told or type(action).__name__, error)

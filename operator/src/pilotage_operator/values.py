@@ -35,22 +35,22 @@ class ValuesFile:
                 self._profiles = profiles_in(self._path.read_bytes())
                 self._read_at = state
         except (OSError, Unreadable) as error:
-            log.warning("the values cannot be read, and the profiles stay as they are: %s: %s", self._path, error)
+            log.warning("the values cannot be read, so the profiles are left unchanged: %s: %s", self._path, error)
         return self._profiles
 
 
 def profiles_in(text: bytes) -> tuple[KeptProfile, ...]:
     """Read a list of {name, spec}."""
     if len(text) > _LARGEST:
-        raise Unreadable(f"it has more than {_LARGEST} bytes")
+        raise Unreadable(f"it is larger than {_LARGEST} bytes")
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
-        raise Unreadable(f"it is no YAML: {error}") from error
+        raise Unreadable(f"it is not YAML: {error}") from error
     if found is None:
         return ()
     if not isinstance(found, list):
-        raise Unreadable("it is no list of {name, spec}")
+        raise Unreadable("it is not a list of {name, spec}")
     return tuple(_profile(place, entry) for place, entry in enumerate(found))
 
 
@@ -59,5 +59,5 @@ def _profile(place: int, entry: Any) -> KeptProfile:
         raise Unreadable(f"[{place}]: it has no name; write {{name: ..., spec: {{...}}}}")
     spec = entry.get("spec") or {}
     if not isinstance(spec, dict):
-        raise Unreadable(f"[{place}].spec: it is no map")
+        raise Unreadable(f"[{place}].spec: it is not a map")
     return KeptProfile(entry["name"], spec)

@@ -618,8 +618,8 @@ async def test_a_profile_that_cannot_begin_is_left_out_and_told(api: SmallApi, t
 @pytest.mark.parametrize(
     ("plugin", "message"),
     [
-        pytest.param("Unable", "Unable cannot begin: RuntimeError: not now", id="at once"),
-        pytest.param("Unconnected", "Unconnected cannot begin: RuntimeError: not now", id="with a source"),
+        pytest.param("Unable", "Unable cannot start: RuntimeError: not now", id="at once"),
+        pytest.param("Unconnected", "Unconnected cannot start: RuntimeError: not now", id="with a source"),
     ],
 )
 async def test_a_change_to_a_profile_that_cannot_begin_is_refused_by_its_name(

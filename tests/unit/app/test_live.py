@@ -298,10 +298,10 @@ class TestTheDoor:
     ) -> None:
         monkeypatch.setattr("pilotage.app.informers.PAUSE", 0.05)
         async with running(options(f"http://127.0.0.1:{free_port()}")) as scheduler:
-            await until(lambda: "does not answer" in caplog.text)
+            await until(lambda: "does not respond" in caplog.text)
             await asyncio.sleep(0.3)
             assert not scheduler.task.done()
-            assert caplog.text.count("the API server does not answer, it is asked again every second: ") == 1
+            assert caplog.text.count("the API server does not respond, retrying every second: ") == 1
             assert "Traceback" not in caplog.text
             assert await scheduler.stop() == STOPPED
 

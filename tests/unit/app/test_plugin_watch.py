@@ -119,6 +119,6 @@ def test_a_plugin_that_cannot_begin_is_refused_whole() -> None:
             raise SystemExit("no")
 
     cache, profile = ClusterCache(), Profile("batch", plugin_set_of(Follows(), Refuses()), 0)
-    with pytest.raises(BrokenPlugin, match="Refuses cannot begin: SystemExit: no"):
+    with pytest.raises(BrokenPlugin, match="Refuses cannot start: SystemExit: no"):
         engines({"batch": profile}, cache)
     assert not cache._followers

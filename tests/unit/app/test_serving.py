@@ -135,7 +135,7 @@ def test_flags_of_the_guard() -> None:
 @pytest.mark.parametrize(
     ("serving", "text"),
     [
-        pytest.param(Serving(tls_cert_file="/a"), "belong together", id="a certificate without a key"),
+        pytest.param(Serving(tls_cert_file="/a"), "require each other", id="a certificate without a key"),
         pytest.param(Serving(tls_min_version="SSL3"), "unknown --tls-min-version 'SSL3'", id="an unknown version"),
         pytest.param(
             Serving(tls_cipher_suites=("ROT13",)), "unknown --tls-cipher-suites ROT13", id="an unknown cipher"

@@ -8,7 +8,7 @@ from pilotage.app.options import FollowedConfigMap
 from pilotage.app.start_line import Started
 
 PLAIN = Started("0.1.0", "v1.37.1", ["batch", "web"], FollowedConfigMap("team", "mine-config"), 3, 40, "team/mine")
-WHO = "Pilotage 0.1.0, which decides as kube-scheduler v1.37.1 does, has started: it serves"
+WHO = "Pilotage 0.1.0 started, emulating kube-scheduler v1.37.1: it serves"
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ WHO = "Pilotage 0.1.0, which decides as kube-scheduler v1.37.1 does, has started
         pytest.param(
             replace(PLAIN, serves=["one"], followed=None, lease=""),
             f"{WHO} pods with schedulerName one, configured by its command line; it sees 3 nodes and 40 pods; "
-            "scheduling at once, without a lease",
+            "scheduling without leader election",
             id="a single process",
         ),
     ],

@@ -103,7 +103,7 @@ async def test_what_the_server_does_not_serve_is_done_without(
     await watching.start()
     watching.stop()
     assert [str(each.resource) for each in watching.reflectors] == ["nodes", "poddisruptionbudgets.policy", "pods"]
-    text = "the API server does not serve resourceclaims.resource.k8s.io; plugins that read it will find none"
+    text = "the API server does not serve resourceclaims.resource.k8s.io; plugins that read it see no objects"
     assert text in caplog.text
 
 
@@ -116,9 +116,7 @@ async def test_a_server_in_trouble_is_asked_again_and_said_so_once(
     watching = Watching(client, Sinks(), {PodDisruptionBudget})
     starting = asyncio.create_task(watching.start())
     await until(lambda: api.requests.count(("GET", "/apis/policy/v1")) > 3)
-    assert caplog.messages == [
-        f"the API server does not answer, it is asked again every second: {status}: refused by the test"
-    ]
+    assert caplog.messages == [f"the API server does not respond, retrying every second: {status}: refused by the test"]
     api.refusals.clear()
     await asyncio.wait_for(starting, PATIENCE)
     watching.stop()

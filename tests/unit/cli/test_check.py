@@ -55,13 +55,13 @@ def test_everything_that_is_wrong_with_one(pilotage: Pilotage, write: Write) -> 
     [
         pytest.param(
             [profile("b", schedulerName="a")],
-            "b: spec.schedulerName: a belongs to the older profile a; choose another name, or delete that profile",
+            "b: spec.schedulerName: a is used by the older profile a; choose another name, or delete that profile",
             id="one schedulerName",
         ),
         pytest.param(
             [profile("b", plugins=[entry("QOSSort")])],
             "b: spec.plugins: QOSSort sorts the queue here, and the other profiles sort it with PrioritySort; "
-            "there is one queue: sort as they do, or change all profiles, the oldest last",
+            "all profiles share one queue: sort as the others do, or change all profiles, the oldest last",
             id="two orders of one queue",
         ),
         pytest.param(
@@ -81,14 +81,17 @@ def test_profiles_beside_each_other(others: list[dict[str, Any]], told: str, pil
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ({"extenders": [{"urlPrefix": "http://x"}]}, "spec.extenders[0]: an extender without a verb is never asked"),
+        ({"extenders": [{"urlPrefix": "http://x"}]}, "spec.extenders[0]: an extender without a verb is never called"),
         ({"extenders": [{"urlPrefix": "http://x", "prioritizeVerb": "p"}]}, "scores need a weight"),
-        ({"extenders": [{"urlPrefix": "http://x", "filterVerb": "f", "enableHTTPS": True}]}, "TLS is spoken only"),
-        ({"extenders": [{**TLS, "tlsConfig": {"insecure": True, "caFile": "/ca"}}]}, "a CA is never looked at"),
-        ({"extenders": [{**TLS, "tlsConfig": {"certFile": "/c"}}]}, "a certificate and its key belong together"),
+        ({"extenders": [{"urlPrefix": "http://x", "filterVerb": "f", "enableHTTPS": True}]}, "TLS requires https"),
+        ({"extenders": [{**TLS, "tlsConfig": {"insecure": True, "caFile": "/ca"}}]}, "a CA has no effect"),
+        ({"extenders": [{**TLS, "tlsConfig": {"certFile": "/c"}}]}, "a certificate needs its key"),
         ({"extenders": [{"urlPrefix": f"http://{x}", "bindVerb": "b"} for x in "xy"]}, "only one extender can bind"),
-        ({"plugins": [entry("Priority", weight=2, points=["filter"])]}, "spec.plugins[0]: a weight counts only where"),
-        ({"plugins": [entry("*")]}, "write base: None"),
+        (
+            {"plugins": [entry("Priority", weight=2, points=["filter"])]},
+            "spec.plugins[0]: a weight has an effect only at score",
+        ),
+        ({"plugins": [entry("*")]}, "set base: None"),
         (
             {"plugins": [entry(name, points=["queueSort"]) for name in ("QOSSort", "TopologicalSort")]},
             "only one plugin can sort the queue",
@@ -146,7 +149,7 @@ def test_profiles_among_other_manifests(pilotage: Pilotage, write: Write) -> Non
     listed = {"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfileList", "items": [profile("p")]}
     result = pilotage("check", "-f", "-", stdin=yaml.safe_dump_all([pod, listed]))
     assert (result.exit_code, result.stdout) == (0, "p: it can run\n")
-    assert result.stderr == "note: 1 object of other kinds was left out\n"
+    assert result.stderr == "note: 1 object of other kinds was ignored\n"
 
 
 @pytest.mark.parametrize(

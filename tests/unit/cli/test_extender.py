@@ -34,10 +34,12 @@ def run(*words: object) -> Result:
             'there is no such profile; did you mean "default-scheduler"?',
             id="no such profile",
         ),
-        pytest.param(["--profile", "x"], "there is no such profile; there are default-scheduler", id="nothing like it"),
+        pytest.param(
+            ["--profile", "x"], "there is no such profile; the profiles are default-scheduler", id="nothing like it"
+        ),
         pytest.param(["--client-ca-file", "ca"], "--client-ca-file needs --tls-cert-file", id="a CA without TLS"),
         pytest.param(["--tls-private-key-file", "k"], "--tls-private-key-file needs --tls-cert-file", id="only a key"),
-        pytest.param(["--tls-cert-file", "/nowhere.crt"], "the certificate cannot be used", id="no such certificate"),
+        pytest.param(["--tls-cert-file", "/nowhere.crt"], "invalid certificate", id="no such certificate"),
         pytest.param(["--kubeconfig", "/nowhere"], "/nowhere", id="no such kubeconfig"),
         pytest.param(["--port", "70000"], "70000", id="no such port"),
         *(
@@ -96,8 +98,10 @@ async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         process.terminate()
         notes = (await process.communicate())[1].decode()
     assert process.returncode == 0
-    assert re.search("^note: plugins that take part: .*NameScore$", notes, re.MULTILINE)
-    assert re.search("^note: plugins that need to know more than .*NodeResourcesFit", notes, re.MULTILINE)
+    assert re.search("^note: plugins that run: .*NameScore$", notes, re.MULTILINE)
+    assert re.search(
+        "^note: plugins that do not run, because they need more than .*NodeResourcesFit", notes, re.MULTILINE
+    )
 
 
 def test_help_has_examples() -> None:

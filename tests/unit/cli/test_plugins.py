@@ -108,11 +108,11 @@ def test_the_page_of_one(pilotage: Pilotage, folder: str) -> None:
     for told in (
         "Description: Says all that a plugin can say.",
         f"From: {folder}/everything.py",
-        "Takes part in: filter, score",
-        "Answers depend on: the node object",
+        "Extension points: filter, score",
+        "Results depend on: the node object",
         'label text "zone" The label that counts.',
         "most whole number (required)",
-        "Node Add, UpdateNodeLabel if helps says so",
+        "Node Add, UpdateNodeLabel if helps returns true",
         "AssignedPod Delete always",
         "reads, besides pods and nodes: Service",
         "list, watch services",
@@ -135,7 +135,7 @@ def test_the_example_is_shown_too(pilotage: Pilotage) -> None:
 def test_a_name_that_nobody_has(pilotage: Pilotage) -> None:
     result = pilotage("plugins", "NodeResourceFit")
     assert result.exit_code == 2
-    assert result.stderr == 'there is no plugin "NodeResourceFit"; did you mean "NodeResourcesFit"?\n'
+    assert result.stderr == 'no plugin "NodeResourceFit"; did you mean "NodeResourcesFit"?\n'
 
 
 def test_defaults_are_those_of_the_configuration(pilotage: Pilotage) -> None:

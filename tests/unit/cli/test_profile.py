@@ -182,9 +182,9 @@ async def test_an_entry_is_added(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        pytest.param(("enable", "Priority"), "Priority takes part already", id="its entry says so"),
-        pytest.param(("enable", "NodeAffinity"), "NodeAffinity takes part already", id="the base has it"),
-        pytest.param(("disable", "QOSSort"), "QOSSort takes no part", id="nothing names it"),
+        pytest.param(("enable", "Priority"), "Priority is already enabled", id="its entry says so"),
+        pytest.param(("enable", "NodeAffinity"), "NodeAffinity is already enabled", id="the base has it"),
+        pytest.param(("disable", "QOSSort"), "QOSSort is not enabled", id="nothing names it"),
         pytest.param(("disable", "Priorty"), 'did you mean "Priority"?', id="a name with a letter too few"),
     ],
 )
@@ -240,15 +240,17 @@ async def test_a_dry_run_asks_the_server_and_keeps_nothing(world: World) -> None
 @pytest.mark.parametrize(
     ("conditions", "code", "said"),
     [
-        pytest.param({"Accepted": "False"}, 3, "refused, and what ran before runs on: about Accepted", id="refused"),
+        pytest.param(
+            {"Accepted": "False"}, 3, "rejected, and the previous spec keeps running: about Accepted", id="refused"
+        ),
         pytest.param(
             {"Accepted": "True", "RolledBack": "True", "Ready": "False"},
             3,
-            "taken back, and the last good spec runs: about RolledBack",
+            "rolled back to the last good spec: about RolledBack",
             id="taken back",
         ),
-        pytest.param({"Accepted": "True", "Ready": "False"}, 4, "not known after 0 s: about Ready", id="too slow"),
-        pytest.param({}, 4, "not known after 0 s: the operator said nothing yet", id="no operator"),
+        pytest.param({"Accepted": "True", "Ready": "False"}, 4, "unknown after 0 s: about Ready", id="too slow"),
+        pytest.param({}, 4, "unknown after 0 s: no report from the operator yet", id="no operator"),
     ],
 )
 async def test_what_became_of_it_is_told(world: World, conditions: Manifest, code: int, said: str) -> None:
@@ -280,7 +282,7 @@ async def test_without_waiting_nothing_is_nominated(world: World) -> None:
     [
         pytest.param("bach", 'there is no SchedulerProfile bach; did you mean "batch"?', id="a typo"),
         pytest.param("other", "there is no SchedulerProfile other; there are: batch", id="another name"),
-        pytest.param("../pods", "'../pods' is no name of a SchedulerProfile", id="a path"),
+        pytest.param("../pods", "'../pods' is not a valid name of a SchedulerProfile", id="a path"),
     ],
 )
 async def test_a_profile_that_is_not_there(world: World, profile: str, said: str) -> None:
@@ -294,6 +296,6 @@ async def test_a_refusal_of_the_server_is_told_in_its_words(world: World) -> Non
     result = await world.run("disable", "batch", "Priority")
     assert (result.exit_code, result.stderr.strip()) == (
         2,
-        "the API server refuses: spec.plugins: Duplicate value",
+        "the API server rejected the request: spec.plugins: Duplicate value",
     )
     assert world.api.patches == 1

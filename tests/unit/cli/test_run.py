@@ -216,7 +216,7 @@ class TestBesideAConfigurationFile:
     def test_some_flags_say_nothing(self, pilotage: Pilotage, ran: Ran, write: Write, word: str, name: str) -> None:
         result = pilotage("run", "--config", write(HEAD), word)
         assert getattr(ran.options[0], name) is None
-        assert f"note: {word.partition('=')[0]} is ignored: the file of --config decides" in result.stderr
+        assert f"note: {word.partition('=')[0]} is ignored: the file of --config sets it" in result.stderr
 
     def test_a_kubeconfig_says_nothing_if_the_file_names_another(
         self, pilotage: Pilotage, ran: Ran, write: Write
@@ -270,9 +270,9 @@ class TestHowItEnds:
             pytest.param(["--config=/nowhere"], "open /nowhere: no such file or directory", id="no such configuration"),
             pytest.param(["--kubeconfig=/nowhere"], "cannot read the kubeconfig /nowhere", id="no such kubeconfig"),
             pytest.param(["--master=nonsense"], "is no address like https://host:port", id="no address"),
-            pytest.param(["--vmodule=x"], "'x' is no rule for a module", id="no rule"),
+            pytest.param(["--vmodule=x"], "'x' is not a module rule", id="no rule"),
             pytest.param(["--allow-metric-labels=x"], "'x' allows no labels; write metric,label=", id="no labels"),
-            pytest.param(["--feature-gates=x"], "--feature-gates: 'x' is no KEY=true or KEY=false", id="no gate"),
+            pytest.param(["--feature-gates=x"], "--feature-gates: 'x' is neither KEY=true nor KEY=false", id="no gate"),
             pytest.param(
                 ["--master=http://127.0.0.1:1", "--leader-elect-lease-duration=1s"],
                 "leaderElection.leaseDuration must be greater than renewDeadline; change --leader-elect-lease-duration",
@@ -288,7 +288,7 @@ class TestHowItEnds:
             ),
             pytest.param(["--client-ca-file=/nowhere"], "File '/nowhere' does not exist", id="no such authority"),
             pytest.param(["--leader-elect=maybe"], "'maybe' is neither true nor false", id="no bool"),
-            pytest.param(["--leader-elect-retry-period=5"], "'5' is no length of time; write 15s", id="no duration"),
+            pytest.param(["--leader-elect-retry-period=5"], "'5' is not a duration; write 15s", id="no duration"),
             pytest.param(["--leader-elect-resource-lock=endpoints"], "'endpoints' is not 'leases'", id="no lock"),
             pytest.param(["--secure-port=99999"], "99999 is not in the range 0<=x<=65535", id="no port"),
             pytest.param(["--v=11"], "11 is not in the range 0<=x<=10", id="no verbosity"),
@@ -299,7 +299,7 @@ class TestHowItEnds:
             ),
             pytest.param(
                 ["pods", "nodes"],
-                "run takes flags only, and no arguments such as pods nodes",
+                "run takes no arguments, only flags; remove pods nodes",
                 id="a word that is no flag",
             ),
         ],

@@ -115,14 +115,12 @@ def test_victims_are_told(pilotage: Pilotage, write: Write) -> None:
 @pytest.mark.parametrize(
     ("manifests", "told"),
     [
-        pytest.param([CONFIG_MAP], "1 object of other kinds (ConfigMap) was left out", id="another kind"),
-        pytest.param([DEPLOYMENT], "pods are scheduled, not what makes them (Deployment)", id="a controller"),
-        pytest.param(
-            [pod_manifest("p", scheduler="x")], "no profile serves the scheduler that they name (x)", id="name"
-        ),
+        pytest.param([CONFIG_MAP], "1 object of other kinds (ConfigMap) was ignored", id="another kind"),
+        pytest.param([DEPLOYMENT], "only pods are scheduled, not their controllers (Deployment)", id="a controller"),
+        pytest.param([pod_manifest("p", scheduler="x")], "no profile has their schedulerName (x)", id="name"),
         pytest.param([pod_manifest("p", node="gone")], "their nodes are not in the files (gone): 1", id="a lost pod"),
         pytest.param([node_manifest("n1", pods=0)], "status.allocatable has no `pods` (n1): 1", id="a node for none"),
-        pytest.param([FAILED], "1 pod that ran to the end was left out", id="a pod that has ended"),
+        pytest.param([FAILED], "1 pod that had finished was ignored", id="a pod that has ended"),
     ],
 )
 def test_what_plays_no_part_is_told_beside_the_answer(
@@ -199,7 +197,7 @@ def test_explain_what_has_no_scores(pod: dict[str, Any], told: str, pilotage: Pi
         pytest.param("nobody", "there is no pending pod nobody in the files", id="unknown"),
         pytest.param("twice", "there are several pods twice; write a/twice or b/twice", id="in two namespaces"),
         pytest.param("placed", "pod default/placed is on node n1 already", id="placed"),
-        pytest.param("foreign", "pod default/foreign names a scheduler that no profile serves", id="foreign"),
+        pytest.param("foreign", "no profile has the schedulerName of pod default/foreign", id="foreign"),
     ],
 )
 def test_a_pod_that_cannot_be_explained(asked: str, told: str, pilotage: Pilotage, write: Write) -> None:
@@ -265,7 +263,7 @@ def test_a_profile_decides_for_the_pods_that_name_it(pilotage: Pilotage, write: 
     file = write(*nodes, pod_manifest("p", cpu=1, memory="1Gi", scheduler="packing"), pod_manifest("q", cpu=1))
     packed = pilotage("simulate", "--config", config, "-f", file, "-o", "json")
     assert nodes_of(packed) == {"p": "n1"}
-    assert "no profile serves the scheduler that they name (default-scheduler): 1" in packed.stderr
+    assert "no profile has their schedulerName (default-scheduler): 1" in packed.stderr
 
 
 def test_a_wrong_configuration_is_told_in_full(pilotage: Pilotage, write: Write) -> None:
@@ -294,7 +292,7 @@ def test_extenders_are_not_asked_and_it_says_so(pilotage: Pilotage, write: Write
     )
     result = pilotage("simulate", "--config", config, "-f", CLUSTER, "-f", WEB)
     assert result.exit_code == 3
-    assert "the configuration's extenders are not asked" in result.stderr
+    assert "the configuration's extenders are not called" in result.stderr
 
 
 def test_plugins_of_a_folder_take_part_with_no_other_change(pilotage: Pilotage, write: Write) -> None:
@@ -378,7 +376,7 @@ def test_a_surprise_is_1_and_a_sentence_unless_asked_for(
     result = pilotage("simulate", "-f", CLUSTER)
     assert (result.exit_code, result.stderr) == (
         1,
-        "pilotage failed: RuntimeError: the roof fell in (-v shows where)\n",
+        "pilotage failed: RuntimeError: the roof fell in (-v shows the traceback)\n",
     )
 
 
@@ -439,7 +437,7 @@ def test_several_scheduler_profiles(pilotage: Pilotage, write: Write) -> None:
 def test_a_configuration_that_is_named_goes_before_profiles_among_manifests(pilotage: Pilotage, write: Write) -> None:
     config = write("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n", name="config.yaml")
     result = pilotage("simulate", "-f", write(*NAMED, PROFILE), "--config", config)
-    assert f"profiles in the files that play no part, since --config {config} counts: 1" in result.stderr
+    assert f"profiles in the files that are ignored in favour of --config {config}: 1" in result.stderr
 
 
 def test_a_scheduler_profile_that_cannot_run(pilotage: Pilotage, write: Write) -> None:

@@ -150,7 +150,7 @@ class TestPods:
             in_cluster(POD)
 
     def test_outside_of_a_pod(self) -> None:
-        with pytest.raises(NoAccess, match="this is no pod"):
+        with pytest.raises(NoAccess, match="this is not a pod"):
             in_cluster({})
 
     async def test_the_token_is_read_again_every_minute(self, service_account: Path) -> None:

@@ -267,7 +267,7 @@ class TestFailedLookups:
         api.rights["system:anonymous"] = {"get /metrics"}
         auth = DelegatedAuth(api, AuthSettings())
         api.failure, api.answer = failure, answer
-        assert await judged(auth) == (500, "the API server was asked whether this is allowed and gave no answer")
+        assert await judged(auth) == (500, "the API server did not answer the access review")
         api.failure = api.answer = None
         assert await judged(auth) == (200, "")
 

@@ -37,74 +37,74 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
         ),
         pytest.param(
             PatchStatus("batch", {"status": {"lastGood": {"generation": 3, "spec": {}}}}),
-            "profile batch: generation 3 has proved itself, and comes back if a later one fails",
+            "profile batch: generation 3 is the last good spec now, and runs again if a later one fails",
             id="a trial that is over",
         ),
         pytest.param(
             PatchStatus("batch", {"status": {"lastGood": {"specHash": "x"}}}),
-            "profile batch: what runs has proved itself, and comes back if a later one fails",
+            "profile batch: what runs is the last good spec now, and runs again if a later one fails",
             id="a trial of the same generation",
         ),
         pytest.param(
             PatchStatus("batch", {"status": {"instance": None}}),
-            "profile batch: it names another release, and this one serves it no longer",
+            "profile batch: it names another release, and this one no longer serves it",
             id="a profile that went to somebody else",
         ),
         pytest.param(
             PatchStatus("batch", {"status": {"configHash": "x"}}),
-            "profile batch: its status gets configHash",
+            "profile batch: its status is updated: configHash",
             id="more",
         ),
         pytest.param(
             CreateProfile({"metadata": {"name": "batch"}}),
-            "profile batch: it is created, because the values of the release have it",
+            "profile batch: created, because it is in the values of the release",
             id="a profile of the values",
         ),
         pytest.param(
             PatchProfile("batch", {"metadata": {}, "spec": {"plugins": [], "base": "None"}}),
-            "profile batch: the values of the release changed, and with them plugins, base",
+            "profile batch: updated from the values of the release: plugins, base",
             id="values that changed",
         ),
         pytest.param(
             PatchProfile("batch", {"metadata": {"ownerReferences": []}}),
-            "profile batch: it belongs to this release from now on",
+            "profile batch: adopted by this release",
             id="a new owner",
         ),
         pytest.param(
             DeleteProfile("batch", "uid"),
-            "profile batch: it is deleted, because the values of the release have it no more",
+            "profile batch: deleted, because it is no longer in the values of the release",
             id="a profile that the values dropped",
         ),
         pytest.param(
             CreateConfigMap(
                 {"metadata": {"name": "pilotage-config", "annotations": {HASH: "abc"}}, "data": {CONFIGURATION: "x"}}
             ),
-            "ConfigMap pilotage-config: it is created with configuration abc",
+            "ConfigMap pilotage-config: created with configuration abc",
             id="the first configuration",
         ),
         pytest.param(
             PatchConfigMap({"data": {CONFIGURATION: "x"}, "metadata": {"annotations": {HASH: "abc"}}}),
-            "the ConfigMap of the scheduler gets configuration abc",
+            "the scheduler's ConfigMap gets configuration abc",
             id="another configuration",
         ),
         pytest.param(
             PatchConfigMap({"data": {CONFIGURATION: "x"}}),
-            "the ConfigMap of the scheduler gets its configuration back, which somebody changed",
+            "the scheduler's ConfigMap gets its configuration again, after a change by somebody else",
             id="a configuration that was damaged",
         ),
         pytest.param(
             PatchConfigMap({"data": {PLUGIN_FILES: "{}"}, "metadata": {"annotations": {HASH: "abc"}}}),
-            "the ConfigMap of the scheduler gets configuration abc",
+            "the scheduler's ConfigMap gets configuration abc",
             id="other plugin files",
         ),
         pytest.param(
             PatchConfigMap({"metadata": {"labels": {}}}),
-            "the ConfigMap of the scheduler gets what was missing of its labels, annotations and records",
+            "the scheduler's ConfigMap gets its missing labels, annotations and records",
             id="labels that are missing",
         ),
         pytest.param(
             StampDeployment("abc"),
-            "the Deployment of the scheduler replaces its pods, for configuration abc",
+            "the scheduler's Deployment replaces its pods for configuration abc",
             id="new pods",
         ),
         pytest.param(TellEvent("batch", "uid", "Normal", "Ready", "well"), "", id="an event is told elsewhere"),

@@ -46,11 +46,11 @@ def test_every_fault_of_every_profile(tmp_path: Path) -> None:
         "p0: spec.plugins[name=ImageLocality].weight: input should be greater than or equal to 1, not -1",
         "p0: spec.plugins[name=Nobody]: unknown plugin",
         "p1: it can run",
-        "p2: spec.schedulerName: y belongs to the older profile p1; choose another name, or delete that profile",
+        "p2: spec.schedulerName: y is used by the older profile p1; choose another name, or delete that profile",
     ]
 
 
-@pytest.mark.parametrize(("text", "words"), [("kind: Pod", "there is no SchedulerProfile"), ("a: [", "it is no YAML")])
+@pytest.mark.parametrize(("text", "words"), [("kind: Pod", "there is no SchedulerProfile"), ("a: [", "it is not YAML")])
 def test_a_file_that_holds_no_profile(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "file.yaml"
     file.write_text(text)
@@ -99,7 +99,7 @@ def test_whose_controllers_run(monkeypatch: pytest.MonkeyPatch, flags: list[str]
 def test_a_controller_that_there_is_not() -> None:
     result = CliRunner().invoke(main, ["run", "--release=x", "--namespace=y", "--controllers=Podgroup"])
     assert result.exit_code == 2
-    assert f"there is no controller of Podgroup; there are: {', '.join(ALL)}" in result.output
+    assert f"there is no controller for Podgroup; there are: {', '.join(ALL)}" in result.output
 
 
 @pytest.mark.parametrize(

@@ -162,7 +162,7 @@ async def test_trouble_is_told_and_tried_again(caplog: pytest.LogCaptureFixture)
     running = asyncio.create_task(keeper(cluster).run())
     await asyncio.sleep(0.05)
     running.cancel()
-    assert "the nodes of profiles were not looked after, trying again: no" in caplog.text
+    assert "the taints of profiles' nodes could not be reconciled, retrying: no" in caplog.text
 
 
 TAINTS = st.lists(

@@ -31,7 +31,7 @@ async def test_they_are_served(port: int) -> None:
 async def test_a_port_that_somebody_has_stops_nobody(port: int, caplog: pytest.LogCaptureFixture) -> None:
     async with serving_metrics(port, lambda: ""), serving_metrics(port, lambda: "") as second:
         assert second == 0
-    assert f"port {port} cannot be had" in caplog.text
+    assert f"cannot listen on port {port}" in caplog.text
 
 
 async def test_without_a_port_nothing_is_served() -> None:
@@ -48,8 +48,8 @@ async def test_health(port: int) -> None:
     said = [""]
     async with serving_health(port, lambda: said[0]):
         assert await asked(port, "/healthz") == (200, "ok")
-        said[0] = "no round was finished for 200 s"
-        assert await asked(port, "/healthz") == (500, "no round was finished for 200 s")
+        said[0] = "no reconciliation has completed for 200 s"
+        assert await asked(port, "/healthz") == (500, "no reconciliation has completed for 200 s")
         assert (await asked(port, "/metrics"))[0] == 404
 
 

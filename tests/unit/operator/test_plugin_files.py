@@ -147,10 +147,17 @@ def test_an_edit_of_the_file_is_a_new_configuration_though_no_profile_changed(st
         pytest.param("import nowhere", "BrokenPlugin", "No module named 'nowhere'", id="an import that fails"),
         pytest.param("x = 1", "BrokenPlugin", f"{PATH}: no plugin in it", id="the plugin has gone from the file"),
         pytest.param(
-            text(1, "Other"), "UnknownPlugin", f"{PATH}, which had it, is gone", id="another plugin took its place"
+            text(1, "Other"),
+            "UnknownPlugin",
+            f"{PATH}, which defined it, was deleted",
+            id="another plugin took its place",
         ),
-        pytest.param("#" * (65 << 10), "BrokenPlugin", "it has 65 KiB, more than 64; split it", id="it is too long"),
-        pytest.param(None, "UnknownPlugin", f"unknown plugin; {PATH}, which had it, is gone", id="the file is gone"),
+        pytest.param(
+            "#" * (65 << 10), "BrokenPlugin", "it has 65 KiB, more than the limit of 64; split it", id="it is too long"
+        ),
+        pytest.param(
+            None, "UnknownPlugin", f"unknown plugin; {PATH}, which defined it, was deleted", id="the file is gone"
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_stops_nothing(stage: Stage, content: str | None, reason: str, message: str) -> None:
@@ -163,7 +170,7 @@ def test_a_file_that_cannot_be_used_stops_nothing(stage: Stage, content: str | N
     status, found, told = stage.world.condition("p", "Accepted")
     assert (status, found) == ("False", reason)
     assert message in told
-    assert told.endswith("(the spec of generation 1 with its earlier plugin files keeps running)")
+    assert told.endswith("(the spec of generation 1 with its previous plugin files keeps running)")
     stage.world.put("q", {})
     stage.settle()
     assert stage.world.condition("q", "Ready")[:2] == ("True", "Acknowledged"), "nobody else notices"
@@ -194,7 +201,7 @@ def test_a_profile_that_never_ran_is_told_about_files_that_cannot_be_used(stage:
     assert stage.world.condition("p", "Accepted")[1:] == (
         "UnknownPlugin",
         "spec.plugins[name=Tidy]: unknown plugin; did you mean 'Sticky'?; a plugin file cannot be used: "
-        f"{PATH}:1: syntax error: '(' was never closed (nothing of this profile runs)",
+        f"{PATH}:1: syntax error: '(' was never closed (this profile is not running)",
     )
     assert {(each.name, each.note) for each in stage.world.file_events} == {
         ("mine", f"{PATH}:1: syntax error: '(' was never closed")
@@ -243,8 +250,8 @@ def test_an_edit_that_fails_gives_way_to_the_file_as_it_was_and_is_not_tried_aga
     status, reason, message = stage.world.condition("p", "RolledBack")
     assert (status, reason) == ("True", "PluginFailing")
     assert message == (
-        "Tidy failed: oops; the spec of generation 1 with its earlier plugin files runs again; "
-        "it is tried again when it changes"
+        "Tidy failed: oops; the spec of generation 1 with its previous plugin files runs again; "
+        "it is retried when it changes"
     )
     stage.file(text(3))
     stage.settle()
@@ -278,7 +285,7 @@ def test_a_plugin_that_stops_a_replica_is_taken_back_though_it_ran_well_and_noth
     stage.once()
     assert stage.world.served == {}
     assert stage.world.condition("p", "RolledBack")[:2] == ("True", "PluginFailing")
-    assert "Tidy stopped a replica: in score" in stage.world.condition("p", "RolledBack")[2]
+    assert "Tidy blocked a replica: in score" in stage.world.condition("p", "RolledBack")[2]
     assert "lastGood" not in stage.world.status("p")
 
 
@@ -355,7 +362,7 @@ def test_a_name_belongs_to_the_oldest_file_that_has_it() -> None:
     first, second = PluginFile("a/x.py", "1"), PluginFile("b/y.py", "2")
     found = library([first, second], lambda file: (("Tidy",), ""))
     assert found.by_plugin == {"Tidy": first}
-    assert found.broken == {"b/y.py": "b/y.py: there is a plugin Tidy already, in a/x.py; give this class another name"}
+    assert found.broken == {"b/y.py": "b/y.py: a/x.py already defines the plugin Tidy; rename this class"}
 
 
 def test_the_hash_on_a_pod_is_that_of_the_unit(stage: Stage) -> None:
@@ -371,11 +378,11 @@ def test_many_files_that_take_long_get_their_turn_in_later_rounds(monkeypatch: p
             nonlocal now
             now += 5.0
             asked.append(question.files[0].path)
-            return Answer(problem="it did not come to an end within 5 s")
+            return Answer(problem="its import did not finish within 5 s")
 
     monkeypatch.setattr("pilotage_operator.profiles.unit_judge.monotonic", lambda: now)
     judge, files = UnitJudge(Judge(built_in()), Slow()), [PluginFile(f"mine/{number}.py", "x") for number in range(7)]
-    waiting = [sum("not looked into yet" in each for each in judge.library(files).broken.values()) for _ in range(3)]
+    waiting = [sum("not been validated yet" in each for each in judge.library(files).broken.values()) for _ in range(3)]
     assert waiting == [4, 1, 0]
     assert asked == [file.path for file in files], "each once"
 

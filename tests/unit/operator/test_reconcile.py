@@ -216,7 +216,7 @@ def test_refused_without_a_good_spec_goes_out_of_service(world: ProfileWorld) ->
     assert names(world) == set()
     assert "idle.pilot" in world.text
     assert world.condition("p", "RolledBack")[:2] == ("True", "Refused")
-    assert "nothing runs instead" in world.condition("p", "RolledBack")[2]
+    assert "there is no earlier spec to run" in world.condition("p", "RolledBack")[2]
 
 
 def test_failing_without_a_good_spec_stays_in_service(world: ProfileWorld) -> None:
@@ -295,7 +295,7 @@ def test_of_two_with_one_name_the_older_wins_and_the_other_follows_when_it_is_go
     assert names(world) == {"z-older"}
     status, reason, message = world.condition("a-younger", "Accepted")
     assert (status, reason) == ("False", "DuplicateSchedulerName")
-    assert "belongs to the older profile z-older" in message
+    assert "is used by the older profile z-older" in message
     del world.profiles["z-older"]
     settle(world)
     assert names(world) == {"a-younger"}
@@ -356,8 +356,8 @@ def test_a_missing_right_and_a_missing_resource_are_told_and_asked_again(world: 
     settle(world)
     status, reason, message = world.condition("p", "Accepted")
     assert (status, reason) == ("False", "MissingPermission")
-    assert "DefaultPreemption must delete pods" in message
-    assert "system:serviceaccount:sys:pilot-scheduler may not" in message
+    assert "DefaultPreemption requires delete on pods" in message
+    assert "system:serviceaccount:sys:pilot-scheduler is not granted" in message
     assert "rbac.plugins" in message
     assert names(world) == {"q"}
     assert any(isinstance(each, WakeUp) for each in reconcile(world.world(), world.settings, JUDGE))
@@ -382,7 +382,7 @@ def test_a_missing_right_and_a_missing_resource_are_told_and_asked_again(world: 
         pytest.param(
             "denied",
             "MissingPermission",
-            "CapacityScheduling must list, watch elasticquotas.scheduling.x-k8s.io",
+            "CapacityScheduling requires list, watch on elasticquotas.scheduling.x-k8s.io",
             id="that it may not see",
         ),
     ],
@@ -404,7 +404,7 @@ def test_a_cluster_without_metrics_is_not_told_to_define_them(world: ProfileWorl
     _, reason, message = world.condition("p", "Accepted")
     assert reason == "MissingCRD"
     assert "TargetLoadPacking needs nodes.metrics.k8s.io, which the cluster does not serve" in message
-    assert "install metrics-server, or name another source of figures in watcherAddress or metricProvider" in message
+    assert "install metrics-server, or set another source of metrics with watcherAddress or metricProvider" in message
     assert "CustomResourceDefinition" not in message
 
 
@@ -578,8 +578,8 @@ def test_a_profile_of_the_values_whose_name_somebody_has_says_so_itself(world: P
     assert world.condition("kept.sys.pilot", "Accepted") == (
         "False",
         "DuplicateSchedulerName",
-        "spec.schedulerName: good belongs to the older profile kept, which the release team/other serves; choose "
-        "another name, or delete that profile (nothing of this profile runs)",
+        "spec.schedulerName: good is used by the older profile kept of the release team/other; choose "
+        "another name, or delete that profile (this profile is not running)",
     )
     assert world.condition("kept.sys.pilot", "Ready")[:2] == ("False", "NotAccepted")
     assert names(world) == set()
@@ -617,7 +617,7 @@ def test_a_name_that_another_release_serves_is_not_served_twice(world: ProfileWo
     world.put("ours", GOOD)
     settle(world)
     assert world.condition("ours", "Accepted")[:2] == ("False", "DuplicateSchedulerName")
-    assert "older profile theirs, which the release team/other serves" in world.condition("ours", "Ready")[2]
+    assert "older profile theirs of the release team/other" in world.condition("ours", "Ready")[2]
     assert names(world) == set()
     world.profiles["theirs"]["status"].pop("pluginCount")  # it serves nothing of it any more
     settle(world)
@@ -647,36 +647,36 @@ def test_the_older_profile_keeps_its_name_whatever_another_release_does(world: P
 @pytest.mark.parametrize(
     ("spec", "leader", "reason", "words"),
     [
-        pytest.param({}, "node-1_abc", "NoWarning", "nothing to warn of", id="a plain profile"),
+        pytest.param({}, "node-1_abc", "NoWarning", "no warnings", id="a plain profile"),
         pytest.param({"base": "None"}, "", "NoFilters", "add NodeResourcesFit", id="no plugins"),
         pytest.param(
             {"base": "None", "plugins": [{"name": "ImageLocality"}]}, "", "NoFilters", "no plugin filters", id="scores"
         ),
         pytest.param(
-            {"base": "None", "plugins": [{"name": "NodeResourcesFit"}]}, "", "NoWarning", "nothing", id="a filter"
+            {"base": "None", "plugins": [{"name": "NodeResourcesFit"}]}, "", "NoWarning", "no warnings", id="a filter"
         ),
         pytest.param(
             {"base": "None", "extenders": [{"urlPrefix": "http://e", "filterVerb": "f"}]},
             "",
             "NoWarning",
-            "nothing",
+            "no warnings",
             id="an extender that filters",
         ),
         pytest.param(
             {"schedulerName": "default-scheduler"},
             "node-1_abc",
             "SharedName",
-            "kube-scheduler (node-1_abc) serves default-scheduler, too",
+            "kube-scheduler (node-1_abc) also serves default-scheduler",
             id="beside kube-scheduler",
         ),
         pytest.param(
-            {"schedulerName": "default-scheduler"}, "", "NoWarning", "nothing", id="in the place of kube-scheduler"
+            {"schedulerName": "default-scheduler"}, "", "NoWarning", "no warnings", id="in the place of kube-scheduler"
         ),
         pytest.param(
             {"schedulerName": "default-scheduler", "base": "None"},
             "node-1_abc",
             "NoFilters",
-            "too: both race for its pods",
+            "both race for its pods",
             id="two at once",
         ),
     ],
@@ -793,7 +793,7 @@ def says(world: ProfileWorld, contended: str) -> None:
 def test_a_profile_whose_pods_kubelets_reject_is_contended(world: ProfileWorld, said: str, words: str) -> None:
     world.put("p", GOOD)
     settle(world)
-    assert world.condition("p", "Contended") == ("False", "NotContended", "kubelets take its pods")
+    assert world.condition("p", "Contended") == ("False", "NotContended", "kubelets accept its pods")
     says(world, said)
     status, reason, message = world.condition("p", "Contended")
     assert (status, reason) == (("True", "RejectedPods") if words else ("False", "NotContended"))

@@ -150,12 +150,12 @@ async def test_it_is_well_while_rounds_end_and_watchers_hear(api: Api, monkeypat
     await reconciler.round()
     assert reconciler.trouble() == ""
     now = 110.0
-    assert "watchers missed" in reconciler.trouble()
+    assert "watches missed" in reconciler.trouble()
     for key, version in _heard(api):
         reconciler.watch_lag.heard(key, version)
     assert reconciler.trouble() == ""
     now = 130.0
-    assert "no round" in reconciler.trouble()
+    assert "no reconciliation" in reconciler.trouble()
 
 
 def _heard(api: Api) -> list[Any]:

@@ -21,7 +21,7 @@ class RackFit(PreFilter):
 
 
 GRANT = "add to rbac.extraRules of the chart: {apiGroups: [power.example.com], resources: [rackpowers], verbs: [VERBS]}"
-MUST = "spec.plugins[name=RackFit]: RackFit must VERBS rackpowers.power.example.com, and me may not"
+MUST = "spec.plugins[name=RackFit]: RackFit requires VERBS on rackpowers.power.example.com, which me is not granted"
 DEFINE = "install the CustomResourceDefinition rackpowers.power.example.com, or disable RackFit"
 UNSERVED = "spec.plugins[name=RackFit]: RackFit needs rackpowers.power.example.com, which the cluster does not serve"
 

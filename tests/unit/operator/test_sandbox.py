@@ -78,7 +78,7 @@ def test_what_a_file_does_is_told(sandbox: Sandbox, text: str, problem: str) -> 
 def test_time_is_limited(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "SECONDS", 0.5)
     found = server._asked(b'{"ask":"describe","files":[{"path":"a.py","text":%s}]}' % _json(text), built_in())
-    assert b"did not come to an end" in found
+    assert b"did not finish" in found
 
 
 def _json(text: str) -> bytes:

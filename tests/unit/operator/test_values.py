@@ -25,10 +25,10 @@ def test_profiles_are_read(text: str, found: tuple[KeptProfile, ...]) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        pytest.param("a: 1", "no list", id="a map"),
+        pytest.param("a: 1", "not a list", id="a map"),
         pytest.param("- 1", "no name", id="an entry that is no map"),
-        pytest.param("- {name: a, spec: 3}", "no map", id="a spec that is no map"),
-        pytest.param("- [", "no YAML", id="no YAML"),
+        pytest.param("- {name: a, spec: 3}", "not a map", id="a spec that is no map"),
+        pytest.param("- [", "not YAML", id="not YAML"),
     ],
 )
 def test_what_is_no_list_of_profiles_is_refused(text: str, words: str) -> None:

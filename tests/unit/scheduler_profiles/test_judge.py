@@ -71,13 +71,13 @@ def selecting(**selector: Any) -> dict[str, Any]:
         pytest.param(
             plugins({"name": "NodeName", "points": ["score"]}),
             "Invalid",
-            "spec.plugins[name=NodeName].points: NodeName takes no part in score, but in filter, preFilter",
+            "spec.plugins[name=NodeName].points: NodeName does not implement score, only filter, preFilter",
             id="a point at which the plugin takes no part",
         ),
         pytest.param(
             plugins({"name": "NodeName"}, {"name": "NodeName", "enabled": False}),
             "Invalid",
-            "spec.plugins[name=NodeName]: the plugin is there twice; leave one of the entries",
+            "spec.plugins[name=NodeName]: the plugin is listed twice; remove one of the entries",
             id="a plugin that is there twice",
         ),
         pytest.param(
@@ -99,22 +99,18 @@ def selecting(**selector: Any) -> dict[str, Any]:
             "an extended resource is named like example.com/device",
             id="an extender that the scheduler would not take",
         ),
-        pytest.param({"plugin": []}, "Invalid", "spec.plugin: there is no such field", id="a field that is not there"),
+        pytest.param({"plugin": []}, "Invalid", "spec.plugin: unknown field", id="a field that is not there"),
         pytest.param(
             {"base": "Go"}, "Invalid", "spec.base: input should be 'Kubernetes' or 'None', not 'Go'", id="a word"
         ),
-        pytest.param(
-            plugins({"weight": 3}), "Invalid", "spec.plugins[0].name: it is missing", id="a plugin with no name"
-        ),
+        pytest.param(plugins({"weight": 3}), "Invalid", "spec.plugins[0].name: required", id="a plugin with no name"),
         pytest.param(
             {"sharing": {"spread": 101}},
             "Invalid",
             "spec.sharing.spread: input should be less than or equal to 100, not 101",
             id="a spread of more than everything",
         ),
-        pytest.param(
-            {"nodes": {}}, "Invalid", "spec.nodes.selector: it is missing", id="own nodes without a word which"
-        ),
+        pytest.param({"nodes": {}}, "Invalid", "spec.nodes.selector: required", id="own nodes without a word which"),
         pytest.param(
             selecting(matchLabels={"pool!": "batch"}),
             "Invalid",
@@ -144,7 +140,7 @@ def selecting(**selector: Any) -> dict[str, Any]:
         pytest.param(
             plugins({"name": "NodeAffinity", "args": {"x": "y" * 900_000}}),
             "TooLarge",
-            "spec: it has 878 KiB, more than 256; shorten the arguments of its plugins",
+            "spec: it has 878 KiB, the limit is 256; shorten the arguments of its plugins",
             id="a body of 900 KB",
         ),
     ],
@@ -281,7 +277,7 @@ def test_a_plugin_that_nobody_knows_stops_nothing_where_it_is_disabled(name: str
         pytest.param(lambda self: 1 / 0, "ZeroDivisionError: division by zero", id="it raises"),
         pytest.param(lambda self: sys.exit("enough"), "SystemExit: enough", id="it exits"),
         pytest.param(lambda self: None, "TypeError: 'NoneType' object is not iterable", id="it says nothing"),
-        pytest.param(lambda self: ["pods"], "TypeError: str 'pods' is no Permission", id="it says a word"),
+        pytest.param(lambda self: ["pods"], "TypeError: str 'pods' is not a Permission", id="it says a word"),
     ],
 )
 def test_a_plugin_that_cannot_say_what_it_needs_stops_its_own_profile_alone(needed: Any, told: str) -> None:
@@ -291,7 +287,7 @@ def test_a_plugin_that_cannot_say_what_it_needs_stops_its_own_profile_alone(need
     judge = Judge(catalogue)
     found = judge.judge("p", plugins({"name": "Unsure"}))
     assert [(each.reason, each.message) for each in found.complaints] == [
-        ("BrokenPlugin", f"spec.plugins: Unsure cannot say what it needs to be allowed: {told}")
+        ("BrokenPlugin", f"spec.plugins: cannot determine the permissions of Unsure: {told}")
     ]
     assert not found.can_run
     assert found.scheduler_name == "p"

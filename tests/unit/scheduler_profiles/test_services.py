@@ -171,7 +171,7 @@ def test_a_plugin_that_cannot_say_whom_it_asks_is_broken() -> None:
     (complaint,) = Judge(catalogue).judge("p", {"plugins": [{"name": "Unsure"}]}).complaints
     assert (complaint.reason, complaint.message) == (
         "BrokenPlugin",
-        "spec.plugins: Unsure cannot say whom it asks: KeyError: 'nobody'",
+        "spec.plugins: cannot determine which services Unsure uses: KeyError: 'nobody'",
     )
 
 

@@ -274,7 +274,7 @@ class TestTrouble:
             clock.now += LONGEST_SILENCE
             assert live.core.loop.trouble() is None
             clock.now += 1
-            assert live.core.loop.trouble() == "the last turn of the loop was 31 s ago"
+            assert live.core.loop.trouble() == "the event loop last ran 31 s ago"
 
 
 async def test_each_decision_is_told() -> None:

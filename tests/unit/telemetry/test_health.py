@@ -72,7 +72,7 @@ def test_a_check_that_breaks_is_a_failed_one(caplog: pytest.LogCaptureFixture) -
     caplog.set_level(logging.CRITICAL)
     checks = health(shutdown=broken)
     assert "[-]shutdown failed" in checks.probe("readyz").text
-    assert checks.probe_one("readyz", "shutdown").text == "internal server error: the check itself broke: ValueError\n"
+    assert checks.probe_one("readyz", "shutdown").text == "internal server error: the check itself failed: ValueError\n"
 
 
 def test_how_checks_came_out() -> None:
@@ -107,7 +107,7 @@ def test_a_loop_that_stands_still_is_noticed() -> None:
     now = 230.0
     assert heartbeat() is None
     now = 231.0
-    assert heartbeat() == "the last turn of the loop was 31s ago"
+    assert heartbeat() == "the event loop last ran 31s ago"
     heartbeat.rest()
     assert heartbeat() is None
     heartbeat.beat()

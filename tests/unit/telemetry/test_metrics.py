@@ -255,7 +255,7 @@ def test_a_source_that_breaks_costs_one_metric(caplog: pytest.LogCaptureFixture)
     text = metrics.text()
     assert b"scheduler_cache_size" not in text
     assert b"scheduler_pending_pods" in text
-    assert "metric scheduler_cache_size cannot be read" in caplog.text
+    assert "cannot read the metric scheduler_cache_size" in caplog.text
 
 
 def test_a_disabled_metric_is_counted_for_nobody() -> None:

@@ -228,7 +228,7 @@ class TestGuard:
     async def test_a_broken_guard_lets_nobody_in(self, serve: Any, caplog: pytest.LogCaptureFixture) -> None:
         served = await serve(guard=Watchman(ValueError("secret")))
         assert await served.ask("/metrics") == (500, "500 internal server error\n")
-        assert "a request could not be judged" in caplog.messages
+        assert "a request could not be authorized" in caplog.messages
 
 
 async def test_a_broken_page_shows_no_traceback(serve: Any, caplog: pytest.LogCaptureFixture) -> None:

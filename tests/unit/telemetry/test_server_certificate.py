@@ -66,13 +66,13 @@ class TestFiles:
         # 1. Between the two files nothing fits, and nothing breaks.
         shutil.copy(authority.folder / "newer.crt", files.certificate_file)
         async with asyncio.timeout(60):
-            await until(lambda: any("goes on with the certificate it has" in words for words in caplog.messages))
+            await until(lambda: any("keeps its current certificate" in words for words in caplog.messages))
         assert (await shown(served)).subject.rfc4514_string() == "CN=scheduler"
         # 2. Both are there.
         caplog.set_level(logging.INFO)
         shutil.copy(authority.folder / "newer.key", files.key_file)
         async with asyncio.timeout(60):
-            await until(lambda: any("taken over anew" in words for words in caplog.messages))
+            await until(lambda: any("reloaded the serving certificate" in words for words in caplog.messages))
         assert (await shown(served)).subject.rfc4514_string() == "CN=newer"
         assert await served.ask("/healthz") == (200, "ok")
         assert (await session.get("/healthz")).status == 200, "an older connection goes on"
@@ -87,7 +87,7 @@ class TestFiles:
         path.unlink() if content is None else path.write_bytes(content)
         certificate.refresh()
         assert certificate.context.current is before
-        assert "the server goes on with the certificate it has" in caplog.messages[0]
+        assert "the server keeps its current certificate" in caplog.messages[0]
 
     def test_the_same_pair_makes_no_new_context(self, files: TlsSettings) -> None:
         certificate = ServingCertificate(files)
@@ -98,7 +98,7 @@ class TestFiles:
     @pytest.mark.parametrize(
         ("settings", "words"),
         [
-            pytest.param(TlsSettings("a.crt"), "belong together: give both or neither", id="one file alone"),
+            pytest.param(TlsSettings("a.crt"), "require each other: set both or neither", id="one file alone"),
             pytest.param(TlsSettings("a.crt", "a.key"), "cannot read a.crt: No such file", id="no files"),
             pytest.param(
                 TlsSettings(minimum_version="TLS1.2"),

@@ -69,7 +69,7 @@ class ControllerApi:
         """Tell once of a definition that is not enough."""
         if resource not in self._warned:
             self._warned.add(resource)
-            text = "%s.%s have no status that can be written; let the chart bring the definition, with crds.adopt=true"
+            text = "%s.%s have no writable status; let the chart install the CRD with crds.adopt=true"
             log.warning(text, resource.plural, resource.group)
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
@@ -108,7 +108,7 @@ class ControllerApi:
             manifest = event_manifest(resource, held, story)
             await self._cluster.asked(self._cluster.client.create(path, manifest))
         except (WorldChanged, NotReachable, Refused) as error:
-            log.warning("the event %s on %s was not written: %s", story.reason, held.metadata.name, error)
+            log.warning("cannot write the event %s on %s: %s", story.reason, held.metadata.name, error)
 
 
 def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, Any]:

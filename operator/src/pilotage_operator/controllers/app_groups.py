@@ -100,7 +100,7 @@ def _written_out(entry: _Entry) -> dict[str, Any]:
 
 def _accepted(complaints: Sequence[Complaint]) -> Said:
     if not complaints:
-        return Said(True, SORTED, "every workload has its place in the order")
+        return Said(True, SORTED, "every workload is in the topology order")
     told = "; ".join(complaint.message for complaint in complaints[:MOST_COMPLAINTS])
     more = len(complaints) - MOST_COMPLAINTS
     return Said(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)

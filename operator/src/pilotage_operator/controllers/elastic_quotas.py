@@ -89,8 +89,8 @@ def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]
 def _conflict(bounds: Quota, table: QuotaTable) -> Said:
     lost = table.contests.get(bounds.key, ())
     if not lost:
-        return Said(False, "NoConflict", f"it serves {_served(bounds, table)}")
-    winners = "; ".join(f"{_claimed(each.claimed)} served by the older quota {each.winner}" for each in lost)
+        return Said(False, "NoConflict", f"it applies to {_served(bounds, table)}")
+    winners = "; ".join(f"{_claimed(each.claimed)} covered by the older quota {each.winner}" for each in lost)
     other = "other namespaces" if bounds.priority_classes is None else "other namespaces or name other classes"
     return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
 
@@ -109,7 +109,7 @@ def _claimed(pods: Cohort) -> str:
 
 def _valid(bounds: Quota) -> Said:
     if bounds.faults:
-        return Said(False, "NotReadable", f"it is overlooked: {'; '.join(bounds.faults)}")
+        return Said(False, "NotReadable", f"it is ignored: {'; '.join(bounds.faults)}")
     if excess := bounds.contradictions():
-        return Said(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max is what counts")
-    return Said(True, "BoundsAreValid", "of no resource is min more than max")
+        return Said(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max applies")
+    return Said(True, "BoundsAreValid", "min is not greater than max for any resource")

@@ -107,7 +107,7 @@ def _calculated(found: Measurements) -> Said:
 def _nothing(topology: StoredNetworkTopology, measured: Mapping[str, str] | None, found: Measurements) -> Said:
     name = f"ConfigMap {topology.metadata.namespace}/{topology.spec.configmap_name}"
     if measured is None:
-        text = f"{name} not found: without it nothing is measured, and {NETPERF_COSTS} stay as they are"
+        text = f"{name} not found: without it there are no measurements, and {NETPERF_COSTS} stay unchanged"
         return Said(False, "ConfigMapNotFound", text)
     text = f"{name} has no latency between two nodes under {PREFIX}<node>{BETWEEN}<node>"
     return Said(False, "NothingMeasured", _with_complaints(text, found))
@@ -131,7 +131,7 @@ def _read(measured: Mapping[str, str], places: Mapping[str, Place]) -> Measureme
         if ends is None:
             found.complaints.append(f"{key[:200]} is ignored: no such nodes")
         elif not MILLISECONDS.fullmatch(value.strip()):
-            found.complaints.append(f"{key[:200]} is ignored: {value[:40]!r} is no whole number of milliseconds")
+            found.complaints.append(f"{key[:200]} is ignored: {value[:40]!r} is not an integer (milliseconds)")
         else:
             start, end = ends
             found.nodes |= {start, end}

@@ -79,7 +79,7 @@ def aftermath(
     """Return what follows for a group; `refusal` is why the API server did not delete a member the last time."""
     failures, wish = Failures(members), metadata.annotations.get(ANNOTATION)
     if wish not in (None, RESTART_GROUP):
-        text = f"the annotation {ANNOTATION} is {wish!r}; let it be {RESTART_GROUP}, or remove it"
+        text = f"the annotation {ANNOTATION} is {wish!r}; set it to {RESTART_GROUP}, or remove it"
         return Aftermath(Said(bool(failures.pods), NOT_UNDERSTOOD, "; ".join(filter(None, (failures.names, text)))))
     if not failures.pods:
         return Aftermath(Said(False, NO_FAILURE, "") if stored.status else None)
@@ -91,22 +91,22 @@ def aftermath(
 def _restart(failures: Failures, quorum: int, stored: StoredCondition, now: datetime, refusal: str) -> Aftermath:
     owned = [pod for pod in failures.older if _is_owned(pod)]
     left = [pod for pod in failures.older if not _is_owned(pod)]
-    spared = f"; not deleted, because no controller would make it again: {_names(left)}" if left else ""
+    spared = f"; not deleted, because no controller would recreate it: {_names(left)}" if left else ""
     if not owned:
         return Aftermath(Said(True, NO_OWNER, failures.names + spared))
     # Members that this restart has deleted already are missing by now: there were enough when it began.
     is_under_way = stored.reason == RESTARTING and stored.message.startswith(f"{failures.names};")
     if failures.after_a_restart < quorum and not is_under_way:
-        text = f"of {quorum} members that are needed only {failures.after_a_restart} would start again"
+        text = f"only {failures.after_a_restart} of the {quorum} required members would be recreated"
         return Aftermath(Said(True, TOO_FEW, f"{failures.names}; {text}"))
     due = max(created_at(pod) for pod in owned) + YOUNGEST
     if now < due:
         return Aftermath(Said(True, MEMBER_FAILED, failures.names), again=due)
     actions = tuple(DeletePod(pod.namespace, pod.name, pod.uid) for pod in owned)
     if refusal:
-        text = f"{refusal}; controller.restartPodGroups=true of the chart gives the right to delete pods"
+        text = f"{refusal}; controller.restartPodGroups=true of the chart grants `delete` on pods"
         return Aftermath(Said(True, REFUSED, f"{failures.names}; {text}"), actions)
-    text = f"{failures.names}; deleting, to start again together: {_names(owned)}{spared}"
+    text = f"{failures.names}; deleting, to restart together: {_names(owned)}{spared}"
     return Aftermath(Said(True, RESTARTING, text), actions)
 
 

@@ -127,10 +127,10 @@ def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> di
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
     if after.restarts:
-        return {QUORUM_REACHED: Said(False, "GroupRestarts", "its members start again together")}
+        return {QUORUM_REACHED: Said(False, "GroupRestarts", "its members are restarted together")}
     if find(group.status.conditions, QUORUM_REACHED).is_true or tally.lasting < group.quorum:
         return {}
-    return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at once")}
+    return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at the same time")}
 
 
 def _phase(quorum: int, tally: Tally) -> str:

@@ -71,7 +71,7 @@ class Controllers:
             try:
                 await self._run()
             except Exception:
-                log.exception("the controllers failed, starting them anew")
+                log.exception("the controllers failed, restarting them")
             await asyncio.sleep(PAUSE)
 
     async def _run(self) -> None:
@@ -94,7 +94,7 @@ class Controllers:
                 if await self._is_served(resource):
                     watching.watch(resource)
                 elif resource not in told:
-                    log.info("%s.%s are not served; their controller waits", resource.plural, resource.group)
+                    log.info("%s.%s are not served; their controller is not running", resource.plural, resource.group)
                     told.add(resource)
             try:
                 async with asyncio.timeout(LOOK_FOR_DEFINITIONS):
@@ -107,7 +107,7 @@ class Controllers:
         try:
             return await self._api.serves(resource)
         except (NotReachable, Refused) as error:
-            log.warning("the API server cannot be asked for %s: %s", resource.plural, error)
+            log.warning("cannot list %s: %s", resource.plural, error)
             return False
 
     async def _work(self, queue: WorkQueue[Key], watching: Watching) -> None:
@@ -116,17 +116,17 @@ class Controllers:
             try:
                 await self._look(key, queue, watching)
             except WorldChanged as changed:
-                log.debug("looking again at %s %s: %s", *key, changed)
+                log.debug("reconciling %s %s again: %s", *key, changed)
                 queue.failed(key, SOON)
             except NotReachable as error:
                 pause = queue.failed(key, LATER, error.retry_after)
-                log.warning("%s %s waits %.1f s for the API server: %s", *key, pause, error)
+                log.warning("%s %s: the API server failed, retrying in %.1f s: %s", *key, pause, error)
             except Refused as error:
                 pause = queue.failed(key, LATER)
-                log.warning("%s %s was refused, trying again in %.1f s: %s", *key, pause, error)
+                log.warning("%s %s: the API server rejected the request, retrying in %.1f s: %s", *key, pause, error)
             except Exception:
                 pause = queue.failed(key, LATER)
-                log.exception("%s %s could not be decided about, trying again in %.1f s", *key, pause)
+                log.exception("%s %s: the reconciliation failed, retrying in %.1f s", *key, pause)
 
     async def _look(self, key: Key, queue: WorkQueue[Key], watching: Watching) -> None:
         """Look at one object, decide, write what differs, then do what else is to be done."""

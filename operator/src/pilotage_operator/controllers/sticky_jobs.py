@@ -79,7 +79,7 @@ def decide(job: StoredStickyJob, pods: Iterable[Pod], now: datetime, refusal: st
         return Outcome({})  # its pod goes with it
     step = _step(job, next((pod for pod in pods if pod.name == job.metadata.name), None), now, refusal)
     is_over = step.phase == SUCCEEDED
-    complete = Said(is_over, "Succeeded" if is_over else "NotSucceeded", "the pod ended well" if is_over else "")
+    complete = Said(is_over, "Succeeded" if is_over else "NotSucceeded", "the pod succeeded" if is_over else "")
     generation, said = job.metadata.generation, {READY: step.said, COMPLETE: complete}
     status = {
         "phase": step.phase,
@@ -92,9 +92,9 @@ def decide(job: StoredStickyJob, pods: Iterable[Pod], now: datetime, refusal: st
 
 def _step(job: StoredStickyJob, pod: Pod | None, now: datetime, refusal: str) -> Step:
     if job.status.phase == SUCCEEDED:
-        return Step(SUCCEEDED, Said(False, "Succeeded", "the pod ended well"), {})
+        return Step(SUCCEEDED, Said(False, "Succeeded", "the pod succeeded"), {})
     if pod is not None and not _is_own(pod, job):
-        taken = Said(False, "NameTaken", f"pod {pod.name} is somebody else's; delete it, or rename the job")
+        taken = Said(False, "NameTaken", f"pod {pod.name} belongs to another owner; delete it, or rename the job")
         return Step(SUSPENDED if job.spec.suspend else WAITING, taken, {"podName": None})
     if job.spec.suspend:
         return _suspended(pod)
@@ -141,7 +141,7 @@ def _with_pod(job: StoredStickyJob, pod: Pod, now: datetime) -> Step:
     seen = {"podName": pod.name, "podUID": pod.uid, **_node(pod)}
     seen["restarts"] = past.restarts + bool(is_new and past.pod_uid)
     if pod.status.phase == "Succeeded":
-        return Step(SUCCEEDED, Said(False, "Succeeded", "the pod ended well"), seen)
+        return Step(SUCCEEDED, Said(False, "Succeeded", "the pod succeeded"), seen)
     if pod.status.phase == "Failed":
         return _failed(job, pod, seen, now, is_counted=not is_new and past.phase == WAITING)
     phase = RUNNING if pod.status.phase == "Running" else PENDING

@@ -126,7 +126,7 @@ class View:
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Leave out an object that cannot be understood."""
         name = f"{metadata.namespace}/{metadata.name}"
-        log.warning("%s %r cannot be read and does not count: %r", self.reflector.resource, name, reason)
+        log.warning("ignoring %s %r, which cannot be decoded: %r", self.reflector.resource, name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it did not count."""

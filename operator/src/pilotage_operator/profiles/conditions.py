@@ -32,8 +32,8 @@ Said = tuple[bool, str, str]
 
 
 OWN_NODES = (
-    "another scheduler uses the same nodes; give the profile its own (spec.nodes.selector), or else let at most one of "
-    "the two pack (MostAllocated) and raise spec.sharing.spread"
+    "another scheduler uses the same nodes; give the profile its own (spec.nodes.selector), or let at most one of the "
+    "two use MostAllocated and raise spec.sharing.spread"
 )
 
 
@@ -120,14 +120,14 @@ def _accepted(facts: Facts) -> Said:
 
 def _what_runs(facts: Facts) -> str:
     if facts.chosen is None:
-        return "nothing of this profile runs"
+        return "this profile is not running"
     return f"{'it' if facts.is_applied else _earlier(facts.chosen, facts)} keeps running"
 
 
 def _earlier(chosen: Candidate, facts: Facts) -> str:
     """Name a spec that is not the one that its author wants; the same one may have had other plugin files."""
     which = f"the spec of generation {chosen.generation}"
-    return f"{which} with its earlier plugin files" if chosen.generation == facts.generation else which
+    return f"{which} with its previous plugin files" if chosen.generation == facts.generation else which
 
 
 def _applied(facts: Facts) -> Said:
@@ -135,7 +135,7 @@ def _applied(facts: Facts) -> Said:
         return True, "Applied", f"it is in the configuration {facts.at.hash}"
     if facts.chosen is not None:
         return False, "LastGoodRunning", f"{_earlier(facts.chosen, facts)} runs instead"
-    return False, "NotAccepted", "nothing of this profile runs"
+    return False, "NotAccepted", "this profile is not running"
 
 
 def _ready(facts: Facts) -> Said:
@@ -149,7 +149,7 @@ def _ready(facts: Facts) -> Said:
     if facts.chosen is None or not facts.is_applied:
         return False, "NotAccepted", f"the spec cannot run ({_what_runs(facts)})"
     if not facts.at.replicas:
-        return False, "NoReplicas", "the scheduler has no replica"
+        return False, "NoReplicas", "the scheduler has no replicas"
     name = facts.chosen.verdict.scheduler_name
     if failing := facts.at.failing(name, or_before=not facts.is_new):
         return False, PLUGIN_FAILING, f"{failing.plugin} fails: {failing.message}"
@@ -160,30 +160,30 @@ def _acknowledged(facts: Facts) -> Said:
     waiting = [replica for replica in facts.at.lagging if not facts.has_time(replica)]
     if not waiting and any(map(facts.counts, facts.at.replicas)):
         if not facts.at.rolls_on or facts.is_settled:
-            return True, "Acknowledged", "every replica runs it"
-        return False, "Waiting", "the Deployment of the scheduler is still replacing pods"
-    told = [f"{each.name} says: {each.trouble.message}" for each in waiting if each.trouble]
-    return False, "Waiting", "; ".join(["not every replica runs it yet", *told])
+            return True, "Acknowledged", "all replicas run it"
+        return False, "Waiting", "the scheduler's Deployment is still replacing pods"
+    told = [f"{each.name} reports: {each.trouble.message}" for each in waiting if each.trouble]
+    return False, "Waiting", "; ".join(["not all replicas run it yet", *told])
 
 
 def _rolled_back(facts: Facts) -> Said:
     failed, before = facts.past.failed, facts.past.is_true("RolledBack")
     if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
-        return False, "NotRolledBack", "it was not taken back"
-    tail = f"{_earlier(facts.chosen, facts)} runs again" if facts.chosen else "nothing runs instead"
-    return True, failed.reason, f"{failed.message}; {tail}; it is tried again when it changes"
+        return False, "NotRolledBack", "it was not rolled back"
+    tail = f"{_earlier(facts.chosen, facts)} runs again" if facts.chosen else "there is no earlier spec to run"
+    return True, failed.reason, f"{failed.message}; {tail}; it is retried when it changes"
 
 
 def _warning(facts: Facts) -> Said:
     found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
     if not found:
-        return False, "NoWarning", "there is nothing to warn of"
+        return False, "NoWarning", "no warnings"
     return True, found[0][0], "; ".join(sentence for _, sentence in found)
 
 
 def _contended(facts: Facts) -> Said:
     found = facts.at.contended(facts.chosen.verdict.scheduler_name) if facts.chosen else None
     if found is None:
-        return False, "NotContended", "kubelets take its pods"
+        return False, "NotContended", "kubelets accept its pods"
     number = "a pod" if found.rejections == 1 else f"{found.rejections} pods"
     return True, "RejectedPods", f"kubelets rejected {number} of {found.binds} binds in the last minutes: {OWN_NODES}"

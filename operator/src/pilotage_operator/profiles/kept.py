@@ -103,8 +103,8 @@ def _reference(owner: OwnerReference) -> dict[str, str]:
 
 def _foreign(found: StoredProfile, settings: Settings) -> TellEvent:
     note = (
-        f"the values of the release {settings.instance} describe a profile of this name, and it is not theirs: it "
-        f"stays as it is, and theirs is {second_name(found.name, settings)}; rename one of the two"
+        f"the values of the release {settings.instance} contain a profile of this name, but did not create it: it "
+        f"is left unchanged, and theirs is {second_name(found.name, settings)}; rename one of the two"
     )
     once = f"{found.metadata.uid} {settings.instance}"
     return TellEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)

@@ -20,35 +20,35 @@ def sentence(action: Action) -> str:
     """Return what an action does; empty for one that needs no line."""
     match action:
         case CreateProfile(manifest):
-            return f"profile {manifest['metadata']['name']}: it is created, because the values of the release have it"
+            return f"profile {manifest['metadata']['name']}: created, because it is in the values of the release"
         case PatchProfile(name, patch):
             return f"profile {name}: {_of_the_values(patch)}"
         case DeleteProfile(name):
-            return f"profile {name}: it is deleted, because the values of the release have it no more"
+            return f"profile {name}: deleted, because it is no longer in the values of the release"
         case PatchStatus(name, patch):
             return f"profile {name}: {_status(patch.get('status', {}))}"
         case CreateConfigMap(manifest):
-            return f"ConfigMap {manifest['metadata']['name']}: it is created with {_configuration(manifest)}"
+            return f"ConfigMap {manifest['metadata']['name']}: created with {_configuration(manifest)}"
         case PatchConfigMap(patch):
-            return f"the ConfigMap of the scheduler gets {_configuration(patch)}"
+            return f"the scheduler's ConfigMap gets {_configuration(patch)}"
         case StampDeployment(stamp):
-            return f"the Deployment of the scheduler replaces its pods, for configuration {stamp}"
+            return f"the scheduler's Deployment replaces its pods for configuration {stamp}"
         case _:
             return ""
 
 
 def _of_the_values(patch: Mapping[str, Any]) -> str:
     if "spec" in patch:
-        return f"the values of the release changed, and with them {', '.join(patch['spec']) or 'nothing of it'}"
-    return "it belongs to this release from now on"
+        return f"updated from the values of the release: {', '.join(patch['spec']) or 'no fields'}"
+    return "adopted by this release"
 
 
 def _configuration(change: Mapping[str, Any]) -> str:
     if found := (change.get("metadata") or {}).get("annotations", {}).get(HASH):
         return f"configuration {found}"
     if {CONFIGURATION, PLUGIN_FILES} & set(change.get("data") or {}):
-        return "its configuration back, which somebody changed"
-    return "what was missing of its labels, annotations and records"
+        return "its configuration again, after a change by somebody else"
+    return "its missing labels, annotations and records"
 
 
 def _status(status: Mapping[str, Any]) -> str:
@@ -60,10 +60,10 @@ def _status(status: Mapping[str, Any]) -> str:
                 f"generation {generation}: Ready={condition['status']}, {condition['reason']}: {condition['message']}"
             )
     if "instance" in status and status["instance"] is None:
-        return "it names another release, and this one serves it no longer"
+        return "it names another release, and this one no longer serves it"
     if good := status.get("lastGood"):
         which = f"generation {good['generation']}" if "generation" in good else "what runs"
-        return f"{which} has proved itself, and comes back if a later one fails"
+        return f"{which} is the last good spec now, and runs again if a later one fails"
     if "replicas" in status:
         return f"{status['replicas']} replicas run it"
-    return f"its status gets {', '.join(status) or 'nothing'}"
+    return f"its status is updated: {', '.join(status) or 'nothing'}"

@@ -38,8 +38,8 @@ def taken_from(profile: StoredProfile, elsewhere: Mapping[str, Served]) -> dict[
     return {
         name: Complaint(
             DUPLICATE,
-            f"spec.schedulerName: {name} belongs to the older profile {other.profile}, which the release "
-            f"{other.instance} serves; choose another name, or delete that profile",
+            f"spec.schedulerName: {name} is used by the older profile {other.profile} of the release "
+            f"{other.instance}; choose another name, or delete that profile",
         )
         for name, other in elsewhere.items()
         if other.age < age(profile)

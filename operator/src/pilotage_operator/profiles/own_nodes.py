@@ -18,7 +18,7 @@ from pilotage_operator.profiles.world import Metadata, StoredProfile
 EFFECT = "NoSchedule"
 TAINTED_BY = "pilotage.dev/only-by"  # on a node: the release that has tainted it
 LONGEST_LABEL = 63
-NOT_ALLOWED = "the operator may not taint nodes; set controller.taintNodes in the values of the release"
+NOT_ALLOWED = "the operator is not allowed to taint nodes; set controller.taintNodes in the values of the release"
 Taint = dict[str, Any]
 
 

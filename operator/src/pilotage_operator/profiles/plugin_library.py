@@ -45,7 +45,7 @@ class Library:
         if path in self.broken:
             return replace(complaint, reason=BROKEN_PLUGIN, message=shortened(f"{at}: {self.broken[path]}"))
         if path:
-            return replace(complaint, message=f"{at}: unknown plugin; {path}, which had it, is gone")
+            return replace(complaint, message=f"{at}: unknown plugin; {path}, which defined it, was deleted")
         if self.broken:
             broken = "; ".join(self.broken.values())
             return replace(complaint, message=shortened(f"{complaint.message}; a plugin file cannot be used: {broken}"))
@@ -82,12 +82,12 @@ def _enabled(spec: Any) -> Iterator[str]:
 def _too_much(file: PluginFile, place: int) -> str:
     size = len(file.text.encode(errors="surrogatepass"))
     if size > LARGEST_FILE:
-        return f"it has {size >> 10} KiB, more than {LARGEST_FILE >> 10}; split it"
+        return f"it has {size >> 10} KiB, more than the limit of {LARGEST_FILE >> 10}; split it"
     return f"there are more than {MOST_FILES} plugin files; remove some" if place >= MOST_FILES else ""
 
 
 def _taken(names: Collection[str], by_plugin: Mapping[str, PluginFile]) -> str:
     for name in names:
         if name in by_plugin:
-            return f"there is a plugin {name} already, in {by_plugin[name].path}; give this class another name"
+            return f"{by_plugin[name].path} already defines the plugin {name}; rename this class"
     return ""

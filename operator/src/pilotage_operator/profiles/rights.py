@@ -35,7 +35,7 @@ def missing(
             fix = f"install {_provider(permission.group, resource)}, or disable {plugin}"
             found[Complaint(MISSING_CRD, f"{text}; {fix}")] = None
         elif denied := [right.verb for right in rights if answers.get(right) == "denied"]:
-            text = f"{at}: {plugin} must {', '.join(denied)} {resource}, and {user} may not"
+            text = f"{at}: {plugin} requires {', '.join(denied)} on {resource}, which {user} is not granted"
             fix = f"add {plugin} to rbac.plugins of the chart" if is_ours(plugin) else _rule(permission, denied)
             found[Complaint(MISSING_PERMISSION, f"{text}; {fix}")] = None
     return tuple(found)
@@ -61,7 +61,7 @@ def _rule(permission: Permission, verbs: Iterable[str]) -> str:
 def _provider(group: str, resource: str) -> str:
     """Return what makes a cluster serve a resource."""
     if group == METRICS:
-        return "metrics-server, or name another source of figures in watcherAddress or metricProvider of the arguments"
+        return "metrics-server, or set another source of metrics with watcherAddress or metricProvider in the arguments"
     return f"the CustomResourceDefinition {resource.partition('/')[0]}"
 
 

@@ -108,7 +108,7 @@ def after_trial(past: Past, trial: Trial, at: Situation) -> Past:
     if past.has_failed(ran.hash):
         return past
     if (stalled := at.stalled(trial.scheduler_name)) and stalled.hash == at.hash:
-        return _condemned(past, ran, f"{stalled.plugin} stopped a replica: {stalled.message}")
+        return _condemned(past, ran, f"{stalled.plugin} blocked a replica: {stalled.message}")
     if past.ran_well(ran.hash):
         return past
     if trial.is_blamed:
@@ -184,7 +184,7 @@ def _late(past: Past, trial: Trial, at: Situation) -> list[Replica]:
 
 def _about_late(late: list[Replica], deadline: timedelta, at: Situation) -> str:
     names = ", ".join(replica.name for replica in late)
-    said = "".join(f"; {each.name} says: {each.trouble.message}" for each in late if each.trouble)
+    said = "".join(f"; {each.name} reports: {each.trouble.message}" for each in late if each.trouble)
     return f"{len(late)} of {len(at.replicas)} replicas did not run it within {deadline.seconds} s: {names}{said}"
 
 

@@ -65,7 +65,7 @@ class UnitJudge:
                 return restored(answer.verdict, name, spec)
             problem = answer.problem
         except (SandboxFailed, ValueError) as error:
-            problem = f"it cannot be judged: {error}"
+            problem = f"it cannot be validated: {error}"
         paths = [file.path for file in files]
         text = problem if problem.startswith(tuple(paths)) else f"{', '.join(paths)}: {problem}"
         scheduler = spec.get("schedulerName") if isinstance(spec, Mapping) else None
@@ -75,7 +75,7 @@ class UnitJudge:
         now = monotonic()
         if file not in self._described or now >= self._ask_again_at.get(file, now + 1):
             if now > self._look_until:
-                return (), "it was not looked into yet, because other plugin files take long"
+                return (), "it has not been validated yet, because other plugin files take long"
             _remember(self._described, file, self._look_into(file))
         self._described.move_to_end(file)
         return self._described[file]
@@ -86,7 +86,7 @@ class UnitJudge:
             answer = self._ask(Question("describe", _sources([file])))
         except SandboxFailed as error:
             self._ask_again_at[file] = monotonic() + _ASK_AGAIN_AFTER
-            return (), f"it cannot be judged: {error}"
+            return (), f"it cannot be validated: {error}"
         return answer.plugins, answer.problem
 
     def _ask(self, question: Question) -> Answer:

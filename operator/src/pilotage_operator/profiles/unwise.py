@@ -17,12 +17,13 @@ def unwise(verdict: Verdict, kube_scheduler: str) -> Iterator[tuple[str, str]]:
     ):
         yield (
             NO_FILTERS,
-            "no plugin filters nodes: pods also go to nodes that are full, cordoned or tainted, where the kubelet may "
-            "reject them; add NodeResourcesFit, TaintToleration and NodeUnschedulable, or write base: Kubernetes",
+            "no plugin filters nodes: pods are also placed on nodes that are full, cordoned or tainted, where the "
+            "kubelet may reject them; add NodeResourcesFit, TaintToleration and NodeUnschedulable, or "
+            "set base: Kubernetes",
         )
     if verdict.scheduler_name == DEFAULT_SCHEDULER and kube_scheduler:
         yield (
             SHARED_NAME,
-            f"kube-scheduler ({kube_scheduler}) serves {DEFAULT_SCHEDULER}, too: both race for its pods, and neither "
+            f"kube-scheduler ({kube_scheduler}) also serves {DEFAULT_SCHEDULER}: both race for its pods, and neither "
             "sees what the other is about to place; stop kube-scheduler, or choose another spec.schedulerName",
         )

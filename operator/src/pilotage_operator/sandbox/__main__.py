@@ -48,7 +48,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
             os.killpg(child, signal.SIGKILL)  # and whatever it has started
         _, status = os.waitpid(child, 0)
     if not in_time:
-        return msgspec.json.encode(Answer(problem=f"it did not come to an end within {SECONDS:.0f} s"))
+        return msgspec.json.encode(Answer(problem=f"its import did not finish within {SECONDS:.0f} s"))
     with suppress(msgspec.MsgspecError):
         msgspec.json.decode(found, type=Answer)
         return found
@@ -58,7 +58,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
 def _why(status: int) -> str:
     code = os.waitstatus_to_exitcode(status)
     if -code == signal.SIGXCPU:
-        return "it used too much processor time"
+        return "its import used too much CPU time"
     return f"the process that imported it ended with {signal.Signals(-code).name if code < 0 else f'code {code}'}"
 
 

@@ -78,13 +78,13 @@ class Sandbox:
         while not found.endswith(b"\n"):
             ready, _, _ = select.select([process.stdout], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                raise TimeoutError("the sandbox does not answer")
+                raise TimeoutError("the sandbox does not respond")
             chunk = os.read(process.stdout.fileno(), _CHUNK)
             if not chunk:
-                raise EOFError("the sandbox has ended")
+                raise EOFError("the sandbox has exited")
             found += chunk
             if len(found) > LARGEST_ANSWER + _CHUNK:
-                raise EOFError("the sandbox does not come to an end")
+                raise EOFError("the sandbox does not exit")
         return found
 
     def _end(self) -> None:

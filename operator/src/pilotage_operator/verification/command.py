@@ -17,18 +17,18 @@ Example:  pilotage-operator verify --namespace=pilotage --release=pilotage --kub
 @click.command(epilog=EPILOG)
 @click.option("--namespace", required=True, help="The namespace of the release.")
 @click.option("--release", required=True, help="The name of the release.")
-@click.option("--fullname", help="How names of its objects begin [default: the release].")
-@click.option("--scheduler-selector", help="The labels of the scheduler's pods [default: as with run].")
+@click.option("--fullname", help="The prefix of its objects' names [default: the release].")
+@click.option("--scheduler-selector", help="The labels of the scheduler's pods [default: as in run].")
 @click.option(
     "--values-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="The profiles that the release should have: a list of {name, spec}.",
+    help="The expected profiles of the release: a list of {name, spec}.",
 )
 @click.option(
-    "--test-selector", default="", help="The labels of pods, one of each scheduler, that the release has to place."
+    "--test-selector", default="", help="The labels of test pods, one per scheduler name, that the release must place."
 )
 @click.option("--timeout", "seconds", type=click.FloatRange(0), default=90.0, show_default=True, help="In seconds.")
-@click.option("--kubeconfig", default="", help="The way to the cluster [default: that of the pod].")
+@click.option("--kubeconfig", default="", help="The kubeconfig [default: the pod's service account].")
 def verify(
     namespace: str,
     release: str,
@@ -39,7 +39,7 @@ def verify(
     seconds: float,
     kubeconfig: str,
 ) -> None:
-    """Tell whether the profiles of a release are Ready, and its replicas place their pods; ends with 1 if not."""
+    """Check that the profiles of a release are Ready and that its replicas place pods; the exit code is 1 if not."""
     from pilotage_operator.cluster import NoWay, connect
     from pilotage_operator.verification import watching
 

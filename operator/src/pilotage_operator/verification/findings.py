@@ -18,7 +18,7 @@ class Finding:
         """Return what a person reads."""
         if self.is_well:
             return f"ok: {self.sentence}"
-        return f"NOT WELL: {self.sentence}" + (f"\n    do: {self.remedy}" if self.remedy else "")
+        return f"FAILED: {self.sentence}" + (f"\n    fix: {self.remedy}" if self.remedy else "")
 
 
 def well(sentence: str) -> Finding:
@@ -30,5 +30,5 @@ def remedy(condition: str, reason: str) -> str:
     """Return what the documentation says to do about a condition with this reason."""
     return next(
         (each.remedy for kind in CONDITIONS if kind.name == condition for each in kind.reasons if each.word == reason),
-        f"See what the condition {condition} says.",
+        f"See the condition {condition}.",
     )

@@ -79,19 +79,19 @@ def _about(pod: TestPod, placers: dict[str, str], replicas: Sequence[str], setti
     who = f"pod {pod.metadata.name} of scheduler {pod.spec.scheduler_name}"
     if not pod.spec.node_name:
         said = [each.message for each in pod.status.conditions if each.type == "PodScheduled" and each.message]
-        text = f"{who} waits: {said[0] if said else 'no scheduler has looked at it'}"
-        return Finding(False, text, "Do what the message says; " + _look(settings), may_pass=True)
+        text = f"{who} is pending: {said[0] if said else 'no scheduler has tried it'}"
+        return Finding(False, text, "Follow the message; " + _look(settings), may_pass=True)
     placer = placers.get(pod.metadata.uid)
     if placer is None:
-        text = f"{who} is on {pod.spec.node_name}, and no event says yet who placed it"
+        text = f"{who} is on {pod.spec.node_name}, and there is no Scheduled event yet"
         return Finding(False, text, _look(settings), may_pass=True)
     for replica in replicas:
         if placer == f"{pod.spec.scheduler_name}-{replica}"[:_LONGEST_INSTANCE]:
             return well(f"{who} was placed on {pod.spec.node_name} by {replica}")
-    text = f"{who} was placed on {pod.spec.node_name} by {placer}, which is no replica of this release"
-    return Finding(False, text, "Another scheduler works under this name; give each its own scheduler.name.")
+    text = f"{who} was placed on {pod.spec.node_name} by {placer}, which is not a replica of this release"
+    return Finding(False, text, "Another scheduler serves this name; set a different scheduler.name.")
 
 
 def _look(settings: Settings) -> str:
     place = f"kubectl -n {settings.namespace}"
-    return f"see what the scheduler says: {place} logs deployment/{settings.scheduler_deployment}"
+    return f"see the scheduler's log: {place} logs deployment/{settings.scheduler_deployment}"

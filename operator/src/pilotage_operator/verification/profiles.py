@@ -34,9 +34,11 @@ def _of_the_values(
                 yield name, _about(existing[name], settings)
                 break
         else:
-            text = f"profile {wanted.name} of the values was not made yet"
+            text = f"profile {wanted.name} of the values has not been created yet"
             if wanted.name in existing:
-                text = f"profile {wanted.name} is not of this release, and the one of its values was not made yet"
+                text = (
+                    f"profile {wanted.name} belongs to another release, and that of the values has not been created yet"
+                )
             yield wanted.name, Finding(False, text, _see_operator(settings), may_pass=True)
 
 
@@ -45,9 +47,9 @@ def _about(profile: StoredProfile, settings: Settings) -> Finding:
     ready = past.conditions.get("Ready")
     if past.instance not in ("", settings.instance):
         text = f"profile {profile.name} is served by the release {past.instance}, not by {settings.instance}"
-        return Finding(False, text, "Set its spec.instance to this release, or take it out of the values.")
+        return Finding(False, text, "Set its spec.instance to this release, or remove it from the values.")
     if ready is None or (ready.observed_generation or 0) < generation or _observed(profile) < generation:
-        text = f"profile {profile.name}: the operator has not looked at generation {generation} yet"
+        text = f"profile {profile.name}: the operator has not processed generation {generation} yet"
         return Finding(False, text, _see_operator(settings), may_pass=True)
     if ready.status == "True":
         return well(f"profile {profile.name} is Ready at generation {generation}: {ready.message}")
@@ -71,4 +73,4 @@ def _remedy(past: Past, ready: Condition) -> str:
 
 
 def _see_operator(settings: Settings) -> str:
-    return f"See what the operator says: kubectl -n {settings.namespace} logs deployment/{settings.fullname}-operator"
+    return f"See the operator's log: kubectl -n {settings.namespace} logs deployment/{settings.fullname}-operator"

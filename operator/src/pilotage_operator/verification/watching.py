@@ -63,12 +63,12 @@ async def _safe_look(cluster: Cluster, given: Verification) -> list[Finding]:
     try:
         return await _look(cluster, given)
     except Refused as error:
-        remedy = "Give the account of the test the rights in docs/operations.md, or let the chart: rbac.create=true."
-        return [Finding(False, f"the API server does not let the test look: {error}", remedy)]
+        remedy = "Grant the test's account the permissions in docs/operations.md, or set rbac.create=true."
+        return [Finding(False, f"the test is not allowed to read: {error}", remedy)]
     except WorldChanged as error:
         return [Finding(False, f"SchedulerProfiles are not served: {error}", "Install the CRDs.", may_pass=True)]
     except (NotReachable, msgspec.MsgspecError) as error:
-        return [Finding(False, f"the API server gives no answer: {error}", "Try again.", may_pass=True)]
+        return [Finding(False, f"the API server does not respond: {error}", "Try again.", may_pass=True)]
 
 
 async def _look(cluster: Cluster, given: Verification) -> list[Finding]:

@@ -86,12 +86,15 @@ class Following:
 
     def deleted(self, last: ConfigMap) -> None:
         """Go on with what runs: whoever wrote it will write it again."""
-        log.warning("the ConfigMap with our configuration is gone; what runs goes on")
+        log.warning("the ConfigMap with the configuration was deleted; the current configuration keeps running")
         self._newest = None
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Go on with what runs."""
-        log.error("the ConfigMap with our configuration cannot be understood, what runs goes on: %s", reason)
+        log.error(
+            "the ConfigMap with the configuration cannot be decoded, the current configuration keeps running: %s",
+            reason,
+        )
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Go on with what runs."""
@@ -125,7 +128,7 @@ class Following:
             self._tell_trouble(NEEDS_RESTART, wanted, str(error))
         except UNUSABLE as error:
             self.refusals += 1
-            log.error("the configuration %s is refused, what runs goes on: %s", wanted, error)
+            log.error("the configuration %s was rejected, the current configuration keeps running: %s", wanted, error)
             self._tell_trouble(REFUSED, wanted, str(error))
         else:
             self.swaps += 1

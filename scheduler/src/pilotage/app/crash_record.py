@@ -108,7 +108,7 @@ class CrashRecord:
         try:
             return msgspec.json.decode(text, type=list[Fatal]) if text else []
         except msgspec.MsgspecError as error:
-            log.warning("the crash record is not understood, it begins anew: %s", error)
+            log.warning("the crash record cannot be decoded, starting a new one: %s", error)
             return []
 
     def _keep(self, known: list[Fatal]) -> None:

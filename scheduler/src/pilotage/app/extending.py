@@ -102,6 +102,6 @@ def binding_with(binder: Binder) -> Bind:
         outcome = await binder.bind(pod, binding.node)
         if isinstance(outcome, Bound):
             return ""
-        return outcome.message if isinstance(outcome, Refused) else "it is not known whether the pod was bound"
+        return outcome.message if isinstance(outcome, Refused) else "unknown whether the pod was bound"
 
     return bind

@@ -109,7 +109,7 @@ class Handles:
         handle = self._handle(plugin, profile, remit)
         self._given[id(plugin)] = plugin, handle
         try:
-            with fence("{} cannot begin: {}", plugin):
+            with fence("{} cannot start: {}", plugin):
                 plugin.start(handle)
         except CycleFailed as error:
             broken = BrokenPlugin(str(error))

@@ -55,7 +55,7 @@ class HotConfiguration:
 
     def missing(self) -> str | None:
         """Return why the scheduler cannot be ready: nothing is configured yet."""
-        return None if self.following.running else "the ConfigMap with the configuration is not there or not right"
+        return None if self.following.running else "the ConfigMap with the configuration does not exist or is invalid"
 
 
 def _nobody_reads(_annotations: Mapping[str, str | None]) -> None:
@@ -74,7 +74,7 @@ async def first_configuration(
     try:
         found = unit_configured(unit_in(data), catalogue_of.catalogue)
     except UNUSABLE as error:
-        log.error("the configuration in the ConfigMap %s/%s is refused: %s", place.namespace, place.name, error)
+        log.error("the configuration in the ConfigMap %s/%s was rejected: %s", place.namespace, place.name, error)
         return idle, None
     return found, unit_hash(data)
 

@@ -159,7 +159,7 @@ class Watching:
                 await self._api.get(f"/apis/{resource.group}/{resource.version}")
             except ApiError as error:
                 if error.status == 404:
-                    log.warning("the API server does not serve %s; plugins that read it will find none", resource)
+                    log.warning("the API server does not serve %s; plugins that read it see no objects", resource)
                     return False
                 if error.status < 500 and error.status != 429:
                     return True  # the watch will tell what is wrong
@@ -172,7 +172,7 @@ class Watching:
 
     def _wait_for_answer(self, error: Exception) -> None:
         if str(error) != self._trouble:  # once, and not every second
-            log.warning("the API server does not answer, it is asked again every second: %s", error)
+            log.warning("the API server does not respond, retrying every second: %s", error)
         self._trouble = str(error)
 
 

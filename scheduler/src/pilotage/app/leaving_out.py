@@ -40,6 +40,6 @@ def begin_with_rest(ready: Configured, make: Callable[[Configured], Made]) -> tu
             rest = without(ready.loaded, error.profile) if error.profile else None
             if rest is None:
                 raise
-            log.error("the profile %s cannot begin, the others are served without it: %s", error.profile, error)
+            log.error("the profile %s cannot start, only the others are served: %s", error.profile, error)
             left_out.append(error)
             ready = replace(ready, loaded=rest)

@@ -25,7 +25,7 @@ def limit_memory(cgroups: Path = CGROUPS, own: Path = OWN) -> int | None:
     if hard != resource.RLIM_INFINITY:
         wanted = min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, hard))
-    log.info("using up to %d MiB of memory, of %d MiB that the container may have", wanted >> 20, found >> 20)
+    log.info("using at most %d MiB of the container's memory limit of %d MiB", wanted >> 20, found >> 20)
     return wanted
 
 

@@ -53,18 +53,18 @@ def remember_crashes(file: str) -> Suspicion | None:
         record = CrashRecord(Path(file))
         last, known = record.read()
     except OSError as error:
-        log.error("--crash-record: %s cannot be used, nothing is noted: %s", file, error.strerror)
+        log.error("--crash-record: cannot write %s, plugin calls are not recorded: %s", file, error.strerror)
         return None
     WATCH.record = record
     WATCH.suspicions = {(each.plugin, each.uid): each for each in known}
     if last is not None:
-        log.error("%s: %s; it is asked about that pod later", last.plugin, last.message)
+        log.error("%s: %s; that pod is retried later", last.plugin, last.message)
     return last
 
 
 def end_at_once() -> None:
     """End a process that a plugin holds for good: another replica goes on, and the next process asks it last."""
-    log.critical("a plugin cannot be interrupted: this process ends, so that others are served")
+    log.critical("a plugin cannot be interrupted: exiting, so that other pods are served")
     os._exit(1)
 
 
@@ -125,7 +125,7 @@ class PluginWatch:
     def _overran(self, overrun: Overrun) -> None:
         plugin, name = overrun.plugin, self.profile_of(overrun.plugin)
         about = "" if overrun.pod is None else f" (pod {overrun.pod.key})"
-        log.error("plugin %s was ended after %.1fs: %s%s", plugin.name, overrun.seconds, overrun.message, about)
+        log.error("plugin %s was aborted after %.1fs: %s%s", plugin.name, overrun.seconds, overrun.message, about)
         self._metrics.overran(plugin.name, POINTS.get(overrun.point, overrun.point), name)
         if name and self._policy_health is not None:
             message = f"plugin {plugin.name}: {overrun.message}{about}"

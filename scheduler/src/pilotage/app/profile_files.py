@@ -50,7 +50,7 @@ def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
         return []
     kinds = [value.get("kind") for each in documents for value, _ in objects_in(each) if isinstance(value, dict)]
     if found.profiles and CONFIGURATION in kinds:
-        raise UnusableProfiles(f"{name}: there are both a {KIND} and a {CONFIGURATION} in it; keep one of the two")
+        raise UnusableProfiles(f"{name}: it contains both a {KIND} and a {CONFIGURATION}; remove one of the two")
     return found.profiles
 
 

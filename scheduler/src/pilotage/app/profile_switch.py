@@ -69,9 +69,9 @@ class ProfileSwitch:
         try:
             yield api
         except ApiError as error:
-            raise CannotSwitch(f"the API server refuses: {error.message}") from error
+            raise CannotSwitch(f"the API server rejected the request: {error.message}") from error
         except (Unreachable, OutcomeUnknown) as error:
-            raise CannotSwitch(f"the API server at {self._access.server} does not answer: {error}") from error
+            raise CannotSwitch(f"the API server at {self._access.server} does not respond: {error}") from error
         finally:
             await api.close()
 
@@ -116,7 +116,7 @@ class ProfileSwitch:
         try:
             items = _decoded(await api.get(PROFILES))["items"]
         except ApiError:
-            return "the cluster knows no SchedulerProfiles: is Pilotage installed there?"
+            return "the cluster does not serve SchedulerProfiles; is Pilotage installed?"
         names = [str(each["metadata"]["name"]) for each in items]
         hint = did_you_mean(self._wish.profile, names) or f"there are: {', '.join(names) or 'none'}"
         return f"there is no SchedulerProfile {self._wish.profile}; {hint}"

@@ -98,7 +98,7 @@ class Reloading:
         fields = (name for name in type(now).model_fields if name != "profiles")
         different = [name for name in fields if getattr(now, name) != getattr(config, name)]
         if different:
-            raise NeedsRestart(f"other values of {', '.join(different)} need a new process")
+            raise NeedsRestart(f"changes of {', '.join(different)} require a restart")
 
     async def _list(self, profiles: Mapping[str, Profile]) -> None:
         try:
@@ -106,7 +106,7 @@ class Reloading:
                 await self.watching.add(kinds_read(profiles))
         except TimeoutError:
             left = ", ".join(self.watching.unsynced())
-            raise NotListed(f"{left} cannot be listed, which the plugins read") from None
+            raise NotListed(f"cannot list {left}, which the plugins read") from None
 
     def _give_up(self) -> None:
         for kind in self._unread:

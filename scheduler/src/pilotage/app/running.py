@@ -48,7 +48,7 @@ def begun(ready: Configured, options: Options, verbosity: Verbosity, first: str)
     try:
         live, left_out = begin_with_rest(ready, lambda found: Live(found, options, verbosity, followed=first))
     except BrokenPlugin as error:
-        log.error("a plugin cannot begin, nobody is served until the configuration is another one: %s", error)
+        log.error("a plugin cannot start, no pods are scheduled until the configuration changes: %s", error)
         return Live(Configured(load(IDLE, ready.catalogue), ready.catalogue), options, verbosity)
     live.leave_out(left_out)
     return live

@@ -20,9 +20,9 @@ class Started:
 
     def __str__(self) -> str:
         """Return the line."""
-        turns = f"waiting for the lease {self.lease}" if self.lease else "scheduling at once, without a lease"
+        turns = f"waiting for the lease {self.lease}" if self.lease else "scheduling without leader election"
         return (
-            f"Pilotage {self.version}, which decides as kube-scheduler {self.emulates} does, has started: "
+            f"Pilotage {self.version} started, emulating kube-scheduler {self.emulates}: "
             f"it serves {self._names()}, configured by {self._source()}; "
             f"it sees {self.nodes} nodes and {self.pods} pods; {turns}"
         )

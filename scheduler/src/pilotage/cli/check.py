@@ -23,7 +23,7 @@ Examples:
   helm template . | pilotage check -f - -o json
 
 \b
-Ends with 0 if every profile can run, 1 if one cannot, 2 if files, plugins or options cannot be read.
+Exit code: 0 if all profiles are valid, 1 if one is not, 2 if files, plugins or options cannot be read.
 """
 
 
@@ -36,14 +36,14 @@ Ends with 0 if every profile can run, 1 if one cannot, 2 if files, plugins or op
 @click.option("-o", "--output", type=click.Choice(["text", *FORMATS]), default="text", show_default=True)
 @verbose_option
 def command(files: tuple[str, ...], more: tuple[str, ...], plugin_dirs: tuple[str, ...], output: str) -> None:
-    """Judge SchedulerProfiles as the API server and the operator do, one by one and beside each other.
+    """Validate SchedulerProfiles as the API server and the operator do, one by one and together.
 
-    Says of each that it can run, or everything that is wrong with it, in the words of its condition Accepted. What only
-    a cluster knows is not looked at: the rights of the scheduler, the CRDs that plugins need, and which hosts are
-    listed and which Secrets mounted for credentials.
+    For each profile, prints that it can run, or all of its errors, as in its condition Accepted. What depends on
+    the cluster is not checked: the scheduler's permissions, the CRDs that plugins need, the allowed hosts and the
+    mounted Secrets.
     """
     if not files and not more:
-        raise click.UsageError("There is nothing to read; name files or folders with -f.")
+        raise click.UsageError("Nothing to read; name files or folders with -f.")
     profiles = _read([*files, *more])
     catalogue, _ = app.plugins(plugin_dirs)
     results = checked([profile.manifest for profile in profiles], Judge(catalogue))
@@ -63,7 +63,7 @@ def _read(names: list[str]) -> list[WrittenProfile]:
     if not found.profiles:
         raise BadInput(f"there is no {KIND} in {', '.join(names)}")
     if others := _others(found):
-        note(f"{counted(others, 'object')} of other kinds {'was' if others == 1 else 'were'} left out")
+        note(f"{counted(others, 'object')} of other kinds {'was' if others == 1 else 'were'} ignored")
     return found.profiles
 
 

@@ -24,10 +24,10 @@ Examples:
 @plugin_dir_option
 @verbose_option
 def command(file: str, output: str, plugin_dirs: tuple[str, ...]) -> None:
-    """Check the KubeSchedulerConfiguration in FILE (- for standard input), or the SchedulerProfiles.
+    """Validate the KubeSchedulerConfiguration or the SchedulerProfiles in FILE (- for standard input).
 
-    Prints the effective configuration, with every default filled in, as kube-scheduler would run it; or everything that
-    is wrong with it, each with its line, and ends with code 2.
+    Prints the effective configuration, with all defaults, as kube-scheduler would run it. If it is invalid, prints all
+    errors with their lines, and the exit code is 2.
     """
     source = sys.stdin.read() if file == "-" else Path(file)
     ready = app.configured(source, plugin_dirs)

@@ -33,7 +33,7 @@ class PlainCommand(click.Command):
             if verbose:
                 traceback.print_exc()
             expected = is_bad_input(error)
-            text = str(error) if expected else f"{type(error).__name__}: {error} (-v shows where)"
+            text = str(error) if expected else f"{type(error).__name__}: {error} (-v shows the traceback)"
             click.echo(f"{'' if expected else 'pilotage failed: '}{text}", err=True)
             raise SystemExit(BAD_INPUT if expected else SURPRISE) from None
 
@@ -58,7 +58,7 @@ def is_bad_input(error: Exception) -> bool:
 
 def verbose_option(command: Function) -> Function:
     """Add -v to a command."""
-    return click.option("-v", "--v", "verbose", is_flag=True, help="Show tracebacks and what happens.")(command)
+    return click.option("-v", "--v", "verbose", is_flag=True, help="Log more, and show tracebacks.")(command)
 
 
 def plugin_dir_option(command: Function) -> Function:
@@ -68,7 +68,7 @@ def plugin_dir_option(command: Function) -> Function:
         "plugin_dirs",
         multiple=True,
         metavar="DIR",
-        help="A folder with plugins in .py files. May be given several times.",
+        help="A folder with plugins (.py files). Can be repeated.",
     )(command)
 
 

@@ -30,7 +30,7 @@ Examples:
   kubectl get configmap scheduler-config -n kube-system -o yaml | pilotage convert - -o config
 
 \b
-Ends with 0 if everything is converted, 1 if something of it does not run as it is, 2 if there is nothing to convert.
+Exit code: 0 if everything was converted, 1 if the result needs changes to run, 2 if there is nothing to convert.
 """
 
 
@@ -47,10 +47,10 @@ Ends with 0 if everything is converted, 1 if something of it does not run as it 
 @plugin_dir_option
 @verbose_option
 def command(files: tuple[str, ...], output: str, plugin_dirs: tuple[str, ...]) -> None:
-    """Make SchedulerProfiles of the configuration of another scheduler; - is standard input.
+    """Convert the configuration of another scheduler to SchedulerProfiles; - is standard input.
 
     Reads KubeSchedulerConfiguration v1beta1, v1beta2, v1beta3 and v1, bare or in ConfigMaps, and values of
-    scheduler-plugins' chart. Prints YAML for `kubectl apply -f -`; what has no counterpart is told beside it.
+    scheduler-plugins' chart. Prints YAML for `kubectl apply -f -`; what has no equivalent is reported on stderr.
     """
     catalogue, _ = app.plugins(plugin_dirs)
     work = _Work(catalogue, output)
@@ -119,7 +119,7 @@ class _Work:
     def judge(self) -> None:
         """Say what is wrong with what was made, one beside the other."""
         if self._output == "config" and len(self.made) > 1:
-            self.notes.told.append("a scheduler reads one configuration: put each document into a file of its own")
+            self.notes.told.append("a scheduler reads one configuration: put each document into its own file")
         elif self._output == "profiles":
             for result in checked(self.made, Judge(self._catalogue)):
                 self.notes.wrong += [f"{result.name}: {complaint.message}" for complaint in result.complaints]

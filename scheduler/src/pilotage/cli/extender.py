@@ -22,7 +22,7 @@ Examples:
   pilotage extender --tls-cert-file tls.crt --tls-private-key-file tls.key --client-ca-file ca.crt --address 0.0.0.0
 
 \b
-The configuration of the kube-scheduler that asks it:
+The configuration of the kube-scheduler that calls it:
   extenders:
   - urlPrefix: http://127.0.0.1:8888
     filterVerb: filter
@@ -34,22 +34,24 @@ The configuration of the kube-scheduler that asks it:
 
 @click.command("extender", cls=PlainCommand, epilog=EPILOG)
 @click.option("--config", metavar="FILE", help="A KubeSchedulerConfiguration; without it, kube-scheduler's defaults.")
-@click.option("--profile", metavar="NAME", help="Serve this profile alone; otherwise the one that a pod names.")
+@click.option("--profile", metavar="NAME", help="Serve only this profile. Default: the profile that the pod names.")
 @plugin_dir_option
 @click.option(
-    "--kubeconfig", metavar="FILE", help="Watch this cluster, so that plugins know which pods are where; binds, too."
+    "--kubeconfig", metavar="FILE", help="Watch this cluster, so that plugins see all pods; required to bind."
 )
 @click.option(
     "--address",
     default="127.0.0.1",
     show_default=True,
     metavar="IP",
-    help="Where to listen; one that others can reach needs --client-ca-file.",
+    help="The address to listen on; any but a loopback address needs --client-ca-file.",
 )
-@click.option("--port", default=8888, show_default=True, type=click.IntRange(0, 65535), help="0 takes any.")
-@click.option("--tls-cert-file", metavar="FILE", help="The server's certificate; without it there is no TLS.")
+@click.option(
+    "--port", default=8888, show_default=True, type=click.IntRange(0, 65535), help="The port; 0 for any free one."
+)
+@click.option("--tls-cert-file", metavar="FILE", help="The server's certificate. Default: no TLS.")
 @click.option("--tls-private-key-file", metavar="FILE", help="Its key.")
-@click.option("--client-ca-file", metavar="FILE", help="Answer only clients with a certificate of this authority.")
+@click.option("--client-ca-file", metavar="FILE", help="Accept only clients with a certificate of this CA.")
 @verbose_option
 def command(
     config: str | None,
@@ -65,7 +67,7 @@ def command(
     """Serve the plugins of a profile as an HTTP extender to a stock kube-scheduler.
 
     Answers /filter, /prioritize (0 to 10 in proportion to the best node's weighted total), /preempt and /bind. Without
-    --kubeconfig it knows only what a question carries, and asks only the plugins that look at the node object alone.
+    --kubeconfig it knows only what a request contains, and runs only plugins that need nothing but the node object.
     """
     ready = app.configured(None if config is None else Path(config), plugin_dirs)
     for warning in ready.loaded.warnings:
@@ -86,7 +88,7 @@ def _chosen(profiles: dict[str, Profile], name: str | None) -> dict[str, Profile
     if name is None:
         return profiles
     if name not in profiles:
-        meant = did_you_mean(name, profiles) or f"there are {', '.join(profiles)}"
+        meant = did_you_mean(name, profiles) or f"the profiles are {', '.join(profiles)}"
         raise BadInput(f"--profile {name}: there is no such profile; {meant}")
     return {name: profiles[name]}
 
@@ -94,9 +96,9 @@ def _chosen(profiles: dict[str, Profile], name: str | None) -> dict[str, Profile
 def _tell_left_out(profiles: dict[str, Profile]) -> None:
     kept, left_out = static_profiles(profiles)
     asked = dict.fromkeys(name for profile in kept.values() for name in profile.plugin_set.plugins())
-    note(f"plugins that take part: {', '.join(asked) or 'none'}")
+    note(f"plugins that run: {', '.join(asked) or 'none'}")
     if left_out:
-        note(f"plugins that need to know more than the node object, and take no part: {', '.join(left_out)}")
+        note(f"plugins that do not run, because they need more than the node object: {', '.join(left_out)}")
 
 
 def _context(cert: str | None, key: str | None, client_ca: str | None) -> ssl.SSLContext | None:
@@ -109,7 +111,7 @@ def _context(cert: str | None, key: str | None, client_ca: str | None) -> ssl.SS
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=client_ca)
         context.load_cert_chain(cert, key)
     except OSError as error:
-        raise BadInput(f"the certificate cannot be used: {error}") from None
+        raise BadInput(f"invalid certificate: {error}") from None
     if client_ca is not None:
         context.verify_mode = ssl.CERT_REQUIRED
     return context

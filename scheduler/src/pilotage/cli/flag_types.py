@@ -20,7 +20,7 @@ class GoDuration(click.ParamType[Duration]):
         try:
             return Duration.parse(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no length of time; write 15s, 1m30s or 0.5h", param, ctx)
+            self.fail(f"{value!r} is not a duration; write 15s, 1m30s or 0.5h", param, ctx)
 
 
 class GoBool(click.ParamType[bool]):

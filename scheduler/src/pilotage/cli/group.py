@@ -14,15 +14,15 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
-    "check": Listed("pilotage.cli.check", "Tell whether SchedulerProfiles can run, as the operator would."),
-    "check-config": Listed("pilotage.cli.check_config", "Check a KubeSchedulerConfiguration and print all of it."),
-    "convert": Listed("pilotage.cli.convert", "Make SchedulerProfiles of older configurations and chart values."),
-    "explain": Listed("pilotage.cli.explain", "Tell why a pod of a cluster waits, or is where it is."),
-    "extender": Listed("pilotage.cli.extender", "Serve the plugins to a stock kube-scheduler."),
-    "plugins": Listed("pilotage.cli.plugins", "Show all plugins, or everything about one."),
-    "profile": Listed("pilotage.cli.profile", "Switch a plugin of a SchedulerProfile on or off."),
-    "run": Listed("pilotage.cli.run", "Schedule the pods of a cluster."),
-    "simulate": Listed("pilotage.cli.simulate", "Schedule the pods of manifests or dumps, without a cluster."),
+    "check": Listed("pilotage.cli.check", "Validate SchedulerProfiles as the operator does."),
+    "check-config": Listed("pilotage.cli.check_config", "Validate a KubeSchedulerConfiguration, and print all of it."),
+    "convert": Listed("pilotage.cli.convert", "Convert other schedulers' configuration to SchedulerProfiles."),
+    "explain": Listed("pilotage.cli.explain", "Explain why a pod is pending, or why it runs on its node."),
+    "extender": Listed("pilotage.cli.extender", "Serve the plugins to kube-scheduler, as an HTTP extender."),
+    "plugins": Listed("pilotage.cli.plugins", "List all plugins, or describe one."),
+    "profile": Listed("pilotage.cli.profile", "Enable or disable a plugin of a SchedulerProfile."),
+    "run": Listed("pilotage.cli.run", "Run the scheduler on a cluster."),
+    "simulate": Listed("pilotage.cli.simulate", "Schedule pods from manifests or dumps, without a cluster."),
 }
 
 
@@ -55,4 +55,4 @@ class CommandsOnDemand(click.Group):
 )
 @click.version_option(package_name="pilotage", prog_name="pilotage", message="%(prog)s %(version)s")
 def main() -> None:
-    """Pilotage, a second scheduler for Kubernetes whose policy is Python."""
+    """Pilotage, a second scheduler for Kubernetes with policy in Python."""

@@ -8,18 +8,18 @@ import click
 from pilotage.cli.flag_types import go_bool, options
 
 NO_HTTP2 = "HTTP/2 is not served"
-OWN_VERSION = "a version of pilotage behaves like one version of kube-scheduler"
-SAME_SERVER = "the API server of --kubeconfig is asked"
-UNBUFFERED = "log lines are written at once"
+OWN_VERSION = "each version of pilotage emulates one version of kube-scheduler"
+SAME_SERVER = "the API server of --kubeconfig is used"
+UNBUFFERED = "log lines are not buffered"
 IGNORED = {
-    "--cert-dir": "a certificate of our own is made in memory",
-    "--tls-sni-cert-key": "there is one certificate, that of --tls-cert-file",
+    "--cert-dir": "self-signed certificates are kept in memory",
+    "--tls-sni-cert-key": "there is only the certificate of --tls-cert-file",
     "--tls-curve-preferences": "OpenSSL chooses the curves",
     "--http2-max-streams-per-connection": NO_HTTP2,
     "--authentication-kubeconfig": SAME_SERVER,
     "--authorization-kubeconfig": SAME_SERVER,
-    "--kube-api-content-type": "JSON is spoken with the API server",
-    "--feature-gates": "what a gate changes is as in a kube-scheduler with its defaults",
+    "--kube-api-content-type": "the API server is used with JSON",
+    "--feature-gates": "every gate has kube-scheduler's default",
     "--emulated-version": OWN_VERSION,
     "--min-compatibility-version": OWN_VERSION,
     "--show-hidden-metrics-for-version": "no metric is hidden",
@@ -30,8 +30,8 @@ IGNORED = {
 }
 IGNORED_BOOLS = {
     "--disable-http2-serving": NO_HTTP2,
-    "--permit-address-sharing": "an address in TIME_WAIT is always taken",
-    "--authentication-tolerate-lookup-failure": "a lookup that fails is repeated until it succeeds",
+    "--permit-address-sharing": "an address in TIME_WAIT is always reused",
+    "--authentication-tolerate-lookup-failure": "a failed lookup is retried until it succeeds",
     "--contention-profiling": "there are no locks here",
     "--log-text-split-stream": "everything goes to stderr",
     "--log-json-split-stream": "everything goes to stderr",

@@ -22,30 +22,30 @@ def _left_out(found: Manifests) -> Iterator[str]:
     number = found.left_out.total()
     if number:
         kinds = ", ".join(kind for kind, _ in found.left_out.most_common())
-        yield f"{counted(number, 'object')} of other kinds ({kinds}) {_were(number)} left out"
+        yield f"{counted(number, 'object')} of other kinds ({kinds}) {_were(number)} ignored"
     controllers = [kind for kind in CONTROLLERS if found.left_out[kind]]
     if controllers:
         yield (
-            f"pods are scheduled, not what makes them ({', '.join(controllers)}): give the pods themselves, "
+            f"only pods are scheduled, not their controllers ({', '.join(controllers)}): pass the pods, "
             "as `kubectl get pods -o yaml` prints them; --replicas multiplies one"
         )
 
 
 def _about_pods(found: Manifests) -> Iterator[str]:
     if found.finished:
-        yield f"{counted(found.finished, 'pod')} that ran to the end {_were(found.finished)} left out"
+        yield f"{counted(found.finished, 'pod')} that had finished {_were(found.finished)} ignored"
     if found.leaving:
-        yield f"{counted(found.leaving, 'pod')} that {_were(found.leaving)} deleted before scheduling left out"
+        yield f"{counted(found.leaving, 'pod')} that {_were(found.leaving)} deleted before scheduling ignored"
     nodes = {node.name for node in found.nodes}
     homeless = Counter(pod.node_name for pod in found.pods if pod.node_name and pod.node_name not in nodes)
     if homeless:
-        yield f"pods that play no part, since their nodes are not in the files ({_some(homeless)}): {homeless.total()}"
+        yield f"pods that are ignored, because their nodes are not in the files ({_some(homeless)}): {homeless.total()}"
 
 
 def _about_unserved(unserved: list[Pod], served: Iterable[str]) -> Iterator[str]:
     if unserved:
         names = ", ".join(Counter(pod.scheduler_name for pod in unserved))
-        text = f"pods left alone, since no profile serves the scheduler that they name ({names}): {len(unserved)}"
+        text = f"pods that are ignored, because no profile has their schedulerName ({names}): {len(unserved)}"
         yield f"{text}; the profiles are {', '.join(served)}"
 
 
@@ -53,8 +53,8 @@ def _about_nodes(found: Manifests) -> Iterator[str]:
     full = [node.name for node in found.nodes if not node.allowed_pods]
     if full:
         yield (
-            f"nodes that take no pod, since their status.allocatable has no `pods` ({_some(full)}): {len(full)}; "
-            "a kubelet says 110 if nobody tells it otherwise"
+            f"nodes that accept no pods, because their status.allocatable has no `pods` ({_some(full)}): {len(full)}; "
+            "a kubelet's default is 110"
         )
 
 

@@ -27,9 +27,9 @@ Examples:
 @plugin_dir_option
 @verbose_option
 def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None:
-    """Show all plugins, or everything about the one called NAME.
+    """List all plugins, or describe the plugin NAME.
 
-    A plugin comes with pilotage, with an installed package (entry point group pilotage.plugins) or from a folder.
+    Plugins come with pilotage, with installed packages (entry point group pilotage.plugins), or from a folder.
     """
     catalogue, _ = app.plugins(plugin_dirs)
     if name is None:
@@ -39,7 +39,7 @@ def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None
     entry = catalogue.entry(name)
     if entry is None:
         hint = did_you_mean(name, catalogue.names())
-        raise BadInput(f'there is no plugin "{name}"; {hint or "`pilotage plugins` lists all"}')
+        raise BadInput(f'no plugin "{name}"; {hint or "`pilotage plugins` lists all"}')
     found = facts(entry)
     click.echo(as_json(found) if output == "json" else _page(found))
 
@@ -72,13 +72,13 @@ def _page(plugin: dict[str, Any]) -> str:
         [
             ("Description:", plugin["description"]),
             ("From:", plugin["origin"]),
-            ("Takes part in:", ", ".join(plugin["extensionPoints"])),
-            ("Answers depend on:", plugin["dependsOn"]),
+            ("Extension points:", ", ".join(plugin["extensionPoints"])),
+            ("Results depend on:", plugin["dependsOn"]),
         ],
     )
     parts = [
         ("Arguments", _arguments(plugin)),
-        ("Events that can help a pod that it rejected", _events(plugin)),
+        ("Events that can make a rejected pod schedulable", _events(plugin)),
         ("API objects that it reads, besides pods and nodes", _reads(plugin)),
         ("Permissions that it needs", _permissions(plugin)),
     ]
@@ -100,7 +100,11 @@ def _arguments(plugin: dict[str, Any]) -> str:
 
 def _events(plugin: dict[str, Any]) -> str:
     rows = [
-        (event["resource"], ", ".join(event["actions"]), f"if {event['hint']} says so" if event["hint"] else "always")
+        (
+            event["resource"],
+            ", ".join(event["actions"]),
+            f"if {event['hint']} returns true" if event["hint"] else "always",
+        )
         for event in plugin["events"]
     ]
     return table(("RESOURCE", "CHANGES", "TRIED AGAIN"), rows, indent="  ") if rows else ""

@@ -27,30 +27,31 @@ Examples:
   pilotage profile enable batch Priority --dry-run
 """
 OUTCOMES = """\b
-Ends with 0 if every replica of the scheduler runs it, or if there was nothing to change; 3 if the operator refused it
-or took it back, so that what ran before runs on; 4 if that is not known in time; 2 if the profile could not be changed.
+Exit code: 0 if all replicas of the scheduler run it, or if there was nothing to change; 2 if the profile could not be
+changed; 3 if the operator rejected it or rolled it back, so that the previous spec keeps running; 4 after a timeout.
 """
 
 
 @click.group("profile", epilog=EXAMPLES)
 def command() -> None:
-    """Switch a plugin of a SchedulerProfile on or off.
+    """Enable or disable a plugin of a SchedulerProfile.
 
-    Only the plugin's own entry is touched: its weight and arguments stay, and so does everything that others edit at
-    the same time.
+    Only the plugin's entry is changed: its weight and arguments are kept, and so are concurrent edits by others.
     """
 
 
 def _options(function: Function) -> Function:
     for option in (
         verbose_option,
-        click.option("--context", default="", metavar="NAME", help="Another context than the current one."),
         click.option(
-            "--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does."
+            "--context", default="", metavar="NAME", help="The context of the kubeconfig. Default: the current one."
         ),
+        click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig. Default: that of kubectl."),
         click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="How long to wait."),
-        click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until every replica runs it."),
-        click.option("--dry-run", is_flag=True, help="Show the change and let the API server check it; keep nothing."),
+        click.option("--wait/--no-wait", default=True, show_default=True, help="Wait until all replicas run it."),
+        click.option(
+            "--dry-run", is_flag=True, help="Show the change and let the API server validate it, without applying it."
+        ),
         click.argument("plugin"),
         click.argument("profile"),
     ):
@@ -61,20 +62,20 @@ def _options(function: Function) -> Function:
 @command.command(cls=PlainCommand, epilog=OUTCOMES)
 @_options
 def enable(profile: str, plugin: str, **options: Any) -> None:
-    """Let PLUGIN take part in PROFILE, with the weight and the arguments that its entry has."""
+    """Enable PLUGIN in PROFILE, with the weight and the arguments of its entry."""
     _switch(Switch(profile, plugin, on=True), **options)
 
 
 @command.command(cls=PlainCommand, epilog=OUTCOMES)
 @_options
 def disable(profile: str, plugin: str, **options: Any) -> None:
-    """Take PLUGIN out of PROFILE; its weight and arguments wait in its entry until it is enabled again."""
+    """Disable PLUGIN in PROFILE; its weight and arguments are kept in its entry."""
     _switch(Switch(profile, plugin, on=False), **options)
 
 
 def _switch(wish: Switch, *, dry_run: bool, wait: bool, timeout: float, kubeconfig: str, context: str) -> None:
     if not NAME.fullmatch(wish.profile):
-        raise BadInput(f"{wish.profile!r} is no name of a SchedulerProfile")
+        raise BadInput(f"{wish.profile!r} is not a valid name of a SchedulerProfile")
     switch = ProfileSwitch(find(kubeconfig, context=context), wish)
     try:
         change = asyncio.run(switch.change(dry_run=dry_run))
@@ -95,11 +96,11 @@ def _show(wish: Switch, change: Change, *, dry_run: bool) -> None:
         lines = unified_diff(before.splitlines(), after.splitlines(), n=2, lineterm="")
         click.echo("\n".join(line for line in lines if not line.startswith(("---", "+++", "@@"))))
     else:
-        state = "takes part already" if wish.on else "takes no part"
+        state = "is already enabled" if wish.on else "is not enabled"
         hint = "" if wish.on else did_you_mean(wish.plugin, _named(change.before))
-        click.echo(f"{wish.plugin} {state}: there is nothing to change" + (f"; {hint}" if hint else ""))
+        click.echo(f"{wish.plugin} {state}: nothing to change" + (f"; {hint}" if hint else ""))
     if dry_run:
-        click.echo("nothing was changed: this is a dry run")
+        click.echo("dry run: nothing was changed")
 
 
 def _named(spec: dict[str, Any]) -> set[str]:
@@ -112,8 +113,8 @@ def _told(wish: Switch, outcome: Outcome) -> str:
         case Fate.RUNS:
             return f"{who}{outcome.replicas} replicas run it after {outcome.seconds:.1f} s"
         case Fate.REFUSED:
-            return f"{who}refused, and what ran before runs on: {outcome.message}"
+            return f"{who}rejected, and the previous spec keeps running: {outcome.message}"
         case Fate.TAKEN_BACK:
-            return f"{who}taken back, and the last good spec runs: {outcome.message}"
+            return f"{who}rolled back to the last good spec: {outcome.message}"
         case Fate.UNKNOWN:
-            return f"{who}not known after {outcome.seconds:.0f} s: {outcome.message or 'the operator said nothing yet'}"
+            return f"{who}unknown after {outcome.seconds:.0f} s: {outcome.message or 'no report from the operator yet'}"

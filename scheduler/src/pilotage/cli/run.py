@@ -45,11 +45,13 @@ EXISTING = click.Path(exists=True, dir_okay=False)
 NAMES = Names()
 
 CONNECTION = options(
-    click.option("--config", "config", metavar="FILE", help="The KubeSchedulerConfiguration; without it, the default."),
+    click.option(
+        "--config", "config", metavar="FILE", help="The KubeSchedulerConfiguration. Default: kube-scheduler's."
+    ),
     click.option(
         "--config-map",
         metavar="NAMESPACE/NAME",
-        help="Follow the configuration in this ConfigMap, in place of --config: a change takes effect at once.",
+        help="Read the configuration from this ConfigMap instead of --config; changes are hot-reloaded.",
     ),
     click.option(
         "--credentials-dir",
@@ -57,7 +59,7 @@ CONNECTION = options(
         show_default=True,
         metavar="DIR",
         callback=directory,
-        help="With --config-map: tokens, keys and certificates are read below this folder, and nowhere else.",
+        help="With --config-map: the only folder from which tokens, keys and certificates are read.",
     ),
     click.option(
         "--allowed-hosts",
@@ -65,19 +67,30 @@ CONNECTION = options(
         default="",
         metavar="HOST[:PORT],...",
         callback=hosts,
-        help="With --config-map: the hosts that profiles may name. Default: any, and none gets credentials.",
+        help="With --config-map: the hosts that profiles may use. Default: any host, without credentials.",
     ),
-    click.option("--write-config-to", metavar="FILE", help="Write the complete configuration to FILE and end."),
-    click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the API server from outside of it."),
+    click.option(
+        "--write-config-to", metavar="FILE", help="Write the configuration, with all defaults, to FILE and exit."
+    ),
+    click.option(
+        "--kubeconfig",
+        default="",
+        metavar="FILE",
+        help="The kubeconfig. Default: the pod's service account, or kubectl's.",
+    ),
     click.option("--master", default="", metavar="URL", help="The API server's address, instead of the kubeconfig's."),
-    click.option("--kube-api-qps", type=float, help="Requests a second; only without --config. Default: no limit."),
-    click.option("--kube-api-burst", type=int, help="Requests at once; only without --config."),
+    click.option(
+        "--kube-api-qps",
+        type=float,
+        help="Requests per second to the API server; only without --config. Default: no limit.",
+    ),
+    click.option("--kube-api-burst", type=int, help="The burst above --kube-api-qps; only without --config."),
     click.option(
         "--pod-max-in-unschedulable-pods-duration",
         type=GoDuration(),
         default="5m",
         show_default=True,
-        help="After this time a rejected pod is tried again even if nothing happened.",
+        help="After this time an unschedulable pod is retried even if no event concerns it.",
     ),
 )
 
@@ -87,28 +100,38 @@ GUARDING = options(
         type=GoDuration(),
         default="1s",
         show_default=True,
-        help="A call of a plugin of your own that takes longer is ended, and counts as a failure. 0: no limit.",
+        help="A call of a custom plugin that takes longer is aborted, and counts as a failure. 0: no limit.",
     ),
     click.option(
         "--crash-record",
         default="",
         metavar="FILE",
-        help="Note the plugin call in flight here: a start after a crash does not begin with the same call.",
+        help="Record the current plugin call in FILE, so that a call that crashed the process is not repeated at once.",
     ),
     go_bool(
         "--limit-memory",
-        "Stay a little below the memory limit of the container, so that a plugin that wants too much fails alone.",
+        "Stay below the container's memory limit, so that a plugin that allocates too much fails alone.",
         default=True,
     ),
 )
 
 LEADER = options(
-    go_bool("--leader-elect", "Only one of several replicas schedules at a time. Default: as configured (true)."),
-    click.option("--leader-elect-lease-duration", type=GoDuration(), help="After this silence another one takes over."),
-    click.option("--leader-elect-renew-deadline", type=GoDuration(), help="After this time without renewal it stops."),
-    click.option("--leader-elect-retry-period", type=GoDuration(), help="The time between two tries."),
-    click.option("--leader-elect-resource-lock", type=click.Choice(["leases"]), help="The kind of the lock."),
-    click.option("--leader-elect-resource-name", help="The name of the Lease; not that of the default scheduler."),
+    go_bool(
+        "--leader-elect", "Elect a leader among the replicas; only the leader schedules. Default: as configured (true)."
+    ),
+    click.option(
+        "--leader-elect-lease-duration",
+        type=GoDuration(),
+        help="How long others wait without a renewal before they take the lease.",
+    ),
+    click.option(
+        "--leader-elect-renew-deadline",
+        type=GoDuration(),
+        help="How long the leader retries a renewal before it stops.",
+    ),
+    click.option("--leader-elect-retry-period", type=GoDuration(), help="The time between two attempts."),
+    click.option("--leader-elect-resource-lock", type=click.Choice(["leases"]), help="The kind of lock."),
+    click.option("--leader-elect-resource-name", help="The name of the Lease; different from kube-scheduler's."),
     click.option("--leader-elect-resource-namespace", help="The namespace of the Lease."),
 )
 
@@ -120,23 +143,29 @@ def _headers(name: str, default: str, help_text: str) -> Callable[[Any], Any]:
 
 
 SERVING = options(
-    click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where to serve."),  # noqa: S104
+    click.option("--bind-address", default="0.0.0.0", show_default=True, help="The address to listen on."),  # noqa: S104
     click.option(
-        "--secure-port", type=click.IntRange(0, 65535), default=10259, show_default=True, help="0: no server."
+        "--secure-port",
+        type=click.IntRange(0, 65535),
+        default=10259,
+        show_default=True,
+        help="The HTTPS port; 0: none.",
     ),
-    click.option("--tls-cert-file", default="", help="The certificate; without it a self-signed one is made."),
+    click.option("--tls-cert-file", default="", help="The serving certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", default="", help="Its key."),
-    click.option("--tls-min-version", default="", metavar="VersionTLS1x", help="The oldest TLS that is spoken."),
-    click.option("--tls-cipher-suites", type=NAMES, default="", metavar="NAME,...", help="The ciphers of TLS 1.2."),
+    click.option("--tls-min-version", default="", metavar="VersionTLS1x", help="The minimum TLS version."),
+    click.option(
+        "--tls-cipher-suites", type=NAMES, default="", metavar="NAME,...", help="The cipher suites of TLS 1.2."
+    ),
     go_bool("--permit-port-sharing", "Let other processes listen on the same port.", default=False),
-    click.option("--client-ca-file", type=EXISTING, help="Who signs the certificates of clients."),
-    click.option("--requestheader-client-ca-file", type=EXISTING, help="Who signs the certificates of front proxies."),
-    _headers("allowed-names", "", "The names of front proxies. Default: all that are signed."),
-    _headers("username-headers", "x-remote-user", "Where they name a user."),
-    _headers("uid-headers", "", "Where they name the user's uid."),
-    _headers("group-headers", "x-remote-group", "Where they name the user's groups."),
-    _headers("extra-headers-prefix", "x-remote-extra-", "How headers with more about the user begin."),
-    go_bool("--authentication-skip-lookup", "Do not look up the cluster's own client CA.", default=False),
+    click.option("--client-ca-file", type=EXISTING, help="The CA of client certificates."),
+    click.option("--requestheader-client-ca-file", type=EXISTING, help="The CA of front proxies' certificates."),
+    _headers("allowed-names", "", "The common names of front proxies. Default: any."),
+    _headers("username-headers", "x-remote-user", "The headers with the user name."),
+    _headers("uid-headers", "", "The headers with the user's uid."),
+    _headers("group-headers", "x-remote-group", "The headers with the user's groups."),
+    _headers("extra-headers-prefix", "x-remote-extra-", "The prefix of headers with further attributes."),
+    go_bool("--authentication-skip-lookup", "Do not look up the cluster's client CA.", default=False),
     click.option("--authentication-token-webhook-cache-ttl", type=GoDuration(), default="10s", show_default=True),
     click.option("--authorization-webhook-cache-authorized-ttl", type=GoDuration(), default="10s", show_default=True),
     click.option("--authorization-webhook-cache-unauthorized-ttl", type=GoDuration(), default="10s", show_default=True),
@@ -147,17 +176,21 @@ SERVING = options(
 
 TELLING = options(
     go_bool("--profiling", "Serve /debug/pprof. Default: as configured (true)."),
-    click.option("--disabled-metrics", type=NAMES, default="", metavar="NAME,...", help="Metrics that are not served."),
+    click.option("--disabled-metrics", type=NAMES, default="", metavar="NAME,...", help="Metrics to disable."),
     click.option(
         "--allow-metric-labels",
         multiple=True,
         metavar="METRIC,LABEL='VALUE,...'",
-        help="The values of a label that are told; all others become `unexpected`.",
+        help="The allowed values of a label; all others become `unexpected`.",
     ),
-    click.option("-v", "--v", "verbosity", type=Verbosity(0, 10), default=0, help="How much is logged, 0 to 10."),
-    click.option("--vmodule", default="", metavar="MODULE=N,...", help="The same for single modules."),
+    click.option("-v", "--v", "verbosity", type=Verbosity(0, 10), default=0, help="Log verbosity, 0 to 10."),
+    click.option("--vmodule", default="", metavar="MODULE=N,...", help="Log verbosity of single modules."),
     click.option(
-        "--logging-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How it looks."
+        "--logging-format",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="The log format.",
     ),
 )
 
@@ -174,10 +207,10 @@ TELLING = options(
 @click.argument("arguments", nargs=-1, metavar="", expose_value=False, callback=lambda _, __, given: _refuse(given))
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> None:
-    """Schedule the pods of a cluster.
+    """Run the scheduler on a cluster.
 
-    Serves the profiles of the configuration; a pod chooses one by its schedulerName. Ends with 0 when it is told to
-    stop, with 1 when it loses its lease or fails, and with 2 when it cannot start as it is told to.
+    Serves the profiles of the configuration; a pod chooses one by its schedulerName. The exit code is 0 when stopped by
+    a signal, 1 when the lease is lost or the scheduler fails, and 2 when it cannot start with these options.
     """
     explicit = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
     said = to_options(given, explicit)
@@ -195,9 +228,9 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
 def _source(given: dict[str, Any]) -> Path | None:
     if given["config"] and given["config_map"]:
-        raise click.UsageError("--config and --config-map exclude each other; the ConfigMap holds the same text")
+        raise click.UsageError("--config and --config-map exclude each other; use one of them")
     if given["write_config_to"] and given["config_map"]:
-        raise click.UsageError("--write-config-to knows files only; give it --config")
+        raise click.UsageError("--write-config-to does not work with --config-map; use --config")
     return Path(given["config"]) if given["config"] else None
 
 
@@ -206,16 +239,16 @@ def _followed(given: str | None) -> FollowedConfigMap | None:
         return None
     namespace, _, name = given.partition("/")
     if not namespace or not name or "/" in name:
-        raise BadInput(f"--config-map: {given!r} is no NAMESPACE/NAME")
+        raise BadInput(f"--config-map: {given!r} is not of the form NAMESPACE/NAME")
     pod = (os.environ.get("POD_NAMESPACE", namespace), os.environ.get("POD_NAME", ""))
     if not pod[1]:
-        note("without POD_NAME in the environment nobody is told which configuration runs")
+        note("POD_NAME is not set in the environment, so the running configuration is not reported")
     return FollowedConfigMap(namespace, name, *pod)
 
 
 def _refuse(arguments: tuple[str, ...]) -> None:
     if arguments:
-        raise click.UsageError(f"run takes flags only, and no arguments such as {' '.join(arguments)}")
+        raise click.UsageError(f"run takes no arguments, only flags; remove {' '.join(arguments)}")
 
 
 def _write(file: Path, config: dict[str, Any]) -> None:
@@ -229,7 +262,7 @@ def _of_no_use(given: dict[str, Any], explicit: set[str], configured_kubeconfig:
     """Return what to say about flags that change nothing."""
     reasons = {_name(flag): reason for flag, reason in (IGNORED | IGNORED_BOOLS).items()}
     if given["config"]:
-        reasons |= dict.fromkeys(ONLY_WITHOUT_CONFIG, "the file of --config decides")
+        reasons |= dict.fromkeys(ONLY_WITHOUT_CONFIG, "the file of --config sets it")
     if configured_kubeconfig not in ("", given["kubeconfig"]):
         reasons["kubeconfig"] = f"the file of --config names {configured_kubeconfig}"
     return [
@@ -292,6 +325,6 @@ def _gates(given: tuple[str, ...]) -> dict[str, bool]:
     for entry in (entry for text in given for entry in names(text)):
         name, _, value = entry.rpartition(":")[2].partition("=")
         if value.lower() not in ("true", "false"):
-            raise BadInput(f"--feature-gates: {entry!r} is no KEY=true or KEY=false")
+            raise BadInput(f"--feature-gates: {entry!r} is neither KEY=true nor KEY=false")
         gates[name] = value.lower() == "true"
     return gates

@@ -29,7 +29,7 @@ Examples:
   kubectl get nodes,pods -A -o json | pilotage simulate -f - -f new-pod.yaml --replicas new-pod=20 -o json
 
 \b
-Ends with 0 if every pod has a node, 3 if some have none, 2 if the input is bad.
+Exit code: 0 if every pod has a node, 3 if some have none, 2 if the input is invalid.
 """
 
 
@@ -45,9 +45,13 @@ Ends with 0 if every pod has a node, 3 if some have none, 2 if the input is bad.
     "kube-scheduler's defaults.",
 )
 @plugin_dir_option
-@click.option("--seed", default=0, show_default=True, metavar="N", help="Decides between equally good nodes.")
-@click.option("--explain", "asked", metavar="POD", help="Show what every plugin says about every node for this pod.")
-@click.option("--replicas", multiple=True, metavar="N|POD=N", help="Take pending pods, or one of them, N times.")
+@click.option(
+    "--seed", default=0, show_default=True, metavar="N", help="Seed for choosing among nodes with equal scores."
+)
+@click.option("--explain", "asked", metavar="POD", help="Show the verdict of every plugin on every node for this pod.")
+@click.option(
+    "--replicas", multiple=True, metavar="N|POD=N", help="Replicate all pending pods, or one of them, N times."
+)
 @click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
 @verbose_option
 def command(
@@ -62,10 +66,10 @@ def command(
 ) -> None:
     """Schedule every pending pod in manifests or `kubectl get -o yaml` dumps, without a cluster.
 
-    Prints for each pod the node that it gets, or the message with which kube-scheduler would let it wait.
+    Prints for each pod its node, or the message that kube-scheduler would give for a pending pod.
     """
     if not files and not more:
-        raise click.UsageError("There is nothing to read; name files or folders with -f.")
+        raise click.UsageError("Nothing to read; name files or folders with -f.")
     catalogue, added = app.plugins(plugin_dirs)
     found = _read([*files, *more], KindTable(catalogue.kinds()))
     ready = _configured(config, found, catalogue, added)
@@ -86,7 +90,7 @@ def command(
     for text in input_notes(found, simulation.unserved, profiles):
         note(text)
     if configuration.extenders:
-        note("the configuration's extenders are not asked: nothing here goes over the network")
+        note("the configuration's extenders are not called: a simulation uses no network")
     _tell(simulation, results, explained, output)
     if any(result.node is None for result in results):
         raise SystemExit(NOT_ALL_PLACED)
@@ -99,7 +103,7 @@ def _configured(
     if found.profiles and config is None:
         return app.profiles_configured(found.profiles, catalogue)
     if found.profiles:
-        note(f"profiles in the files that play no part, since --config {config} counts: {len(found.profiles)}")
+        note(f"profiles in the files that are ignored in favour of --config {config}: {len(found.profiles)}")
     return app.configured_with(None if config is None else Path(config), catalogue, added)
 
 
@@ -134,7 +138,7 @@ def _counts(replicas: tuple[str, ...]) -> tuple[int, dict[str, int]]:
     for given in replicas:
         name, _, count = given.rpartition("=")
         if not count.isascii() or not count.isdigit() or int(count) < 1:
-            raise BadInput(f"--replicas {given}: write a number above zero, or a pod and a number: web=3")
+            raise BadInput(f"--replicas {given}: give a positive number, or a pod and a number, such as web=3")
         if name:
             some[name] = int(count)
         else:
@@ -157,7 +161,7 @@ def _tell(simulation: Simulation, results: list[Result], explained: str | None, 
     if explained is not None:
         result = next((each for each in results if f"{each.namespace}/{each.name}" == explained), None)
         if result is None:
-            raise BadInput(f"pod {explained} names a scheduler that no profile serves, so it is not scheduled")
+            raise BadInput(f"no profile has the schedulerName of pod {explained}, so it is not scheduled")
         if output == "table":
             click.echo(explained_text(result, simulation.explanation))
         else:
@@ -169,4 +173,4 @@ def _tell(simulation: Simulation, results: list[Result], explained: str | None, 
         click.echo(as_table(results))
         click.echo(summary(results), err=True)
     else:
-        note("there is no pending pod to schedule")
+        note("there are no pending pods")

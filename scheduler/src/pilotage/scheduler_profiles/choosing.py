@@ -74,11 +74,11 @@ def _choose(applicants: Sequence[Applicant], order: str, judge: Judge) -> Choice
 def _against(candidate: Candidate, order: str, choice: Choice, judge: Judge) -> Complaint | None:
     verdict = candidate.verdict
     if len(choice.served) >= MOST_PROFILES:
-        text = f"spec: {MOST_PROFILES} older profiles are served by this scheduler, and it takes no more"
-        return Complaint(TOO_MANY, f"{text}; delete some, or serve this one with a release of its own: spec.instance")
+        text = f"spec: this scheduler already serves {MOST_PROFILES} older profiles, which is the limit"
+        return Complaint(TOO_MANY, f"{text}; delete some, or serve this one with its own release: spec.instance")
     taken = {each.verdict.scheduler_name: name for name, each in choice.served.items()}
     if older := taken.get(verdict.scheduler_name):
-        text = f"spec.schedulerName: {verdict.scheduler_name} belongs to the older profile {older}"
+        text = f"spec.schedulerName: {verdict.scheduler_name} is used by the older profile {older}"
         return Complaint(DUPLICATE, f"{text}; choose another name, or delete that profile")
     if verdict.queue_sort != order:
         sorter, others = verdict.queue_sort.partition(" ")[0], order.partition(" ")[0]
@@ -86,7 +86,7 @@ def _against(candidate: Candidate, order: str, choice: Choice, judge: Judge) -> 
         text = f"spec.plugins: {sorter} sorts the queue here, and the other profiles sort it {how}"
         return Complaint(
             DIFFERENT_QUEUE_SORT,
-            f"{text}; there is one queue: sort as they do, or change all profiles, the oldest last",
+            f"{text}; all profiles share one queue: sort as the others do, or change all profiles, the oldest last",
         )
     return _against_all(candidate, choice, judge)
 
@@ -97,14 +97,15 @@ def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complain
     if size > LARGEST_TOTAL and (choice.served or candidate.files):
         text = f"spec: with the older profiles and all plugin files the configuration has {size >> 10} KiB"
         return Complaint(
-            TOO_LARGE, f"{text}, more than {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files"
+            TOO_LARGE,
+            f"{text}, the limit is {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files",
         )
     extenders = joined_extenders(each.verdict.extenders for each in everybody)
     # Only extenders have a say in other profiles; without them profiles that are right alone are right together.
     # What plugins of files say to them is left to the scheduler: their code is not run here.
     profiles = [each.verdict.profile for each in everybody if not each.files]
     if extenders and profiles and choice.served and (trouble := judge.together(profiles, extenders)):
-        return Complaint(INVALID, f"spec.extenders: beside the older profiles it cannot run: {trouble}")
+        return Complaint(INVALID, f"spec.extenders: it conflicts with the older profiles: {trouble}")
     return None
 
 

@@ -19,7 +19,7 @@ class ManagedResource(Part):
 
     name: ResourceName = Field(description="The resource's name, such as example.com/gpu.")
     ignored_by_scheduler: StrictBool = Field(
-        default=False, description="Whether counting it is left to the extender. Without it: false."
+        default=False, description="Whether only the extender counts it. Default: false."
     )
 
 
@@ -39,37 +39,43 @@ class ExtenderTLS(Part):
         json_schema_extra=rules(
             (
                 "!(has(self.insecure) && self.insecure) || (!has(self.caData) && !has(self.caFile))",
-                "insecure trusts anybody, so a CA is never looked at; remove insecure, or caData and caFile",
+                "insecure disables verification, so a CA has no effect; remove insecure, or caData and caFile",
             ),
             (
                 "(has(self.certData) || has(self.certFile) || has(self.certSecretRef)) == "
                 "(has(self.keyData) || has(self.keyFile) || has(self.keySecretRef))",
-                "a certificate and its key belong together; give both, or neither",
+                "a certificate needs its key, and a key its certificate; set both, or neither",
             ),
             (
                 "!(has(self.keySecretRef) && (has(self.keyData) || has(self.keyFile))) && "
                 "!(has(self.certSecretRef) && (has(self.certData) || has(self.certFile)))",
-                "a Secret and something else are two answers to one question; leave one of the two out",
+                "a Secret cannot be combined with data or a file; remove one of the two",
             ),
         )
     )
 
-    insecure: StrictBool | None = Field(default=None, description="Whether to talk to anybody who answers.")
+    insecure: StrictBool | None = Field(
+        default=None, description="Whether to skip the verification of the extender's certificate."
+    )
     server_name: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
-        default=None, description="The name in the extender's certificate, if it is not that of urlPrefix."
+        default=None, description="The name in the extender's certificate, if it differs from the host of urlPrefix."
     )
-    cert_secret_ref: SecretKey | None = Field(default=None, description="Our certificate: in a Secret.")
-    key_secret_ref: SecretKey | None = Field(default=None, description="The key to it: in a Secret.")
+    cert_secret_ref: SecretKey | None = Field(default=None, description="The client certificate, in a Secret.")
+    key_secret_ref: SecretKey | None = Field(default=None, description="Its key, in a Secret.")
     cert_file: FilePath | None = Field(
-        default=None, description="Our certificate: a file below /etc/pilotage/credentials in the scheduler's pod."
+        default=None,
+        description="The client certificate, as a file below /etc/pilotage/credentials in the scheduler's pod.",
     )
-    key_file: FilePath | None = Field(default=None, description="The key to it: a file there.")
-    ca_file: FilePath | None = Field(default=None, description="Who vouches for the extender: a file there.")
-    cert_data: Base64 | None = Field(default=None, description="Our certificate: PEM in base64.")
+    key_file: FilePath | None = Field(default=None, description="Its key, as a file there.")
+    ca_file: FilePath | None = Field(default=None, description="The CA of the extender's certificate, as a file there.")
+    cert_data: Base64 | None = Field(default=None, description="The client certificate, as base64-encoded PEM.")
     key_data: Base64 | None = Field(
-        default=None, description="Refused in new specs: whoever reads the profile reads the key. Write keySecretRef."
+        default=None,
+        description="Rejected in new specs: everybody who can read the profile sees the key. Use keySecretRef.",
     )
-    ca_data: Base64 | None = Field(default=None, description="Who vouches for the extender: PEM in base64.")
+    ca_data: Base64 | None = Field(
+        default=None, description="The CA of the extender's certificate, as base64-encoded PEM."
+    )
 
 
 class Extender(Part):
@@ -79,8 +85,8 @@ class Extender(Part):
         json_schema_extra=rules(
             (
                 "has(self.filterVerb) || has(self.prioritizeVerb) || has(self.preemptVerb) || has(self.bindVerb)",
-                "an extender without a verb is never asked; "
-                "give one of filterVerb, prioritizeVerb, preemptVerb and bindVerb",
+                "an extender without a verb is never called; "
+                "set one of filterVerb, prioritizeVerb, preemptVerb and bindVerb",
             ),
             (
                 "!has(self.prioritizeVerb) || has(self.weight)",
@@ -89,44 +95,43 @@ class Extender(Part):
             (
                 "self.urlPrefix.startsWith('https://') || "
                 "(!has(self.tlsConfig) && !(has(self.enableHTTPS) && self.enableHTTPS))",
-                "TLS is spoken only with https://; "
-                "let urlPrefix start with https://, or remove enableHTTPS and tlsConfig",
+                "TLS requires https://; start urlPrefix with https://, or remove enableHTTPS and tlsConfig",
             ),
         )
     )
 
     url_prefix: Annotated[str, StringConstraints(max_length=2048, pattern=r"^https?://[^/?#\s]+[^?#\s]*$")] = Field(
-        description="Where the extender listens, such as http://gpu-broker.tools:8888/scheduler; verbs are appended."
+        description="The extender's URL, such as http://gpu-broker.tools:8888/scheduler; verbs are appended."
     )
-    filter_verb: Verb | None = Field(default=None, description="Its path for filtering nodes, if it does.")
-    preempt_verb: Verb | None = Field(default=None, description="Its path for judging victims, if it does.")
-    prioritize_verb: Verb | None = Field(default=None, description="Its path for scoring nodes, if it does.")
-    bind_verb: Verb | None = Field(default=None, description="Its path for binding pods, if it does; one extender may.")
+    filter_verb: Verb | None = Field(default=None, description="The path for filtering nodes, if it does.")
+    preempt_verb: Verb | None = Field(default=None, description="The path for checking preemption victims, if it does.")
+    prioritize_verb: Verb | None = Field(default=None, description="The path for scoring nodes, if it does.")
+    bind_verb: Verb | None = Field(
+        default=None, description="The path for binding pods, if it does; only one extender can."
+    )
     weight: StrictInt | None = Field(
-        default=None, ge=1, le=1_000_000, description="How much its scores count; needed with prioritizeVerb."
+        default=None, ge=1, le=1_000_000, description="The weight of its scores; required with prioritizeVerb."
     )
     http_timeout: Duration | None = Field(
-        default=None, alias="httpTimeout", description="How long to wait for an answer. Without it: 5s."
+        default=None, alias="httpTimeout", description="The timeout of a request. Default: 5s."
     )
     enable_https: StrictBool | None = Field(
         default=None,
         alias="enableHTTPS",
-        description="Whether to trust any certificate where tlsConfig names no CA. urlPrefix says whether TLS is "
-        "spoken; without this, the scheduler's pod knows whom to trust.",
+        description="Whether to accept any certificate if tlsConfig has no CA. urlPrefix determines whether TLS is "
+        "used. Default: the CAs of the scheduler's image are used.",
     )
     tls_config: ExtenderTLS | None = Field(
         default=None,
-        description="Whom to trust, and who we are. Data wins over files.",
+        description="The CA and the client certificate. Data takes precedence over files.",
     )
     node_cache_capable: StrictBool | None = Field(
-        default=None, description="Whether it knows the nodes itself, so that their names are enough for it."
+        default=None, description="Whether it caches nodes itself, so that requests contain only their names."
     )
     managed_resources: list[ManagedResource] | None = Field(
         default=None,
         max_length=64,
-        description="It is asked only about pods that want one of these. Without it: about all pods.",
+        description="It is called only for pods that request one of these. Default: for all pods.",
         json_schema_extra=list_by("name"),
     )
-    ignorable: StrictBool | None = Field(
-        default=None, description="Whether pods are scheduled without it when it fails."
-    )
+    ignorable: StrictBool | None = Field(default=None, description="Whether pods are scheduled without it if it fails.")

@@ -92,7 +92,7 @@ class Judge:
             self._known.move_to_end(key)
             return self._known[key]
         except RecursionError:
-            return Verdict(name, (Complaint(INVALID, "spec: it is nested too deeply; flatten it"),))
+            return Verdict(name, (Complaint(INVALID, "spec: nested too deeply; flatten it"),))
 
     def together(self, profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]]) -> str:
         """Return what is wrong with profiles that are right one by one; empty if nothing is."""
@@ -105,7 +105,7 @@ class Judge:
     def _judge(self, name: str, given: Any) -> Verdict:
         size = len(canonical(given).encode(errors="surrogatepass"))
         if size > LARGEST:  # 1. its size: nobody has to read the rest
-            text = f"spec: it has {size >> 10} KiB, more than {LARGEST >> 10}; shorten the arguments of its plugins"
+            text = f"spec: it has {size >> 10} KiB, the limit is {LARGEST >> 10}; shorten the arguments of its plugins"
             return Verdict(name, (Complaint(TOO_LARGE, text),))
         spec, complaints = read_spec(given if given is not None else {})  # 2. the model of the resource
         if spec is None:
@@ -158,7 +158,7 @@ class Judge:
         for entry in spec.plugins:
             at = f"spec.plugins[name={entry.name}]"
             if entry.name in seen:
-                yield Complaint(INVALID, f"{at}: the plugin is there twice; leave one of the entries")
+                yield Complaint(INVALID, f"{at}: the plugin is listed twice; remove one of the entries")
             elif entry.name not in self._catalogue.names():
                 yield from self._about_unknown(at, entry)
             else:
@@ -177,7 +177,7 @@ class Judge:
         has = sorted(point.value for point in self._catalogue.points(entry.name))
         for point in entry.points or ():
             if point.value not in has:
-                text = f"{entry.name} takes no part in {point.value}, but in {', '.join(has)}"
+                text = f"{entry.name} does not implement {point.value}, only {', '.join(has)}"
                 yield Complaint(INVALID, f"{at}.points: {text}")
         if entry.args and self._catalogue.arguments(entry.name) is None:
             yield Complaint(INVALID, f"{at}.args: {entry.name} has no arguments; remove them")
@@ -213,10 +213,10 @@ def _rights(plugin: Plugin) -> Iterator[Permission]:
     try:
         needed: list[Any] = list(plugin.needed())
         if strange := [each for each in needed if not isinstance(each, Permission)]:
-            raise TypeError(f"{type(strange[0]).__name__} {strange[0]!r:.80} is no Permission")
+            raise TypeError(f"{type(strange[0]).__name__} {strange[0]!r:.80} is not a Permission")
     except (Exception, SystemExit) as error:
         what = f"{type(error).__name__}: {first_line(error)}"
-        raise BrokenPlugin(f"{plugin.name} cannot say what it needs to be allowed: {what}") from error
+        raise BrokenPlugin(f"cannot determine the permissions of {plugin.name}: {what}") from error
     yield from needed
 
 

@@ -69,10 +69,10 @@ class PluginEntry(Part):
     # A disabled plugin may keep its weight, points and arguments: a toggle is one field, there and back.
     model_config = ConfigDict(
         json_schema_extra=rules(
-            ("self.name != '*'", "* is no plugin; to start without the default plugins, write base: None"),
+            ("self.name != '*'", "* is not a plugin; to start without the default plugins, set base: None"),
             (
                 "!has(self.weight) || !has(self.points) || 'score' in self.points",
-                "a weight counts only where the plugin scores; add score to points, or remove weight",
+                "a weight has an effect only at score; add score to points, or remove weight",
             ),
         )
     )
@@ -80,96 +80,97 @@ class PluginEntry(Part):
     name: PluginName = Field(description="The plugin's name, as `pilotage plugins` lists it.")
     enabled: StrictBool = Field(
         default=True,
-        description="Whether the plugin takes part. false takes it out; what else is said here then waits until it is "
-        "true again. Without it: true.",
+        description="Whether the plugin is enabled. With false, the other fields of the entry are kept without effect. "
+        "Default: true.",
     )
     weight: StrictInt | None = Field(
         default=None,
         ge=1,
         le=1_000_000,
-        description="How much its scores count. Without it: as much as in the base, or 1.",
+        description="The weight of its scores. Default: that of the base, or 1.",
     )
     args: dict[str, Any] | None = Field(
         default=None,
         max_length=256,
         description="The plugin's arguments, as under pluginConfig of KubeSchedulerConfiguration; `pilotage plugins "
-        "NAME` lists them. The operator judges them with the plugin's own code.",
+        "NAME` lists them. The operator validates them with the plugin's code.",
     )
     points: list[NamedPoint] | None = Field(
         default=None,
         min_length=1,
         max_length=12,
-        description="The only extension points at which it takes part. Without it: all that the plugin has.",
+        description="The extension points at which it is enabled. Default: all that it implements.",
         json_schema_extra={"x-kubernetes-list-type": "set"},
     )
 
 
 class Rollout(Part):
-    """How a change reaches the running scheduler."""
+    """How a change is rolled out to the running scheduler."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(
             (
                 "self.strategy != 'Restart' || self.progressDeadlineSeconds >= 15",
-                "a restart takes longer than this; set progressDeadlineSeconds to 15 or more",
+                "a restart takes longer; set progressDeadlineSeconds to 15 or more",
             ),
         )
     )
 
     strategy: Literal["HotReload", "Restart"] = Field(
         default="HotReload",
-        description="HotReload swaps the policy between two pods; Restart replaces the scheduler's pods one by one.",
+        description="HotReload swaps the profile between two scheduling attempts; Restart replaces the scheduler's "
+        "pods one by one.",
     )
     progress_deadline_seconds: StrictInt = Field(
         default=60,
         ge=5,
         le=3600,
-        description="After so long without the acknowledgement of all replicas the last good spec comes back; "
-        "for as long after it, failing plugins bring it back too.",
+        description="If not all replicas have acknowledged the spec after this time, it is rolled back to the last "
+        "good one; a plugin that fails within the same time afterwards also causes a rollback.",
     )
 
 
 class Spec(Part):
-    """What its author wants."""
+    """The spec, as its author wrote it."""
 
     scheduler_name: SchedulerName | None = Field(
         default=None,
-        description="What pods name as their schedulerName. Without it: the resource's name. A name with which "
-        "another scheduler of the cluster works, such as default-scheduler, makes both race for every pod.",
+        description="The schedulerName of its pods. Default: the resource's name. If another "
+        "scheduler of the cluster serves the same name, such as default-scheduler, both race for every pod.",
     )
     instance: Instance | None = Field(
         default=None,
         description="The Helm release that serves the profile, as NAME or NAMESPACE/NAME. "
-        "Without it: the first release that sees it.",
+        "Default: the first release that sees it.",
     )
     base: Literal["Kubernetes", "None"] = Field(
         default="Kubernetes",
-        description="Where to start: from kube-scheduler's default plugins, or from nothing but what every scheduler "
-        "needs, an order of the queue and a binder.",
+        description="What to start from: Kubernetes, the default plugins of kube-scheduler, or None, only a queue sort "
+        "plugin and a bind plugin.",
     )
     plugins: list[PluginEntry] = Field(
         default_factory=list,
         max_length=200,
-        description="What is different from the base, plugin by plugin.",
+        description="The differences from the base, plugin by plugin.",
         json_schema_extra=list_by("name")
         | rules(
             (
                 "self.filter(p, (!has(p.enabled) || p.enabled) && has(p.points) && 'queueSort' in p.points)"
                 ".size() <= 1",
-                "only one plugin can sort the queue; leave queueSort in the points of one",
+                "only one plugin can sort the queue; keep queueSort in the points of one",
             ),
         ),
     )
     extenders: list[Extender] = Field(
         default_factory=list,
         max_length=16,
-        description="HTTP services that take part. The scheduler has one list of them: they see the pods of all its "
-        "profiles.",
+        description="HTTP extenders. All profiles of a scheduler share one list of them, so they see the pods of all "
+        "its profiles.",
         json_schema_extra={"x-kubernetes-list-type": "atomic"}
         | rules(
             (
                 "self.filter(e, has(e.bindVerb)).size() <= 1",
-                "only one extender can bind pods; leave bindVerb to one",
+                "only one extender can bind pods; keep bindVerb in one",
             ),
         ),
     )
@@ -177,38 +178,41 @@ class Spec(Part):
         default=None,
         ge=0,
         le=100,
-        description="How much of the cluster to look at for a pod, 100 nodes at least. 0, or without it: all nodes, "
-        "which is fast too.",
+        description="The share of the nodes to evaluate for a pod, at least 100 nodes. Default, and for 0: all nodes, "
+        "which is also fast.",
     )
     # Both are absent by default rather than filled in: a profile that says nothing keeps its hash.
     sharing: Sharing | None = Field(
-        default=None, description="How to get along with other schedulers of the cluster. Without it: its defaults."
+        default=None,
+        description="How to share nodes with other schedulers of the cluster. Default: the defaults of its fields.",
     )
     nodes: OwnNodes | None = Field(
         default=None,
-        description="Nodes of its own: only these exist for the profile, and no other is used, emptied or counted. "
-        "Without it: all nodes.",
+        description="The profile's own nodes: it places pods only there, evicts only there, and counts no others. "
+        "Default: all nodes.",
     )
-    rollout: Rollout = Field(default_factory=Rollout, description="How a change reaches the running scheduler.")
+    rollout: Rollout = Field(
+        default_factory=Rollout, description="How a change is rolled out to the running scheduler."
+    )
 
 
 class Condition(Part):
     """One aspect of the state, as all Kubernetes resources tell it."""
 
     type: Annotated[str, StringConstraints(min_length=1, max_length=316)] = Field(description="Which aspect.")
-    status: Literal["True", "False", "Unknown"] = Field(description="Whether it is so.")
-    reason: Word = Field(description="Why, in one word for machines.")
-    message: Message = Field(description="Why, in a sentence for people, with what to do.")
-    last_transition_time: Time = Field(description="Since when the status is what it is.")
+    status: Literal["True", "False", "Unknown"] = Field(description="Whether the condition is true.")
+    reason: Word = Field(description="The reason, as one machine-readable word.")
+    message: Message = Field(description="The reason and the remedy, as text.")
+    last_transition_time: Time = Field(description="When the status last changed.")
     observed_generation: int | None = Field(
-        default=None, ge=0, description="The generation of the resource that this tells about."
+        default=None, ge=0, description="The generation of the resource that this describes."
     )
 
 
 class GoodSpec(Part):
     """A spec that ran well, to come back to."""
 
-    generation: int = Field(ge=0, description="The generation that it was.")
+    generation: int = Field(ge=0, description="Its generation.")
     spec_hash: Hash = Field(description="The hash of the spec, and of its plugin files.")
     spec: dict[str, Any] = Field(max_length=64, description="The spec itself.")
 
@@ -217,27 +221,29 @@ class FailedSpec(Part):
     """A spec that was tried and taken back; it is not tried again until it changes."""
 
     spec_hash: Hash = Field(description="The hash of the spec.")
-    reason: Word = Field(description="Why, in one word.")
+    reason: Word = Field(description="The reason, in one word.")
     message: Message = Field(description="What happened.")
 
 
 class NodesSeen(Part):
     """The nodes of the profile, as the operator has counted them."""
 
-    matched: int = Field(ge=0, description="How many nodes the selector matches.")
-    tainted: int | None = Field(default=None, ge=0, description="How many of them have the taint, where it is wanted.")
-    message: Message | None = Field(default=None, description="Why there are no taints, and what to do.")
+    matched: int = Field(ge=0, description="The number of nodes that the selector matches.")
+    tainted: int | None = Field(
+        default=None, ge=0, description="The number of these nodes with the taint, if it is enabled."
+    )
+    message: Message | None = Field(default=None, description="Why the taint is missing, and how to fix it.")
 
 
 class Status(Part):
     """What has become of it; written by the operator alone."""
 
-    observed_generation: int | None = Field(default=None, ge=0, description="The generation that this tells about.")
+    observed_generation: int | None = Field(default=None, ge=0, description="The generation that this describes.")
     instance: Annotated[str, StringConstraints(max_length=127)] | None = Field(
         default=None, description="The release that serves the profile: NAMESPACE/NAME."
     )
     scheduler_name: Annotated[str, StringConstraints(max_length=253)] | None = Field(
-        default=None, description="What pods name as their schedulerName."
+        default=None, description="The schedulerName of its pods."
     )
     conditions: list[Condition] = Field(
         default_factory=list,
@@ -247,24 +253,24 @@ class Status(Part):
     )
     config_hash: Hash | None = Field(default=None, description="The hash of the configuration that should run.")
     replicas: Annotated[str, StringConstraints(max_length=32)] | None = Field(
-        default=None, description="How many replicas run it, of how many there are: 2/2."
+        default=None, description="The replicas that run it, and all replicas: 2/2."
     )
-    plugin_count: int | None = Field(default=None, ge=0, description="How many plugins take part.")
+    plugin_count: int | None = Field(default=None, ge=0, description="The number of enabled plugins.")
     plugins: dict[str, PluginNames] | None = Field(
-        default=None, max_length=32, description="The plugins that take part at each extension point, in their order."
+        default=None, max_length=32, description="The plugins of each extension point, in order."
     )
     plugin_files: dict[str, Hash] | None = Field(
         default=None,
         max_length=200,
-        description="The plugin files that run, as CONFIGMAP/FILE, each with the hash of its text.",
+        description="The loaded plugin files, as CONFIGMAP/FILE, with the hashes of their texts.",
     )
     applied_at: Time | None = Field(default=None, description="When the spec that runs on trial was applied.")
     last_acknowledged: GoodSpec | None = Field(
-        default=None, description="The last spec that all replicas ran; it comes back when a replica refuses another."
+        default=None, description="The last spec that all replicas ran; if a later one fails, it runs again."
     )
-    last_good: GoodSpec | None = Field(default=None, description="What runs when the spec cannot.")
-    failed: FailedSpec | None = Field(default=None, description="The spec that was taken back, and why.")
-    nodes: NodesSeen | None = Field(default=None, description="The profile's own nodes, where it has any.")
+    last_good: GoodSpec | None = Field(default=None, description="The spec that runs if the current one cannot.")
+    failed: FailedSpec | None = Field(default=None, description="The spec that was rolled back, and the reason.")
+    nodes: NodesSeen | None = Field(default=None, description="The profile's own nodes, if it has any.")
 
 
 class SchedulerProfile(Part):
@@ -276,7 +282,7 @@ class SchedulerProfile(Part):
                 "(has(self.spec) && has(self.spec.schedulerName)) "
                 f"|| size(self.metadata.name) <= {LONGEST_SIMPLE_NAME}",
                 f"a scheduler's name has at most {LONGEST_SIMPLE_NAME} characters; "
-                "shorten metadata.name, or give spec.schedulerName",
+                "shorten metadata.name, or set spec.schedulerName",
             ),
             (
                 "!(has(self.spec) && has(self.spec.nodes) && has(self.spec.nodes.taint) && self.spec.nodes.taint) "
@@ -287,5 +293,5 @@ class SchedulerProfile(Part):
         )
     )
 
-    spec: Spec = Field(default_factory=Spec, description="What is wanted.")
-    status: Status | None = Field(default=None, description="What has become of it.")
+    spec: Spec = Field(default_factory=Spec, description="The desired state.")
+    status: Status | None = Field(default=None, description="The observed state.")

@@ -55,7 +55,7 @@ class Services:
             return plugin.service() if isinstance(plugin, UsesLoad) else None
         except Exception as error:
             what = f"{type(error).__name__}: {first_line(error)}"
-            raise BrokenPlugin(f"{entry.name} cannot say whom it asks: {what}") from error
+            raise BrokenPlugin(f"cannot determine which services {entry.name} uses: {what}") from error
 
 
 def _secrets(extender: Extender) -> tuple[tuple[str, str], ...]:

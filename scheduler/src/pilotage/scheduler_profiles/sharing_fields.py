@@ -12,25 +12,25 @@ LabelValue = Annotated[str, StringConstraints(max_length=63)]
 
 
 class Sharing(Part):
-    """How to get along with other schedulers of the cluster."""
+    """How to share nodes with other schedulers of the cluster."""
 
     guard: StrictBool = Field(
         default=True,
-        description="Whether to watch out for races with other schedulers: rejections by kubelets are remembered, "
-        "and nodes looked at again before each bind.",
+        description="Whether to guard against races with other schedulers: nodes that rejected a pod are avoided for a "
+        "while, and nodes are checked again before each bind.",
     )
     spread: StrictInt = Field(
         default=5,
         ge=0,
         le=100,
-        description="While races are seen, pods are spread over the nodes whose score is within so many percent of "
-        "the best. 0 always takes the best.",
+        description="While races occur, a node is chosen at random among those whose score is within this percentage "
+        "of the best. 0: always the best.",
     )
     victims: list[VictimName] | None = Field(
         default=None,
         max_length=64,
         description="Other schedulers whose pods may be evicted for pods of this profile, besides those that this "
-        "release serves; '*' stands for all. Without it: none, or all where the release serves default-scheduler.",
+        "release serves; '*': all. Default: none, or all if the release serves default-scheduler.",
         json_schema_extra={"x-kubernetes-list-type": "set"},
     )
 
@@ -42,17 +42,17 @@ class NodeRequirement(Part):
         json_schema_extra=rules(
             (
                 "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
-                "In and NotIn need values; give some, or use Exists or DoesNotExist",
+                "In and NotIn require values; add some, or use Exists or DoesNotExist",
             ),
             (
                 "self.operator in ['In', 'NotIn'] || !has(self.values) || size(self.values) == 0",
-                "Exists and DoesNotExist take no values; remove them, or use In or NotIn",
+                "Exists and DoesNotExist accept no values; remove them, or use In or NotIn",
             ),
         )
     )
 
     key: Annotated[str, StringConstraints(min_length=1, max_length=317)] = Field(description="The label.")
-    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="What must hold for it.")
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="The operator.")
     values: list[LabelValue] | None = Field(
         default=None,
         max_length=256,
@@ -84,15 +84,15 @@ class OwnNodes(Part):
                 "!(has(self.taint) && self.taint) || "
                 "(has(self.selector.matchLabels) && size(self.selector.matchLabels) > 0) || "
                 "(has(self.selector.matchExpressions) && size(self.selector.matchExpressions) > 0)",
-                "an empty selector selects all nodes, and taint would close them all; "
-                "say which nodes are meant, or remove taint",
+                "an empty selector matches all nodes, and all of them would be tainted; "
+                "set a selector, or remove taint",
             ),
         )
     )
 
-    selector: OwnNodeSelector = Field(description="Which nodes these are, by their labels; all if it is empty.")
+    selector: OwnNodeSelector = Field(description="Selects the nodes by their labels; empty: all nodes.")
     taint: StrictBool = Field(
         default=False,
         description=f"Whether the operator keeps the taint {TAINT}=PROFILE:NoSchedule on these nodes, so that "
-        "other schedulers leave them alone. Pods of the profile need a toleration for it.",
+        "other schedulers do not use them. Pods of the profile need a toleration for it.",
     )

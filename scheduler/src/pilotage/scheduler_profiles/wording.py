@@ -65,7 +65,7 @@ def _instead_of(error: ErrorDetails) -> str:
     return f", not {redacted(error['input'], name)!r:.60}"
 
 
-_PLAIN = {"missing": "it is missing", "extra_forbidden": "there is no such field"}
+_PLAIN = {"missing": "required", "extra_forbidden": "unknown field"}
 
 
 def _model_path(loc: At, spec: Any) -> str:

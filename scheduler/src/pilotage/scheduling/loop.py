@@ -77,7 +77,7 @@ class Loop:
     def trouble(self) -> str | None:
         """Return what is wrong if the loop has had no turn for long: it sleeps for a second at most."""
         silent = 0.0 if self._last_turn is None else perf_counter() - self._last_turn
-        return f"the last turn of the loop was {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
+        return f"the event loop last ran {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
 
     async def between_decisions(self) -> None:
         """Wait until no gang is being decided about."""

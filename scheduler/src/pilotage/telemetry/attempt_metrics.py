@@ -25,52 +25,50 @@ class AttemptMetrics:
         self._attempts = Counts(
             "scheduler_schedule_attempts_total",
             STABLE,
-            "Attempts to schedule a pod, by result: scheduled, unschedulable (no node), error (the scheduler's fault).",
+            "Scheduling attempts, by result: scheduled, unschedulable (no node), error (internal error).",
             ("result", "profile"),
         )
         self._attempt_durations = Histograms(
             "scheduler_scheduling_attempt_duration_seconds",
             STABLE,
-            "How long an attempt takes, with binding.",
+            "Duration of a scheduling attempt, including the bind.",
             ATTEMPT_BOUNDS,
             ("result", "profile"),
         )
         self._algorithm = Histograms(
             "scheduler_scheduling_algorithm_duration_seconds",
             BETA,
-            "How long it takes to choose a node.",
+            "Duration of the choice of a node.",
             ATTEMPT_BOUNDS,
         )
         self._attempts_needed = Histograms(
             "scheduler_pod_scheduling_attempts",
             STABLE,
-            "How many attempts a pod needed to be scheduled.",
+            "Attempts until a pod was scheduled.",
             exponential(1, 2, 5),
         )
         self._sli = Histograms(
             "scheduler_pod_scheduling_sli_duration_seconds",
             BETA,
-            "How long a pod took to be scheduled since it was first ready for it, with all its attempts.",
+            "Time from a pod's first entry into the queue until it was scheduled, over all attempts.",
             SLI_BOUNDS,
             ("attempts",),
         )
         self._after_flush = Counts(
             "scheduler_pod_scheduled_after_flush_total",
             ALPHA,
-            "Pods that were scheduled after they had waited for too long: a hint that an event was missed.",
+            "Pods scheduled only after the periodic flush of unschedulable pods; an event may have been missed.",
         )
 
     def _of_evictions(self) -> None:
-        self._preemptions = Counts(
-            "scheduler_preemption_attempts_total", STABLE, "Attempts to make room for a pod by evicting others."
-        )
+        self._preemptions = Counts("scheduler_preemption_attempts_total", STABLE, "Preemption attempts.")
         self._victims = Histograms(
-            "scheduler_preemption_victims", STABLE, "How many pods are evicted for one pod.", exponential(1, 2, 7)
+            "scheduler_preemption_victims", STABLE, "Victims per preemption.", exponential(1, 2, 7)
         )
         self._evictions = Counts(
             "scheduler_preemption_goroutines_execution_total",
             ALPHA,
-            "Evictions of all victims of a pod that came to an end, by result: success, error.",
+            "Completed preemptions, by result of the evictions: success, error.",
             ("result",),
         )
 
@@ -78,14 +76,14 @@ class AttemptMetrics:
         self._permit_waits = Histograms(
             "scheduler_permit_wait_duration_seconds",
             BETA,
-            "How long a pod waits for permission, by result.",
+            "Time that a pod waits at Permit, by result.",
             ATTEMPT_BOUNDS,
             ("result",),
         )
         self._events = Histograms(
             "scheduler_event_handling_duration_seconds",
             ALPHA,
-            "How long it takes to follow one change in the cluster.",
+            "Duration of handling one cluster event.",
             POINT_BOUNDS,
             ("event",),
         )
@@ -94,17 +92,20 @@ class AttemptMetrics:
         self._hints = Histograms(
             "scheduler_queueing_hint_execution_duration_seconds",
             ALPHA,
-            "How long a plugin takes to tell whether an event helps a pod.",
+            "Duration of a plugin's queueing hint.",
             PLUGIN_BOUNDS,
             ("plugin", "event", "hint"),
         )
         self._plugin_failures = Counts(
-            "pilotage_plugin_failures_total", ALPHA, "Attempts that a plugin spoiled by failing.", ("plugin",)
+            "pilotage_plugin_failures_total",
+            ALPHA,
+            "Scheduling attempts that failed because of an error in a plugin.",
+            ("plugin",),
         )
         self._overruns = Counts(
             "pilotage_plugin_budget_exceeded_total",
             ALPHA,
-            "Calls of a plugin that took too long and were ended.",
+            "Plugin calls that took too long and were aborted.",
             ("plugin", "extension_point", "profile"),
         )
 
@@ -112,13 +113,13 @@ class AttemptMetrics:
         self._slices = Histograms(
             "pilotage_loop_slice_duration_seconds",
             ALPHA,
-            "How long the scheduling loop works at a time before probes, watches and writes get their turn.",
+            "Duration of one slice of the scheduling loop, after which probes, watches and writes run.",
             ATTEMPT_BOUNDS,
         )
         self._slowed_down = Counts(
             "pilotage_slowed_down_attempts_total",
             ALPHA,
-            "Attempts that found no place and took so long that the pod or gang has to wait longer for its next one.",
+            "Failed attempts that took so long that the pod or gang gets an additional back-off.",
             ("profile",),
         )
 

@@ -23,63 +23,63 @@ class ClusterMetrics:
 
     def _of_requests(self) -> None:
         self._requests = Counts(
-            "rest_client_requests_total", ALPHA, "Requests to the API server, by answer.", ("code", "method", "host")
+            "rest_client_requests_total", ALPHA, "Requests to the API server, by response.", ("code", "method", "host")
         )
         self._request_durations = Histograms(
             "rest_client_request_duration_seconds",
             ALPHA,
-            "How long requests to the API server take.",
+            "Latency of requests to the API server.",
             REQUEST_BOUNDS,
             ("verb", "host"),
         )
 
     def _of_this_process(self) -> None:
         self._leading = ReadGauges(
-            "leader_election_master_status", ALPHA, "Whether this process holds the lease of that name.", ("name",)
+            "leader_election_master_status", ALPHA, "Whether this process holds the lease of this name.", ("name",)
         )
         self._tasks = ReadGauges(
             "scheduler_goroutines",
             BETA,
-            "Tasks that are under way, by what they do.",
+            "Running tasks, by operation.",
             ("operation",),
             zero_when_gone=True,
         )
         self._held_up = ReadCounts(
             "pilotage_loop_held_up_seconds_total",
             ALPHA,
-            "Seconds for which no pod could be tried: too many binds were being sent, or everything stood still.",
+            "Seconds without scheduling attempts, because too many binds were in flight or the process was blocked.",
             ("reason",),
         )
         self._without_room = ReadGauges(
             "pilotage_pods_without_waiting_room",
             ALPHA,
-            "Pods that were sent back because too many of their namespace wait for volumes or the like.",
+            "Pods requeued because too many pods of their namespace wait for volumes or other preparation.",
         )
 
     def _of_watches(self) -> None:
         self._silence = ReadGauges(
-            "pilotage_watch_silence_seconds", ALPHA, "How long ago a watch last said anything.", ("resource",)
+            "pilotage_watch_silence_seconds", ALPHA, "Seconds since the last event of a watch.", ("resource",)
         )
         self._watch_errors = ReadCounts(
-            "pilotage_watch_errors_total", ALPHA, "Watches and lists that failed.", ("resource",)
+            "pilotage_watch_errors_total", ALPHA, "Failed watches and lists.", ("resource",)
         )
-        self._lists = ReadCounts("pilotage_watch_lists_total", ALPHA, "Full lists that were read.", ("resource",))
+        self._lists = ReadCounts("pilotage_watch_lists_total", ALPHA, "Full lists.", ("resource",))
         self._undecodable = ReadGauges(
             "pilotage_watch_undecodable_objects",
             ALPHA,
-            "Objects that exist and cannot be understood, so that they do not count, or as they last could be.",
+            "Objects that cannot be decoded; they are ignored, or count in their last decodable state.",
             ("resource",),
         )
         self._skipped = ReadCounts(
             "pilotage_watch_skipped_total",
             ALPHA,
-            "How often an object came that is too long to be understood.",
+            "Objects received that are too large to decode.",
             ("resource",),
         )
         self._differences = Gauges(
             "pilotage_cache_differences",
             ALPHA,
-            "What was different between the cache and the API server when they were last compared.",
+            "Differences between the cache and the API server at the last comparison.",
             ("kind",),
         )
         self._comparisons = Counts(
@@ -88,33 +88,31 @@ class ClusterMetrics:
 
     def _of_writes(self) -> None:
         self._binds = Counts("pilotage_binds_total", ALPHA, "Binds, by result.", ("result",))
-        self._events_waiting = ReadGauges("pilotage_events_waiting", ALPHA, "Events that are not written yet.")
+        self._events_waiting = ReadGauges("pilotage_events_waiting", ALPHA, "Events not written yet.")
         self._events_dropped = ReadCounts(
             "pilotage_events_dropped_total",
             ALPHA,
-            "Events that were given up, most of all because there were too many.",
+            "Dropped events, mostly because there were too many.",
         )
 
     def _of_configuration(self) -> None:
         self._configuration = ReadGauges(
-            "pilotage_config_info", ALPHA, "The configuration that runs, by the hash of its text; always 1.", ("hash",)
+            "pilotage_config_info", ALPHA, "The running configuration, by hash; always 1.", ("hash",)
         )
-        self._swaps = ReadCounts(
-            "pilotage_config_swaps_total", ALPHA, "Configurations that were put in the place of another one."
-        )
-        self._refusals = ReadCounts("pilotage_config_refusals_total", ALPHA, "Configurations that were refused.")
+        self._swaps = ReadCounts("pilotage_config_swaps_total", ALPHA, "Configuration reloads.")
+        self._refusals = ReadCounts("pilotage_config_refusals_total", ALPHA, "Rejected configurations.")
 
     def _of_load(self) -> None:
         self._load_ages = ReadGauges(
             "pilotage_load_metrics_age_seconds",
             ALPHA,
-            "How old the latest figures of how busy nodes are have become.",
+            "Age of the latest load metrics of nodes.",
             ("source",),
         )
         self._load_health = ReadGauges(
             "pilotage_load_metrics_healthy",
             ALPHA,
-            "Whether a source of such figures answers, and they are young enough to be scored by.",
+            "Whether a source of load metrics responds, with figures recent enough for scoring.",
             ("source",),
         )
 

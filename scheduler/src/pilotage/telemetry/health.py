@@ -38,7 +38,7 @@ class Heartbeat:
         if self._last is None:
             return None
         age = self._clock() - self._last
-        return f"the last turn of the loop was {age:.0f}s ago" if age > self._longest else None
+        return f"the event loop last ran {age:.0f}s ago" if age > self._longest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,5 +118,5 @@ def _outcome(check: Check) -> str | None:
     try:
         return check()
     except Exception as error:  # a broken check is a failed one, and stops no other
-        log.exception("a health check broke")
-        return f"the check itself broke: {type(error).__name__}"
+        log.exception("a health check raised an error")
+        return f"the check itself failed: {type(error).__name__}"

@@ -63,12 +63,12 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, Shari
         try:
             return family.text(self._allowed.get(family.name, {}))
         except Exception:
-            log.exception("metric %s cannot be read", family.name)
+            log.exception("cannot read the metric %s", family.name)
             return ""
 
 
 def _build_info(build: Build) -> list[Family]:
-    ours = Gauges("pilotage_build_info", ALPHA, "What runs here; always 1.", ("version", "commit", "python_version"))
+    ours = Gauges("pilotage_build_info", ALPHA, "Build information; always 1.", ("version", "commit", "python_version"))
     ours.put(1, (build.version, build.commit, platform.python_version()))
     if not build.kubernetes:
         return [ours]
@@ -83,7 +83,7 @@ def _build_info(build: Build) -> list[Family]:
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
     }
-    meaning = "The release of Kubernetes whose scheduler this one behaves like; always 1."
+    meaning = "The Kubernetes version whose scheduler is emulated; always 1."
     kubernetes = Gauges("kubernetes_build_info", BETA, meaning, tuple(labels))
     kubernetes.put(1, tuple(labels.values()))
     return [ours, kubernetes]

@@ -45,13 +45,13 @@ class PluginMetrics:
         self._executions = ReadHistograms(
             "scheduler_plugin_execution_duration_seconds",
             BETA,
-            "How long one call of a plugin at an extension point takes, for a sample of the calls.",
+            "Duration of one call of a plugin at an extension point, for a sample of the calls.",
             ("plugin", "extension_point", "status"),
         )
         self._points = ReadHistograms(
             "scheduler_framework_extension_point_duration_seconds",
             STABLE,
-            "How long all plugins of an extension point take together.",
+            "Duration of all plugins of an extension point together.",
             ("extension_point", "status", "profile"),
         )
 

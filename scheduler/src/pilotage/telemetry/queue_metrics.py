@@ -28,14 +28,14 @@ class QueueMetrics:
         self._pending = ReadGauges(
             "scheduler_pending_pods",
             STABLE,
-            "Pods that wait, by the part of the queue: active, backoff, unschedulable (tried and rejected), gated "
+            "Pending pods, by queue: active, backoff, unschedulable (tried and rejected), gated "
             "(never tried); incomplete and pending are of pod groups.",
             ("queue",),
         )
         self._entities = ReadGauges(
             "scheduler_queued_entities",
             ALPHA,
-            "Pods outside of pod groups that wait, by the part of the queue.",
+            "Pending pods outside of pod groups, by queue.",
             ("queue", "type"),
         )
         self._unschedulable = ReadGauges(
@@ -51,19 +51,19 @@ class QueueMetrics:
         self._incoming = ReadCounts(
             "scheduler_queue_incoming_pods_total",
             STABLE,
-            "Pods that came into a part of the queue, by the event that brought them.",
+            "Pods added to a queue, by event.",
             ("queue", "event"),
         )
         self._incoming_entities = ReadCounts(
             "scheduler_queue_incoming_entities_total",
             ALPHA,
-            "Pods outside of pod groups that came into a part of the queue, by the event that brought them.",
+            "Pods outside of pod groups added to a queue, by event.",
             ("queue", "event", "type"),
         )
         self._in_flight = ReadGauges(
             "scheduler_inflight_events",
             ALPHA,
-            "Events that are kept for pods being scheduled, and those pods (PodPopped).",
+            "Events recorded while pods are being scheduled, and those pods (PodPopped).",
             ("event",),
             zero_when_gone=True,
         )

@@ -11,8 +11,8 @@ from pilotage.telemetry.families import STABLE
 
 REQUEST, LIMIT = "kube_pod_resource_request", "kube_pod_resource_limit"
 MEANINGS = {
-    REQUEST: "What a pod asks for, as the scheduler counts it: init containers, sidecars and overhead are in it.",
-    LIMIT: "What a pod may use at most, counted like its requests.",
+    REQUEST: "A pod's resource requests as the scheduler counts them, with init containers, sidecars and overhead.",
+    LIMIT: "A pod's resource limits, counted like its requests.",
 }
 AT_A_TIME = 500  # pods in a piece: about a millisecond
 

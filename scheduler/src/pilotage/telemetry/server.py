@@ -113,7 +113,7 @@ class Server:
             try:
                 self._certificate.refresh()
             except Exception:
-                log.exception("the serving certificate could not be looked at")
+                log.exception("the serving certificate could not be checked")
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         assert self._door is not None
@@ -144,7 +144,7 @@ class Server:
         try:
             denial = await self._guard.judge(request.method, request.path, headers, _peer_certificate(request))
         except Exception:
-            log.exception("a request could not be judged")
+            log.exception("a request could not be authorized")
             return Answer(500, b"500 internal server error\n")
         if denial is not None:
             return _refused(request.path, denial)
@@ -208,7 +208,7 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         log.debug("a connection was ended with %s: %s", status, exc)
         if request.writer.output_size > 0:
-            raise ConnectionError("half an answer was sent already")
+            raise ConnectionError("a part of the response was already sent")
         answer = Answer(status, b"%d %s\n" % (status, b"bad request" if status < 500 else b"error"))
         response = web.Response(status=status, body=answer.body, headers=_headers(answer))
         response.force_close()

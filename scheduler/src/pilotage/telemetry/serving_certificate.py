@@ -89,7 +89,7 @@ class ServingCertificate:
         now: Callable[[], datetime.datetime] = lambda: datetime.datetime.now(datetime.UTC),
     ) -> None:
         if bool(settings.certificate_file) != bool(settings.key_file):
-            raise CannotServe("--tls-cert-file and --tls-private-key-file belong together: give both or neither")
+            raise CannotServe("--tls-cert-file and --tls-private-key-file require each other: set both or neither")
         self._settings = settings
         self._names = list(dict.fromkeys(["localhost", "127.0.0.1", socket.gethostname(), *names]))
         self._client_authorities = client_authorities
@@ -106,9 +106,9 @@ class ServingCertificate:
             if material != self._material:
                 self.context.current = self._build(material)
                 self._material = material
-                log.info("the server's certificate or its clients' authorities were taken over anew")
+                log.info("reloaded the serving certificate or the client CAs")
         except CannotServe as problem:
-            log.warning("the server goes on with the certificate it has: %s", problem)
+            log.warning("the server keeps its current certificate: %s", problem)
 
     def _gather(self) -> _Material:
         settings = self._settings

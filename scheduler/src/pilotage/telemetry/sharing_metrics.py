@@ -14,16 +14,14 @@ class SharingMetrics:
         self._rejections = ReadCounts(
             "pilotage_rejections_total",
             ALPHA,
-            "Pods of ours that a kubelet did not take because something was gone, by reason.",
+            "Pods bound by this scheduler and rejected by the kubelet for lack of resources, by reason.",
             ("reason",),
         )
-        self._foreign_binds = ReadCounts(
-            "pilotage_foreign_binds_total", ALPHA, "Pods of other schedulers that were seen to get a node."
-        )
+        self._foreign_binds = ReadCounts("pilotage_foreign_binds_total", ALPHA, "Pods bound by other schedulers.")
         self._race_checks = ReadCounts(
             "pilotage_race_checks_total",
             ALPHA,
-            "Nodes that were looked at again before a bind: unchanged, fits, full, or held after a rejection.",
+            "Checks of a node before a bind, by result: unchanged, fits, full, or held after a rejection.",
             ("result",),
         )
 

@@ -43,7 +43,7 @@ def parse_rules(text: str) -> list[Rule]:
     for part in filter(None, (part.strip() for part in text.split(","))):
         pattern, equals, number = part.rpartition("=")
         if not pattern or not equals or not number.isascii() or not number.isdecimal():
-            raise InvalidRule(f"{part!r} is no rule for a module; write module=N, as in scheduling_queue=4")
+            raise InvalidRule(f"{part!r} is not a module rule; write module=N, as in scheduling_queue=4")
         rules.append(Rule(pattern.removesuffix(".py"), int(number)))
     return rules
 

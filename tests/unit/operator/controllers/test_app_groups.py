@@ -61,7 +61,7 @@ def test_the_whole_status() -> None:
                 "type": "Accepted",
                 "status": "True",
                 "reason": "Sorted",
-                "message": "every workload has its place in the order",
+                "message": "every workload is in the topology order",
                 "lastTransitionTime": "2026-05-04T12:00:00Z",
                 "observedGeneration": 7,
             }

@@ -135,8 +135,8 @@ def conditions(quota: ElasticQuota, *others: ElasticQuota, namespaces: tuple[Nam
 
 def test_a_quota_without_fault() -> None:
     assert conditions(BOTH) == {
-        "Conflict": "False NoConflict: it serves ns1",
-        "Valid": "True BoundsAreValid: of no resource is min more than max",
+        "Conflict": "False NoConflict: it applies to ns1",
+        "Valid": "True BoundsAreValid: min is not greater than max for any resource",
     }
 
 
@@ -146,9 +146,9 @@ def test_of_two_quotas_in_a_namespace_the_older_counts_and_the_other_tells() -> 
     pods = [pod(cpu=1)]
     assert status_of(old, pods, [], [young, old])["used"] == {"cpu": "1"}
     assert status_of(young, pods, [], [young, old])["used"] == {"cpu": "0"}
-    assert conditions(old, young)["Conflict"] == "False NoConflict: it serves ns1"
+    assert conditions(old, young)["Conflict"] == "False NoConflict: it applies to ns1"
     assert conditions(young, old)["Conflict"] == (
-        "True OlderQuota: namespace ns1 is served by the older quota ns1/old: "
+        "True OlderQuota: namespace ns1 is covered by the older quota ns1/old: "
         "delete one of them, or let it select other namespaces"
     )
 
@@ -157,28 +157,30 @@ def test_a_selector_that_reaches_for_a_namespace_with_a_quota() -> None:
     shared = make_quota("team", name="shared", made=YOUNG, selector={})
     own = make_quota("a", made=OLD)
     found = conditions(shared, own, namespaces=(make_namespace("a"), make_namespace("b")))
-    assert found["Conflict"].startswith("True OlderQuota: namespace a is served by the older quota a/quota: ")
+    assert found["Conflict"].startswith("True OlderQuota: namespace a is covered by the older quota a/quota: ")
 
 
 @pytest.mark.parametrize(
     ("classes", "expected"),
     [
-        pytest.param("high,urgent", "False NoConflict: it serves pods of high, urgent in ns1", id="others than those"),
+        pytest.param(
+            "high,urgent", "False NoConflict: it applies to pods of high, urgent in ns1", id="others than those"
+        ),
         pytest.param(
             "high,low",
-            "True OlderQuota: pods of low in namespace ns1 are served by the older quota ns1/old: "
+            "True OlderQuota: pods of low in namespace ns1 are covered by the older quota ns1/old: "
             "delete one of them, or let it select other namespaces or name other classes",
             id="one of those",
         ),
-        pytest.param("", "False NoConflict: it serves nobody", id="none"),
+        pytest.param("", "False NoConflict: it applies to nobody", id="none"),
     ],
 )
 def test_quotas_of_a_namespace_that_name_classes(classes: str, expected: str) -> None:
     old = make_quota("ns1", name="old", made=OLD, classes="low")
     rest = make_quota("ns1", name="rest", made=OLD)
     assert conditions(make_quota("ns1", classes=classes, made=YOUNG), old, rest)["Conflict"] == expected
-    assert conditions(old, rest)["Conflict"] == "False NoConflict: it serves pods of low in ns1"
-    assert conditions(rest, old)["Conflict"] == "False NoConflict: it serves ns1"
+    assert conditions(old, rest)["Conflict"] == "False NoConflict: it applies to pods of low in ns1"
+    assert conditions(rest, old)["Conflict"] == "False NoConflict: it applies to ns1"
 
 
 def test_of_equal_age_the_name_decides() -> None:
@@ -192,29 +194,28 @@ def test_of_equal_age_the_name_decides() -> None:
     [
         pytest.param(
             make_quota("ns1", {"cpu": 4, "memory": 1}, {"cpu": "3500m", "memory": 1}),
-            "False MinAboveMax: cpu: 4 in min, 3500m in max; max is what counts",
+            "False MinAboveMax: cpu: 4 in min, 3500m in max; max applies",
             id="more is guaranteed than allowed",
         ),
         pytest.param(
             make_quota("ns1", {"cpu": "four"}),
-            "False NotReadable: it is overlooked: spec.min.cpu: 'four' is not a quantity: "
+            "False NotReadable: it is ignored: spec.min.cpu: 'four' is not a quantity: "
             "write it like 2, 0.5, 500m, 1e3 or 4Gi",
             id="an amount that is none",
         ),
         pytest.param(
             make_quota("ns1", most={"gpu": 4}),
-            "False NotReadable: it is overlooked: spec.max.gpu: there is no such resource that a pod can ask for",
+            "False NotReadable: it is ignored: spec.max.gpu: there is no such resource that a pod can ask for",
             id="a resource that is none",
         ),
         pytest.param(
             make_quota("ns1", selector={"matchExpressions": [{"key": "a", "operator": "Like"}]}),
-            "False NotReadable: it is overlooked: spec.namespaceSelector: "
-            '"Like" is not a valid label selector operator',
+            'False NotReadable: it is ignored: spec.namespaceSelector: "Like" is not a valid label selector operator',
             id="a selector that is none",
         ),
         pytest.param(
             make_quota("ns1", classes="high;urgent"),
-            "False NotReadable: it is overlooked: metadata.annotations.quota.pilotage.dev/priority-classes: "
+            "False NotReadable: it is ignored: metadata.annotations.quota.pilotage.dev/priority-classes: "
             "'high;urgent' is not the name of a priority class: write them like high,urgent",
             id="classes that are none",
         ),

@@ -200,7 +200,7 @@ def test_new_costs_come_at_most_every_five_minutes(minutes: int, waits: bool) ->
         pytest.param(
             None,
             "ConfigMapNotFound",
-            "ConfigMap net/netperf not found: without it nothing is measured, and NetperfCosts stay as they are",
+            "ConfigMap net/netperf not found: without it there are no measurements, and NetperfCosts stay unchanged",
             id="no ConfigMap",
         ),
         pytest.param(
@@ -212,12 +212,14 @@ def test_new_costs_come_at_most_every_five_minutes(minutes: int, waits: bool) ->
         ),
         pytest.param({key("w1", "")[:-1]: "20"}, "NothingMeasured", "is ignored: no such nodes", id="half a key"),
         pytest.param(
-            measured(("w1", "e3", "fast")), "NothingMeasured", "'fast' is no whole number of milliseconds", id="a word"
+            measured(("w1", "e3", "fast")), "NothingMeasured", "'fast' is not an integer (milliseconds)", id="a word"
         ),
-        pytest.param(measured(("w1", "e3", "1.5")), "NothingMeasured", "'1.5' is no whole number", id="a fraction"),
-        pytest.param(measured(("w1", "e3", "-1")), "NothingMeasured", "'-1' is no whole number", id="below zero"),
-        pytest.param(measured(("w1", "e3", "9" * 4000)), "NothingMeasured", "no whole number", id="an absurd number"),
-        pytest.param(measured(("w1", "e3", "٣")), "NothingMeasured", "no whole number", id="digits of another script"),
+        pytest.param(measured(("w1", "e3", "1.5")), "NothingMeasured", "'1.5' is not an integer", id="a fraction"),
+        pytest.param(measured(("w1", "e3", "-1")), "NothingMeasured", "'-1' is not an integer", id="below zero"),
+        pytest.param(measured(("w1", "e3", "9" * 4000)), "NothingMeasured", "is not an integer", id="an absurd number"),
+        pytest.param(
+            measured(("w1", "e3", "٣")), "NothingMeasured", "is not an integer", id="digits of another script"
+        ),
     ],
 )
 def test_nothing_to_calculate_is_told_and_old_costs_stay(data: Any, reason: str, told: str) -> None:

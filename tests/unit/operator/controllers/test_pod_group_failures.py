@@ -63,25 +63,25 @@ A, B, FAILED = pod("a"), pod("b"), pod("c", failed=50)
         pytest.param([A, B, pod("c")], None, [], id="nobody failed"),
         pytest.param(
             [A, B, FAILED],
-            ("RestartingGroup", "c; deleting, to start again together: a, b"),
+            ("RestartingGroup", "c; deleting, to restart together: a, b"),
             ["a", "b"],
             id="the others start again",
         ),
         pytest.param(
             [A, B, FAILED, pod("d", 51)],
-            ("RestartingGroup", "c; deleting, to start again together: a, b"),
+            ("RestartingGroup", "c; deleting, to restart together: a, b"),
             ["a", "b"],
             id="but not who came after the failure",
         ),
         pytest.param(
             [A, B, FAILED, pod("d", 50)],
-            ("RestartingGroup", "c; deleting, to start again together: a, b"),
+            ("RestartingGroup", "c; deleting, to restart together: a, b"),
             ["a", "b"],
             id="nor who came in the same second",
         ),
         pytest.param(
             [A, pod("b", phase="Pending"), FAILED],
-            ("RestartingGroup", "c; deleting, to start again together: a, b"),
+            ("RestartingGroup", "c; deleting, to restart together: a, b"),
             ["a", "b"],
             id="one that waits starts with the new ones",
         ),
@@ -89,13 +89,13 @@ A, B, FAILED = pod("a"), pod("b"), pod("c", failed=50)
         pytest.param([FAILED, pod("d", 51), pod("e", 52)], None, [], id="a failure that is made up for"),
         pytest.param(
             [FAILED, pod("d", 51), pod("e", 52), pod("f", 52, 60)],
-            ("RestartingGroup", "f; deleting, to start again together: d, e"),
+            ("RestartingGroup", "f; deleting, to restart together: d, e"),
             ["d", "e"],
             id="one that failed before the new start is no reason for another one",
         ),
         pytest.param(
             [A, B, FAILED, pod("d", 51, 55)],
-            ("RestartingGroup", "d, c; deleting, to start again together: a, b"),
+            ("RestartingGroup", "d, c; deleting, to restart together: a, b"),
             ["a", "b"],
             id="two that failed",
         ),
@@ -106,32 +106,32 @@ A, B, FAILED = pod("a"), pod("b"), pod("c", failed=50)
             [A, pod("b", owner=None), FAILED],
             (
                 "RestartingGroup",
-                "c; deleting, to start again together: a; not deleted, because no controller would make it again: b",
+                "c; deleting, to restart together: a; not deleted, because no controller would recreate it: b",
             ),
             ["a"],
             id="one without an owner stays",
         ),
         pytest.param(
             [pod("a", owner=NOT_OWNER), pod("b", owner=None), FAILED],
-            ("NobodyToRestart", "c; not deleted, because no controller would make it again: a, b"),
+            ("NobodyToRestart", "c; not deleted, because no controller would recreate it: a, b"),
             [],
             id="nobody has a controller",
         ),
         pytest.param(
             [A, pod("b", phase="Succeeded"), FAILED],
-            ("TooFewToRestart", "c; of 3 members that are needed only 2 would start again"),
+            ("TooFewToRestart", "c; only 2 of the 3 required members would be recreated"),
             [],
             id="who is done does not start again, and the rest are too few",
         ),
         pytest.param(
             [A, B, pod("c", failed=50, owner=None)],
-            ("TooFewToRestart", "c; of 3 members that are needed only 2 would start again"),
+            ("TooFewToRestart", "c; only 2 of the 3 required members would be recreated"),
             [],
             id="nobody takes the place of the one that failed",
         ),
         pytest.param(
             [A, pod("b", phase="Succeeded"), FAILED, pod("d", 51)],
-            ("TooFewToRestart", "c; of 3 members that are needed only 2 would start again"),
+            ("TooFewToRestart", "c; only 2 of the 3 required members would be recreated"),
             [],
             id="somebody has taken its place, and the rest are too few all the same",
         ),
@@ -165,7 +165,7 @@ def test_no_member_is_deleted_in_its_first_half_minute() -> None:
 
 def test_a_refusal_is_told_and_it_is_tried_again() -> None:
     outcome = decide(group(), [A, B, FAILED], NOW, refusal="pods is forbidden")
-    text = "c; pods is forbidden; controller.restartPodGroups=true of the chart gives the right to delete pods"
+    text = "c; pods is forbidden; controller.restartPodGroups=true of the chart grants `delete` on pods"
     assert said(outcome) == ("True", "RestartRefused", text)
     assert deleted(outcome) == ["a", "b"]
 
@@ -180,7 +180,7 @@ def test_a_refusal_is_told_and_it_is_tried_again() -> None:
 def test_a_wish_that_there_is_not_is_told(pods: list[Pod], expected: tuple[str, str, str]) -> None:
     given = group("restart")
     outcome = decide(given, pods, NOW)
-    text = f"the annotation {ANNOTATION} is 'restart'; let it be RestartGroup, or remove it"
+    text = f"the annotation {ANNOTATION} is 'restart'; set it to RestartGroup, or remove it"
     assert said(outcome) == (*expected[:2], expected[2] + text)
     assert outcome.actions == ()
     assert "NotUnderstood" in [story.reason for story in stories(given, outcome.status)]
@@ -211,7 +211,7 @@ def test_a_group_that_starts_again_needs_its_quorum_again() -> None:
     assert said(decide(given, [A, B, FAILED], NOW), "QuorumReached") == (
         "False",
         "GroupRestarts",
-        "its members start again together",
+        "its members are restarted together",
     )
 
 
@@ -256,7 +256,7 @@ def test_one_that_is_cleaned_up_is_not_told(gone: int) -> None:
 
 def test_a_new_start_is_told_once() -> None:
     told = history([A, B, FAILED], [A, B, FAILED], [FAILED], [FAILED, pod("d", 51)], wish=RESTART)
-    restarting = "c; deleting, to start again together: a, b"
+    restarting = "c; deleting, to restart together: a, b"
     assert told == [[("MemberFailed", "failed: c"), ("RestartingGroup", restarting)], [], [], []]
 
 

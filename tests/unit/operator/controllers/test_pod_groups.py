@@ -213,12 +213,14 @@ REACHED = {"type": "QuorumReached", "status": "True", "reason": "MembersSchedule
     ("policy", "known", "pods", "expected"),
     [
         pytest.param("OnceSatisfied", [], {"Running": 1, "Pending": 1}, None, id="too few have a node"),
-        pytest.param("OnceSatisfied", [], {"Running": 2}, ("True", "2 members had a node at once"), id="enough have"),
+        pytest.param(
+            "OnceSatisfied", [], {"Running": 2}, ("True", "2 members had a node at the same time"), id="enough have"
+        ),
         pytest.param(
             "OnceSatisfied",
             [],
             {"Running": 1, "Succeeded": 1},
-            ("True", "2 members had a node at once"),
+            ("True", "2 members had a node at the same time"),
             id="one is done",
         ),
         pytest.param("OnceSatisfied", [], {"Running": 1, "Failed": 5}, None, id="those of earlier tries do not count"),

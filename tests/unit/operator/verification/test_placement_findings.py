@@ -43,37 +43,37 @@ WAITS = PodCondition("PodScheduled", "False", "0/2 nodes are available: 2 Insuff
             [PLACED],
             [Event("Scheduled", "batch-other-scheduler-a", Regarding("1"))],
             False,
-            "pod mine-test-0-x of scheduler batch was placed on n1 by batch-other-scheduler-a, which is no replica of "
-            "this release",
+            "pod mine-test-0-x of scheduler batch was placed on n1 by batch-other-scheduler-a, which is not a replica "
+            "of this release",
             id="placed by another release under the same name",
         ),
         pytest.param(
             [PLACED],
             [Event("Scheduled", "default-scheduler-mine-scheduler-b", Regarding("1"))],
             False,
-            "pod mine-test-0-x of scheduler batch was placed on n1 by default-scheduler-mine-scheduler-b, which is no "
-            "replica of this release",
+            "pod mine-test-0-x of scheduler batch was placed on n1 by default-scheduler-mine-scheduler-b, which is not "
+            "a replica of this release",
             id="placed under another name",
         ),
         pytest.param(
             [PLACED],
             [Event("Scheduled", "batch-mine-scheduler-b", Regarding("9")), Event("Preempted", "x", Regarding("1"))],
             False,
-            "pod mine-test-0-x of scheduler batch is on n1, and no event says yet who placed it",
+            "pod mine-test-0-x of scheduler batch is on n1, and there is no Scheduled event yet",
             id="no event about it",
         ),
         pytest.param(
             [waiting(WAITS)],
             [],
             False,
-            "pod mine-test-0-x of scheduler batch waits: 0/2 nodes are available: 2 Insufficient cpu.",
+            "pod mine-test-0-x of scheduler batch is pending: 0/2 nodes are available: 2 Insufficient cpu.",
             id="no room",
         ),
         pytest.param(
             [waiting()],
             [],
             False,
-            "pod mine-test-0-x of scheduler batch waits: no scheduler has looked at it",
+            "pod mine-test-0-x of scheduler batch is pending: no scheduler has tried it",
             id="nobody serves it",
         ),
         pytest.param([], [], False, "there is no test pod of scheduler batch yet", id="no pod"),

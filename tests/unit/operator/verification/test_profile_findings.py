@@ -36,7 +36,7 @@ def stored(
     return StoredProfile(Metadata(name=name, generation=3, labels=labels), {}, status if instance else None)
 
 
-READY = condition("Ready", "True", "Acknowledged", "every replica runs it")
+READY = condition("Ready", "True", "Acknowledged", "all replicas run it")
 NOT_ACCEPTED = (
     condition("Accepted", "False", "UnknownPlugin", "unknown plugin"),
     condition("Ready", "False", "NotAccepted", "UnknownPlugin: unknown plugin"),
@@ -54,7 +54,7 @@ ROLLED_BACK = (
         pytest.param(
             [stored("batch", *NOT_ACCEPTED)],
             "profile batch, generation 3: Ready=False, NotAccepted: UnknownPlugin: unknown plugin",
-            "Correct the name as the message proposes",
+            "Correct the name as the message suggests",
             False,
             id="a spec that cannot run",
         ),
@@ -66,43 +66,43 @@ ROLLED_BACK = (
             id="a spec that was taken back",
         ),
         pytest.param(
-            [stored("batch", condition("Ready", "False", "Waiting", "not every replica runs it yet"))],
-            "profile batch, generation 3: Ready=False, Waiting: not every replica runs it yet",
+            [stored("batch", condition("Ready", "False", "Waiting", "not all replicas run it yet"))],
+            "profile batch, generation 3: Ready=False, Waiting: not all replicas run it yet",
             "Wait;",
             True,
             id="a replica that is late",
         ),
         pytest.param(
             [stored("batch", condition("Ready", "True", "Acknowledged", "", generation=2))],
-            "profile batch: the operator has not looked at generation 3 yet",
+            "profile batch: the operator has not processed generation 3 yet",
             "kubectl -n team logs deployment/mine-operator",
             True,
             id="an edit that nobody has seen",
         ),
         pytest.param(
             [stored("batch", READY, observed=2)],
-            "profile batch: the operator has not looked at generation 3 yet",
+            "profile batch: the operator has not processed generation 3 yet",
             "kubectl -n team logs deployment/mine-operator",
             True,
             id="a status of an earlier generation",
         ),
         pytest.param(
             [stored("batch", instance="")],
-            "profile batch: the operator has not looked at generation 3 yet",
+            "profile batch: the operator has not processed generation 3 yet",
             "kubectl -n team logs deployment/mine-operator",
             True,
             id="no status at all",
         ),
         pytest.param(
             [],
-            "profile batch of the values was not made yet",
+            "profile batch of the values has not been created yet",
             "kubectl -n team logs deployment/mine-operator",
             True,
             id="a profile that nobody made",
         ),
         pytest.param(
             [stored("batch", READY, labels=THEIRS, instance="team/other")],
-            "profile batch is not of this release, and the one of its values was not made yet",
+            "profile batch belongs to another release, and that of the values has not been created yet",
             "kubectl -n team logs deployment/mine-operator",
             True,
             id="a profile of another release, which is Ready",
@@ -128,7 +128,7 @@ def test_what_is_not_well(profiles: list[StoredProfile], expected: str, remedy: 
     assert bad.sentence == expected
     assert remedy in bad.remedy
     assert bad.may_pass is may_pass
-    assert str(bad) == f"NOT WELL: {bad.sentence}\n    do: {bad.remedy}"
+    assert str(bad) == f"FAILED: {bad.sentence}\n    fix: {bad.remedy}"
 
 
 def test_a_profile_under_its_second_name_counts_for_the_values() -> None:
@@ -153,6 +153,6 @@ def test_everything_is_well() -> None:
         stored("foreign", *NOT_ACCEPTED, labels={}, instance="team/other"),
     ]
     assert [str(each) for each in about_profiles(profiles, KEPT, SETTINGS).values()] == [
-        "ok: profile batch is Ready at generation 3: every replica runs it",
-        "ok: profile applied is Ready at generation 3: every replica runs it",
+        "ok: profile batch is Ready at generation 3: all replicas run it",
+        "ok: profile applied is Ready at generation 3: all replicas run it",
     ]

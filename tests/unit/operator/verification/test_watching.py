@@ -89,9 +89,7 @@ def test_a_verdict_is_not_waited_for_to_the_end(values: Path, reason: str) -> No
     started = monotonic()
     said = found(Playing(profile("False", reason)), values, 30)
     assert monotonic() - started < 10
-    assert [line.splitlines()[0] for line in said] == [
-        f"NOT WELL: profile batch, generation 1: Ready=False, {reason}: m"
-    ]
+    assert [line.splitlines()[0] for line in said] == [f"FAILED: profile batch, generation 1: Ready=False, {reason}: m"]
 
 
 def test_time_is_up(values: Path) -> None:
@@ -103,14 +101,14 @@ def test_time_is_up(values: Path) -> None:
 @pytest.mark.parametrize(
     ("failure", "expected"),
     [
-        pytest.param(Refused("no"), "the API server does not let the test look: no", id="no right"),
+        pytest.param(Refused("no"), "the test is not allowed to read: no", id="no right"),
         pytest.param(WorldChanged("404"), "SchedulerProfiles are not served: 404", id="no CRD"),
-        pytest.param(NotReachable("busy"), "the API server gives no answer: busy", id="no answer"),
+        pytest.param(NotReachable("busy"), "the API server does not respond: busy", id="no answer"),
     ],
 )
 def test_what_keeps_it_from_looking_is_said(values: Path, failure: Exception, expected: str) -> None:
     (said,) = found(Playing(failure), values, 0.1)
-    assert said.startswith(f"NOT WELL: {expected}\n    do: ")
+    assert said.startswith(f"FAILED: {expected}\n    fix: ")
 
 
 def test_a_profile_that_the_values_give_to_another_release_is_its_business(values: Path) -> None:
@@ -124,4 +122,4 @@ def test_a_release_that_serves_nothing(tmp_path: Path) -> None:
     foreign = profile("True", "Acknowledged")
     foreign["status"]["instance"] = "team/other"
     (said,) = found(Playing(foreign), empty, 0.05)
-    assert said.startswith("NOT WELL: the release team/mine serves no profile")
+    assert said.startswith("FAILED: the release team/mine serves no profile")

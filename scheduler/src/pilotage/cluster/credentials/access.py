@@ -100,7 +100,7 @@ def find(
     if usual := _usual_files(environ):
         return _from_files(usual, context=context)
     raise NoAccess(
-        "there is no way to a cluster: this is no pod with a service account, and neither $KUBECONFIG nor "
+        "no cluster is configured: there is no service account of a pod, and neither $KUBECONFIG nor "
         "~/.kube/config names a file; name one with --kubeconfig"
     )
 
@@ -118,7 +118,9 @@ def in_cluster(environ: Mapping[str, str] = os.environ, folder: Path | None = No
     """Take the way of a pod: the service account that Kubernetes mounts into it."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
-        raise NoAccess("this is no pod: $KUBERNETES_SERVICE_HOST and _PORT are not set; name a file with --kubeconfig")
+        raise NoAccess(
+            "this is not a pod: $KUBERNETES_SERVICE_HOST and _PORT are not set; name a file with --kubeconfig"
+        )
     mounted = folder or SERVICE_ACCOUNT
     trust = Trust(read_file(mounted / "ca.crt", "certificate authority"))
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"

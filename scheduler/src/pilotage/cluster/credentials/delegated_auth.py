@@ -106,7 +106,7 @@ class DelegatedAuth:
             async with asyncio.timeout(self._settings.lookup_timeout):
                 self._trust = await read_trust(self._api, self._settings.trust)
         except (*_FAILURES, UnusableTrust) as error:
-            log.warning("the authorities of client certificates are not known anew: %s", _words(error))
+            log.warning("cannot refresh the client CAs: %s", _words(error))
             return False
         return True
 
@@ -154,7 +154,7 @@ class DelegatedAuth:
         try:
             return _decode_token(await self._ask(TOKEN_REVIEWS, review)).status
         except _FAILURES as error:
-            log.warning("a token could not be looked up: %s", _words(error))
+            log.warning("the token review failed: %s", _words(error))
             return None
 
     async def _authorize(self, user: User, verb: str, path: str) -> Denial | None:
@@ -168,7 +168,7 @@ class DelegatedAuth:
         key = self._digest(msgspec.json.encode(spec))
         found = await self._rights.get(key, lambda: self._review_access(spec), self._lifetime)
         if found is None:
-            return Denial(500, "the API server was asked whether this is allowed and gave no answer")
+            return Denial(500, "the API server did not answer the access review")
         if found.allowed:
             return None
         text = f"forbidden: User {quoted(user.name)} cannot {verb} path {quoted(path)}"
@@ -185,7 +185,7 @@ class DelegatedAuth:
         try:
             return _decode_access(await self._ask(ACCESS_REVIEWS, review)).status
         except _FAILURES as error:
-            log.warning("what a user may do could not be looked up: %s", _words(error))
+            log.warning("the access review failed: %s", _words(error))
             return None
 
     async def _ask(self, path: str, review: object) -> bytes:

@@ -113,7 +113,7 @@ class Reflector(Generic[T]):
 
     @property
     def skipped(self) -> int:
-        """How often an object came that is too long to be understood."""
+        """Objects received that are too large to decode."""
         return self._skipped + self._lister.skipped
 
     @property
