@@ -5,9 +5,9 @@ node ─────────────────────────
                                              │  ^
                                              └──┘ rejected again: twice as long
 
-Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; twins of the rejected pod stay away
-for a minute. Where the kubelet gave no numbers the cause may lie in the pod: then pods of that shape stay away, and only
-they, or whoever makes pods that no kubelet takes would keep all others off its nodes. What a node says concerns that
+Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; twins of the rejected pod stay
+away for a minute. Where the kubelet gave no numbers, the cause may lie in the pod: then only pods of that shape stay
+away, so that a tenant whose pods no kubelet admits cannot keep all others off its nodes. What a node says concerns that
 node alone. And for ten minutes, what a pod leaves free on any node counts as taken for a moment: its kubelet may still
 count it.
 """
