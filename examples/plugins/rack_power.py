@@ -28,7 +28,7 @@ LAST_POD = "power.example.com/last-pod"  # an annotation of a RackPower: who was
 
 NO_RACK = Rejection("node(s) were in no rack with known power", preemption_helps=False)
 NOT_ENOUGH = Rejection("node(s) were in a rack without enough power", preemption_helps=False)
-MALFORMED = Rejection("node(s) were in a rack whose RackPower cannot be understood", preemption_helps=False)
+MALFORMED = Rejection("node(s) were in a rack whose RackPower cannot be decoded", preemption_helps=False)
 
 
 class RackPowerSpec(Struct):

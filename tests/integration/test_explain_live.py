@@ -37,7 +37,7 @@ WAITING: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "shunned": ({"node_selector": {LABEL: "tainted"}}, "(explained.example.com/dedicated=db:NoSchedule"),
     "apart": ({**HERE, "affinity": APART}, "InterPodAffinity: node(s)"),
-    "without-its-claim": ({"spec": CLAIM}, "Before any node was looked at, VolumeRestrictions said: "),
+    "without-its-claim": ({"spec": CLAIM}, "Before any node was considered, VolumeRestrictions said: "),
 }
 
 
@@ -119,7 +119,7 @@ def test_a_pod_at_the_gate(cluster: Cluster) -> None:
         3,
         "gated  waits: waiting for scheduling gates: [example.com/later]\n"
         f"  Its status says: {cluster.status_says('gated')}\n"
-        "  It did not get as far as any node.\n",
+        "  It was rejected before any node was considered.\n",
     )
 
 
@@ -127,14 +127,14 @@ def test_a_pod_that_runs_is_explained_too(cluster: Cluster) -> None:
     code, text = cluster.explain("runs")
     node = f"{cluster.namespace}-0"
     assert code == 0
-    assert text.startswith(f"runs  is on {node}; decided again now, it goes to {node}\n")
+    assert text.startswith(f"runs  is on {node}; if scheduled again now, it goes to {node}\n")
 
 
 def test_the_namespace_of_the_context_is_meant(cluster: Cluster, tmp_path: Path) -> None:
     here = cluster.kubeconfig(tmp_path / "here", namespace=cluster.namespace)
     assert cluster.ask("runs", here).stdout.startswith("runs  is on ")
     assert cluster.ask("runs", cluster.kubeconfig(tmp_path / "elsewhere")).stderr == (
-        f"there is no pod default/runs, or it has ended; there is one in {cluster.namespace}\n"
+        f"there is no pod default/runs, or it has finished; there is one in {cluster.namespace}\n"
     )
 
 
@@ -149,8 +149,8 @@ def test_whoever_lacks_rights_is_told_all_of_them_and_gets_them_by_the_printed_c
     assert refused.returncode == 2
     rights, _, rest = refused.stderr.partition(" in all namespaces; ")
     for kind in ("pods", "nodes", "services", "statefulsets.apps", "csinodes.storage.k8s.io", "namespaces"):
-        assert kind in rights.removeprefix("you may not list ").split(", "), refused.stderr
-    command, _, _ = rest.partition(" gives all of them")
+        assert kind in rights.removeprefix("you are not allowed to list ").split(", "), refused.stderr
+    command, _, _ = rest.partition(" grants all of them")
     assert f"--serviceaccount={cluster.namespace}:{reader}" in command
     chart, words = str(REPOSITORY / "charts/pilotage"), ("--namespace=pilotage", "--show-only")
     role = cluster.control_plane.helm(4)("template", "pilotage", chart, *words, "templates/explainer-clusterrole.yaml")

@@ -154,7 +154,7 @@ def test_a_pod_waits_for_the_node_that_its_predecessor_has_left(stage: Stage) ->
     until(lambda: any(pod["spec"].get("nodeName") for pod in stage.pods()), lambda: str(stage.pods()))
     (first,) = stage.pods()
     name, node = first["metadata"]["name"], first["spec"]["nodeName"]
-    assert stage.explain(name)[1][0] == f"{name}  is on {node}; decided again now, it goes to {node}"
+    assert stage.explain(name)[1][0] == f"{name}  is on {node}; if scheduled again now, it goes to {node}"
 
     stage.control_plane.create([pod_manifest("filler", namespace=stage.namespace, node=node, cpu="2")])
     stage.kubectl("delete", "pod", name, "-n", stage.namespace)
@@ -171,14 +171,14 @@ def test_a_member_of_a_gang_waits_for_the_others(stage: Stage) -> None:
     labels = {"scheduling.x-k8s.io/pod-group": "train"}
     for name in ("a", "b"):
         stage.pod(name, "gangs", cpu="1500m", labels=labels)
-    title = f"PodGroup {stage.namespace}/train (scheduling.x-k8s.io): 4 must find a place at once"
+    title = f"PodGroup {stage.namespace}/train (scheduling.x-k8s.io): 4 must be placed at once"
     assert stage.agrees("a")[0] == (
-        f"  It fits alone, and waits for 2 more of {title}, 2 are there; "
+        f"  It fits alone, but waits for 2 more pods of {title}, 2 exist; "
         f"see kubectl get pods -n {stage.namespace} -l scheduling.x-k8s.io/pod-group=train"
     )
     for name in ("c", "d"):
         stage.pod(name, "gangs", cpu="1500m", labels=labels)
-    assert stage.agrees("a")[0] == f"  It fits alone, and waits for the rest of {title}, 3 would"
+    assert stage.agrees("a")[0] == f"  It fits alone, but waits for the rest of {title}, 3 can"
 
     wanted = {"minMember": 4, "minResources": {"cpu": "100000"}}
     stage.kubectl.apply({**group, "metadata": metadata, "spec": wanted})

@@ -319,10 +319,10 @@ def test_a_leader_that_is_killed_in_the_middle_of_a_swap_leaves_nobody_behind(
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        pytest.param("while True: pass", "it did not answer within 1s in score", id="it loops"),
+        pytest.param("while True: pass", "it did not return within 1s in score", id="it loops"),
         pytest.param(
             "import time; time.sleep(10)",
-            "it did not answer within 1s in score",
+            "it did not return within 1s in score",
             id="it sleeps",
             marks=pytest.mark.full,
         ),

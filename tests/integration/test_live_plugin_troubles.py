@@ -29,7 +29,7 @@ IN_GROUP, IN_APP, AS_PART = (
     "appgroup.diktyo.x-k8s.io.workload",
 )
 WEB_OF_SHOP = {IN_APP: "shop", AS_PART: "web"}
-NO_LIST = "cannot be understood: Expected `array`, got `str` - at `$.spec.workloads`"
+NO_LIST = "cannot be decoded: Expected `array`, got `str` - at `$.spec.workloads`"
 BYSTANDER = "bystander"
 RIGHTS = REPOSITORY / "charts" / "pilotage" / "files" / "plugin-rights.yaml"
 VALUES: dict[str, Any] = {
@@ -156,7 +156,7 @@ def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
     source = f"{ground.watcher.address}/nobody"
     ground.switch({"name": "TargetLoadPacking", "weight": 100, "args": {"watcherAddress": source}})
     others_are_bound(stage, ground.scheduler, BYSTANDER)
-    said = f"load metrics of {source}: no node has figures, so that all nodes are scored alike"
+    said = f"load metrics of {source}: no node has figures, so all nodes are scored equally"
     ground.until(lambda: any(said in process.said for process in ground.processes), "the log tells")
 
 
@@ -167,7 +167,7 @@ def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
         pytest.param({"workloads": "all of them"}, NO_LIST, id="workloads that are no list"),
         pytest.param(
             {"workloads": [{"workload": 7}]},
-            "cannot be understood: Expected `object`, got `int` - at `$.spec.workloads[0].workload`",
+            "cannot be decoded: Expected `object`, got `int` - at `$.spec.workloads[0].workload`",
             id="a workload that is a number",
             marks=pytest.mark.full,
         ),

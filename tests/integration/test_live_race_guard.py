@@ -15,7 +15,7 @@ from kit.stage import Stage, stage
 from pilotage.testing import node_manifest
 
 NODE = "racing-a"
-LEFT_ALONE = "1 node(s) rejected pods lately and are left alone for a while"
+LEFT_ALONE = "1 node(s) rejected pods recently and are avoided for a while"
 FULL = "1 Insufficient cpu"
 
 
@@ -47,7 +47,7 @@ def test_a_rejection_is_seen_believed_and_told(control_plane: ControlPlane, on: 
         reject(on, "first", used=1900)
         on.until_told("first", "RejectedByKubelet")
         [note] = on.notes("first", "RejectedByKubelet")
-        amounts = "500m asked, 100m free by its kubelet, 2 by our cache"
+        amounts = "500m requested, 100m free by its kubelet, 2 by our cache"
         assert note == f"node {NODE} rejected the pod (OutOfcpu: {amounts})"
         on.create("small", cpu="50m")
         on.create("large", cpu="1500m")

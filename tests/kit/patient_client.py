@@ -74,7 +74,7 @@ class PatientClient:
             if status and status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in PASSING:
                 raise Refused(f"{method} {path}: {status} {content}")
             if time.monotonic() > deadline:
-                raise NoAnswer(f"{method} {path}: no answer within {self._seconds:g} s: {why or content}")
+                raise NoAnswer(f"{method} {path}: no response within {self._seconds:g} s: {why or content}")
             time.sleep(PAUSE)
 
     def close(self) -> None:

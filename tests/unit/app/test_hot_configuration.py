@@ -516,7 +516,7 @@ async def test_a_unit_whose_file_was_changed_by_hand_is_refused(api: SmallApi, t
         await until(lambda: told(api) == (good, {}))
         api.put("configmaps", {"metadata": {"name": PLACE.name, "namespace": PLACE.namespace}, "data": data})
         await until(lambda: told(api)[1])
-        assert "does not have the text that it is named by" in told(api)[1]["message"]
+        assert "does not match its name" in told(api)[1]["message"]
 
 
 async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_up_for_long(

@@ -232,7 +232,7 @@ def test_which_source(arguments: Any, provider: Provider, address: str) -> None:
         ),
         pytest.param(
             {"metricProvider": {"token": "a", "tokenFile": "/b"}},
-            'args.metricProvider.tokenFile: Invalid value: "/b": there is a token already; leave one of the two out',
+            'args.metricProvider.tokenFile: Invalid value: "/b": there is also a token; remove one of the two',
             id="two tokens",
         ),
         pytest.param(
@@ -387,7 +387,7 @@ async def test_nor_by_a_link_to_it(tmp_path: Path, token: Path) -> None:
         more = {"tokenFile": f"{mounted}/token", "caFile": f"{mounted}/ca.crt"}
         trouble = await trouble_of(rules, address=address, **more)
         assert got == []
-    assert "leads out of" in trouble
+    assert "is outside of" in trouble
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ async def test_a_secret_is_sent_to_a_host_of_the_list_alone(
         rules = OutsideRules(str(mounted), ("127.0.0.1",) if listed else ("prom.example",))
         trouble = await trouble_of(rules, address=address, caFile=f"{mounted}/prom/ca.crt", **given)
     assert set(got) == ({sent} if listed else set())
-    assert ("127.0.0.1 is no host that may be shown" in trouble) is not listed
+    assert ("127.0.0.1 is not a host that may get" in trouble) is not listed
     assert "theirs" not in trouble
     assert "word" not in trouble.replace("password", "")
 

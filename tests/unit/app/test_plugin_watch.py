@@ -53,8 +53,8 @@ def world() -> Iterator[World]:
 
 def test_calls_that_took_too_long_are_counted_and_told_after_the_third(world: World) -> None:
     for _ in range(3):
-        WATCH.on_overrun(Overrun(world.plugin, "score", make_pod("a"), 1.0, "it did not answer within 1s in score"))
-    assert world.told == [("batch", "Mine", "plugin Mine: it did not answer within 1s in score (pod default/a)")]
+        WATCH.on_overrun(Overrun(world.plugin, "score", make_pod("a"), 1.0, "it did not return within 1s in score"))
+    assert world.told == [("batch", "Mine", "plugin Mine: it did not return within 1s in score (pod default/a)")]
     expected = 'pilotage_plugin_budget_exceeded_total{plugin="Mine",extension_point="Score",profile="batch"} 3'
     assert expected in world.metrics.text().decode()
 
@@ -70,8 +70,8 @@ def test_a_change_elsewhere_tells_it_again_and_a_new_plugin_does_not(world: Worl
 
 
 def test_a_method_that_always_fails_is_told_at_once(world: World) -> None:
-    WATCH.on_failing(world.plugin, "post_bind", "post_bind fails each time: ValueError: no")
-    assert world.told == [("batch", "Mine", "post_bind fails each time: ValueError: no")]
+    WATCH.on_failing(world.plugin, "post_bind", "post_bind fails every time: ValueError: no")
+    assert world.told == [("batch", "Mine", "post_bind fails every time: ValueError: no")]
 
 
 @pytest.mark.parametrize("scheduler", ["batch", ""], ids=["with a pod", "without one, the plugin's profile"])
@@ -96,7 +96,7 @@ def test_what_holds_the_main_thread_is_written_by_another_one(world: World, monk
     monkeypatch.setattr(plugin_watch, "annotate_once", annotate)
     place = FollowedConfigMap("own", "config", "own", "scheduler-1")
     world.watch.tell_stalled(place, None, "agent", lambda: "abc")  # type: ignore[arg-type]
-    thread = threading.Thread(target=WATCHDOG.on_stalled, args=(world.plugin, "score", "it has not answered for 6s"))
+    thread = threading.Thread(target=WATCHDOG.on_stalled, args=(world.plugin, "score", "it has not returned for 6s"))
     thread.start()
     thread.join()
     ((namespace, name, annotations),) = written
@@ -106,7 +106,7 @@ def test_what_holds_the_main_thread_is_written_by_another_one(world: World, monk
         "hash": "abc",
         "schedulerName": "batch",
         "plugin": "Mine",
-        "message": "it has not answered for 6s",
+        "message": "it has not returned for 6s",
     }
 
 

@@ -120,7 +120,7 @@ async def test_what_people_and_metrics_see() -> None:
     assert world.races.page().splitlines() == [
         "rejected by kubelets: OutOfcpu 1",
         "bound by other schedulers: 1, 1 a minute",
-        "looked at again before a bind: fits 2",
+        "checked again before a bind: fits 2",
         "profile default-scheduler: 1 rejections of 0 binds in the last 10 minutes",
         "",
         "NODE  REJECTIONS  LAST    REASON    LEFT ALONE  TAKEN UNSEEN  OTHERS",

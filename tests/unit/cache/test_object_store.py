@@ -1,4 +1,4 @@
-"""Objects that are there and cannot be understood are remembered for as long as that is so."""
+"""Objects that are there and cannot be decoded are remembered for as long as that is so."""
 
 import pytest
 

@@ -40,13 +40,13 @@ def run(pilotage: Pilotage, write: Write) -> Callable[[str], Result]:
         pytest.param(
             "Filter",
             "filter(self, cycle, pod, node): return False",
-            'running "Mine" filter plugin: it answered bool False, which means nothing here',
+            'running "Mine" filter plugin: it returned bool False, which is not valid here',
             id="filter answers with a boolean",
         ),
         pytest.param(
             "Filter",
             "filter_nodes(self, cycle, pod, nodes): return [True]\n    def filter(self, cycle, pod, node): ...",
-            "it answered list [True], which means nothing here",
+            "it returned list [True], which is not valid here",
             id="filter_nodes answers with a list",
         ),
         pytest.param(
@@ -74,10 +74,10 @@ def run(pilotage: Pilotage, write: Write) -> Callable[[str], Result]:
             id="score has more than 64 bits",
         ),
         pytest.param(
-            "Score", "score(self, cycle, pod, node): return 'much'", "it answered str 'much'", id="score is a text"
+            "Score", "score(self, cycle, pod, node): return 'much'", "it returned str 'much'", id="score is a text"
         ),
-        pytest.param("Score", "score(self, cycle, pod, node): return 0.5", "it answered float 0.5", id="score is half"),
-        pytest.param("Score", "score(self, cycle, pod, node): pass", "it answered NoneType None", id="score is None"),
+        pytest.param("Score", "score(self, cycle, pod, node): return 0.5", "it returned float 0.5", id="score is half"),
+        pytest.param("Score", "score(self, cycle, pod, node): pass", "it returned NoneType None", id="score is None"),
         pytest.param(
             "Score",
             "score(self, cycle, pod, node): return node.nmae",
@@ -87,7 +87,7 @@ def run(pilotage: Pilotage, write: Write) -> Callable[[str], Result]:
         pytest.param(
             "Score",
             "normalize(self, cycle, pod, nodes, scores): return 5\n    def score(self, cycle, pod, node): return 1",
-            'running Normalize on Score plugins: plugin "Mine" failed with: it answered int 5',
+            'running Normalize on Score plugins: plugin "Mine" failed with: it returned int 5',
             id="normalize answers with a number",
         ),
         pytest.param(
@@ -97,7 +97,7 @@ def run(pilotage: Pilotage, write: Write) -> Callable[[str], Result]:
             id="pre_filter raises",
         ),
         pytest.param(
-            "PreFilter", "pre_filter(self, cycle, pod): return 5", "it answered int 5", id="pre_filter answers 5"
+            "PreFilter", "pre_filter(self, cycle, pod): return 5", "it returned int 5", id="pre_filter answers 5"
         ),
         pytest.param(
             "PreScore",
@@ -192,7 +192,7 @@ def test_an_order_that_fails_lets_priority_decide(pilotage: Pilotage, write: Wri
         pytest.param(
             "class Mine(Score):\n    def score(self, cycle, pod, node): return 1\n"
             "    def __post_init__(self): raise RuntimeError('no luck')\n",
-            "mine.py: Mine cannot be made: RuntimeError: no luck",
+            "mine.py: Mine cannot be constructed: RuntimeError: no luck",
             id="it cannot be constructed",
         ),
     ],

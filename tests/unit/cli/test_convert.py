@@ -58,9 +58,8 @@ def test_an_older_configuration(pilotage: Pilotage, write: Write) -> None:
     }
     assert result.stderr.splitlines() == [
         f"note: {file}: batch: the weights of TaintToleration, NodeAffinity, InterPodAffinity are those of v1beta2; "
-        "since v1beta3 they are 3, 2 and 2: take out the entries to have these",
-        f"note: {file}: leaderElection is left out: "
-        "scheduler.leaderElect and scheduler.replicaCount of the chart say it",
+        "since v1beta3 they are 3, 2 and 2: remove the entries to use those",
+        f"note: {file}: leaderElection is left out: use scheduler.leaderElect and scheduler.replicaCount of the chart",
     ]
 
 
@@ -166,7 +165,7 @@ def test_values_of_the_chart(pilotage: Pilotage, write: Write) -> None:
     result = pilotage("convert", file)
     entries = [{"name": "PodState"}, {"name": "QOSSort"}]
     assert (result.exit_code, profiles(result)) == (0, {"mine": {"plugins": entries}})
-    assert "`helm install` with Pilotage's chart takes this file as it is" in result.stderr
+    assert "`helm install` with Pilotage's chart accepts this file unchanged" in result.stderr
 
 
 def test_values_that_are_not_there_are_the_charts(pilotage: Pilotage, write: Write) -> None:
@@ -211,7 +210,7 @@ def test_values_that_the_chart_does_not_take(text: str, told: str, pilotage: Pil
         ({"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota"}, "an ElasticQuota: apply it as it is"),
         (
             {"apiVersion": "scheduling.sigs.k8s.io/v1alpha1", "kind": "PodGroup"},
-            "a PodGroup of a group that is gone: write apiVersion: scheduling.x-k8s.io/v1alpha1, and apply it",
+            "a PodGroup of a removed group: change it to apiVersion: scheduling.x-k8s.io/v1alpha1, and apply it",
         ),
         (
             {
@@ -230,11 +229,11 @@ def test_values_that_the_chart_does_not_take(text: str, told: str, pilotage: Pil
             "a NetworkTopology of an older shape, which a cluster refuses",
         ),
         ({"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfile"}, "a SchedulerProfile already"),
-        ({"apiVersion": "apps/v1", "kind": "Deployment"}, "a Deployment, which is no scheduler configuration"),
+        ({"apiVersion": "apps/v1", "kind": "Deployment"}, "a Deployment, which is not a scheduler configuration"),
         ({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}, "a ConfigMap without a KubeSchedulerConf"),
         ({"apiVersion": "v1", "kind": "Policy"}, "a Policy, which no kube-scheduler reads since v1.23"),
-        ({"some": "map"}, "no scheduler configuration"),
-        (["a list"], "no map, so no scheduler configuration"),
+        ({"some": "map"}, "not a scheduler configuration"),
+        (["a list"], "not a map, so not a scheduler configuration"),
     ],
     ids=lambda value: "" if not isinstance(value, str) else value[:40],
 )
@@ -250,9 +249,7 @@ def test_what_is_something_else_is_told(manifest: Any, told: str, pilotage: Pilo
     ("text", "told"),
     [
         pytest.param("a: [", "document 1, line 2: ", id="no YAML"),
-        pytest.param(
-            yaml.safe_dump(config("v1alpha2")), "cannot be converted: write it in one of v1beta1,", id="too old"
-        ),
+        pytest.param(yaml.safe_dump(config("v1alpha2")), "cannot be converted: use one of v1beta1,", id="too old"),
         pytest.param(yaml.safe_dump(config(profiles=5)), ":3: profiles: must be a list, not the number 5", id="a type"),
         pytest.param(
             yaml.safe_dump({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": f"{OLD}\n a: ["}}),
@@ -261,7 +258,7 @@ def test_what_is_something_else_is_told(manifest: Any, told: str, pilotage: Pilo
         ),
         pytest.param(
             yaml.safe_dump(config(profiles=[{"plugins": {"queueSort": {"disabled": [{"name": "*"}]}}}])),
-            "but got 0; no scheduler runs this, so there is nothing to convert",
+            "but got 0; no scheduler can run this, so there is nothing to convert",
             id="what no scheduler runs",
         ),
     ],

@@ -98,7 +98,7 @@ async def test_a_pod_that_has_a_node_is_decided_about_as_if_it_had_none(world: W
     world.pod("web", cpu="1500m", node="n1")
     result = await world.explain("web")
     assert result.exit_code == 0
-    assert result.stdout.startswith("web  is on n1; decided again now, it goes to n1\n")
+    assert result.stdout.startswith("web  is on n1; if scheduled again now, it goes to n1\n")
     assert "NodeResourcesFit: Insufficient cpu (wants 1.5, 1 of 2 free)" in result.stdout
 
 
@@ -106,7 +106,7 @@ async def test_one_that_would_not_fit_any_more_still_has_its_node(world: World) 
     world.pod("web", cpu="3", node="n1")
     result = await world.explain("web")
     assert result.exit_code == 0
-    assert result.stdout.startswith(f"web  is on n1; decided again now, it waits: {WAITS}\n")
+    assert result.stdout.startswith(f"web  is on n1; if scheduled again now, it waits: {WAITS}\n")
 
 
 async def test_what_is_nominated_to_others_counts(world: World) -> None:
@@ -142,9 +142,7 @@ async def test_for_programs(world: World) -> None:
 
 async def test_a_pod_that_is_being_deleted_is_no_longer_placed(world: World) -> None:
     world.pod("web", cpu="1", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    assert (
-        "note: the pod is being deleted: no scheduler gives it a node any more" in (await world.explain("web")).stderr
-    )
+    assert "note: the pod is being deleted, so no scheduler places it any more" in (await world.explain("web")).stderr
 
 
 @pytest.mark.parametrize(
@@ -193,19 +191,19 @@ class TestGangs:
         [
             pytest.param(
                 GROUPED,
-                f"{OURS}: 4 must find a place at once, 2 are there; "
+                f"{OURS}: 4 must be placed at once, 2 exist; "
                 "see kubectl get pods -n lab -l scheduling.x-k8s.io/pod-group=train",
                 id="a PodGroup of scheduling.x-k8s.io",
             ),
             pytest.param(
                 NATIVE,
-                "PodGroup lab/train (scheduling.k8s.io): 4 must find a place at once, 2 are there; "
+                "PodGroup lab/train (scheduling.k8s.io): 4 must be placed at once, 2 exist; "
                 "see kubectl describe podgroups.scheduling.k8s.io train -n lab",
                 id="one of Kubernetes",
             ),
             pytest.param(
                 LABELLED,
-                "the group lab/train (label pod-group.pilotage.dev/name): 4 must find a place at once, 2 are there; "
+                "the group lab/train (label pod-group.pilotage.dev/name): 4 must be placed at once, 2 exist; "
                 "see kubectl get pods -n lab -l pod-group.pilotage.dev/name=train",
                 id="labels alone",
             ),
@@ -216,7 +214,7 @@ class TestGangs:
         for name in "ab":
             self.member(world, name, **fields)
         lines = await self.told(world)
-        assert lines[1] == f"  It fits alone, and waits for 2 more of {told}"
+        assert lines[1] == f"  It fits alone, but waits for 2 more pods of {told}"
         assert lines[2].split() == ["NODE", "FITS", "BECAUSE", *lines[2].split()[3:]]
 
     async def test_siblings_are_at_their_gates(self, world: World) -> None:
@@ -224,7 +222,7 @@ class TestGangs:
         self.member(world, "a", **self.GROUPED)
         self.member(world, "b", **self.GROUPED, spec={"schedulingGates": [{"name": "later"}]})
         assert (await self.told(world))[1].startswith(
-            f"  It fits alone, and waits for 1 more of {self.OURS}, at their scheduling gates: "
+            f"  It fits alone, but waits for 1 more pod of {self.OURS}, held by scheduling gates: "
         )
 
     async def test_not_all_fit(self, world: World) -> None:
@@ -232,16 +230,14 @@ class TestGangs:
         for name in "abc":
             self.member(world, name, cpu="1500m", **self.GROUPED)
         assert (await self.told(world))[1] == (
-            f"  It fits alone, and waits for the rest of {self.OURS}: 3 must find a place at once, 2 would"
+            f"  It fits alone, but waits for the rest of {self.OURS}: 3 must be placed at once, 2 can"
         )
 
     async def test_another_member_is_in_the_way(self, world: World) -> None:
         world.group("train", 2)
         self.member(world, "a", **self.GROUPED)
         self.member(world, "large", cpu="3", **self.GROUPED)
-        assert (await self.told(world))[1].endswith(
-            "2 must find a place at once, 0 would; see pilotage explain lab/large"
-        )
+        assert (await self.told(world))[1].endswith("2 must be placed at once, 0 would; see pilotage explain lab/large")
 
     async def test_it_does_not_fit_itself(self, world: World) -> None:
         world.group("train", 2)
@@ -275,15 +271,15 @@ class TestGangs:
     @pytest.mark.parametrize(
         ("fields", "told"),
         [
-            pytest.param(GROUPED, "each pod alone\n", id="a PodGroup of scheduling.x-k8s.io"),
-            pytest.param(NATIVE, "each pod alone; kube-scheduler waits for the others only with", id="of Kubernetes"),
+            pytest.param(GROUPED, "schedules each pod alone\n", id="a PodGroup of scheduling.x-k8s.io"),
+            pytest.param(NATIVE, "schedules each pod alone; kube-scheduler waits for the others", id="of Kubernetes"),
         ],
     )
     async def test_nobody_looks_at_groups(self, world: World, fields: dict[str, Any], told: str) -> None:
         world.pod("a", namespace="lab", cpu="1", **fields)
         result = await world.explain("lab/a")
         assert result.exit_code == 0
-        assert f"note: the pod is of the group lab/train, and its profile decides about {told}" in result.stderr
+        assert f"note: the pod belongs to the group lab/train, but its profile {told}" in result.stderr
 
 
 class TestPlacesOfPredecessors:
@@ -313,7 +309,7 @@ class TestPlacesOfPredecessors:
 
     async def test_a_pod_that_runs_would_return_to_its_node(self, world: World) -> None:
         self.replica(world, "web-77c9-now00", node="n1")
-        assert (await self.told(world)).startswith("web-77c9-now00  is on n1; decided again now, it goes to n1\n")
+        assert (await self.told(world)).startswith("web-77c9-now00  is on n1; if scheduled again now, it goes to n1\n")
 
     async def test_one_that_leaves(self, world: World) -> None:
         leaving = {"deletionTimestamp": "2026-01-01T11:00:30Z", "deletionGracePeriodSeconds": 30}
@@ -375,12 +371,12 @@ class TestPlacesOfPredecessors:
             "extenders: [{urlPrefix: 'http://x', filterVerb: f}]", "", "the configuration's extenders", id="one"
         ),
         pytest.param(
-            "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers none here)", id="the other"
+            "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers no node here)", id="one"
         ),
         pytest.param(
             "extenders: [{urlPrefix: 'http://x', filterVerb: f}]",
             "{name: TargetLoadPacking}, {name: Peaks}",
-            "the configuration's extenders and how busy nodes are (TargetLoadPacking, Peaks prefer none here)",
+            "the configuration's extenders and how busy nodes are (TargetLoadPacking, Peaks prefer no node here)",
             id="both",
         ),
     ],
@@ -392,7 +388,7 @@ async def test_figures_that_are_not_asked_for(world: World, extenders: str, plug
     )
     world.pod("web", scheduler="s")
     result = await world.explain("web")
-    assert result.stderr == (f"note: not asked: {told}; the scheduler may decide otherwise\n" if told else "")
+    assert result.stderr == (f"note: not considered: {told}; the scheduler may decide differently\n" if told else "")
 
 
 class TestWhoDecides:
@@ -443,18 +439,18 @@ class TestWhatIsInTheWay:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            pytest.param(["wep"], 'there is no pod default/wep, or it has ended; did you mean "web"?', id="a slip"),
-            pytest.param(["far"], "there is no pod default/far, or it has ended; there is one in shop", id="elsewhere"),
-            pytest.param(["zzzzzz"], "there is no pod default/zzzzzz, or it has ended\n", id="nothing like it"),
+            pytest.param(["wep"], 'there is no pod default/wep, or it has finished; did you mean "web"?', id="a slip"),
+            pytest.param(["far"], "there is no pod default/far, or it has finished; there is one in shop", id="far"),
+            pytest.param(["zzzzzz"], "there is no pod default/zzzzzz, or it has finished\n", id="nothing like it"),
             pytest.param(["odd"], "which nothing here serves; name the configuration of that scheduler", id="unserved"),
             pytest.param(["web", "--config", "/no.yaml"], "/no.yaml", id="no such file"),
             pytest.param(["web", "--config-map", "x"], "--config-map x: write NAMESPACE/NAME", id="no namespace"),
-            pytest.param(["web", "--config-map", "a/b"], "the API server refuses: 404", id="no such ConfigMap"),
+            pytest.param(["web", "--config-map", "a/b"], "the API server rejected the request: 404", id="no map"),
             pytest.param(["web", "--config", "a", "--config-map", "b/c"], "leave one out", id="two configurations"),
             pytest.param(["web", "--context", "no"], "no", id="no such context"),
             pytest.param(
                 ["lab/web", "-n", "other"],
-                "lab/web is in the namespace lab, and -n says other; leave one of them out",
+                "lab/web is in the namespace lab, but -n is other; remove one of the two",
                 id="two namespaces",
             ),
             pytest.param(["a/b/c"], "a/b/c: write POD or NAMESPACE/POD", id="more than a namespace"),
@@ -480,7 +476,8 @@ class TestWhatIsInTheWay:
         world.pod("web")
         result = await world.explain("web", "--config-map", "pilotage/config")
         assert result.exit_code == 2
-        assert "pod default/web waits for the scheduler default-scheduler, which nothing here serves" in result.stderr
+        told = "pod default/web waits for the scheduler default-scheduler, which no configuration here serves"
+        assert told in result.stderr
         assert "(there are batch)" in result.stderr
 
     async def test_no_right_to_look_for_the_configuration(self, world: World) -> None:
@@ -488,7 +485,7 @@ class TestWhatIsInTheWay:
         world.pod("web", scheduler="batch")
         result = await world.explain("web")
         assert result.exit_code == 2
-        assert result.stderr.startswith("you may not list configmaps in all namespaces; ")
+        assert result.stderr.startswith("you are not allowed to list configmaps in all namespaces; ")
         assert "; or name the configuration of that scheduler with --config FILE" in result.stderr
 
     async def test_no_right_to_see_nodes(self, world: World) -> None:
@@ -497,8 +494,8 @@ class TestWhatIsInTheWay:
         result = await world.explain("web")
         assert result.exit_code == 2
         assert result.stderr == (
-            "you may not list nodes in all namespaces; kubectl create clusterrolebinding explainer "
-            "--clusterrole=pilotage-explainer.pilotage --user=YOU gives all of them (the chart makes that ClusterRole; "
+            "you are not allowed to list nodes in all namespaces; kubectl create clusterrolebinding explainer "
+            "--clusterrole=pilotage-explainer.pilotage --user=YOU grants all of them (a ClusterRole of the chart; "
             "it is FULLNAME-explainer.NAMESPACE for another release)\n"
         )
 
@@ -507,17 +504,17 @@ class TestWhatIsInTheWay:
         [
             pytest.param(
                 ["/api/v1/nodes", "/api/v1/services", "/apis/apps/"],
-                "you may not list nodes, services, replicasets.apps, statefulsets.apps in all namespaces; ",
+                "you are not allowed to list nodes, services, replicasets.apps, statefulsets.apps in all namespaces; ",
                 id="of several kinds",
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/nodes", "/apis/policy/"],
-                "you may not list pods, nodes, poddisruptionbudgets.policy in all namespaces; ",
+                "you are not allowed to list pods, nodes, poddisruptionbudgets.policy in all namespaces; ",
                 id="pods too, so that only this one is seen",
             ),
             pytest.param(
                 ["/api/v1/pods", "/api/v1/namespaces/default/pods", "/api/v1/configmaps", "/api/v1/nodes"],
-                "you may not list pods, configmaps, nodes in all namespaces; ",
+                "you are not allowed to list pods, configmaps, nodes in all namespaces; ",
                 id="not even this one, so that any configuration may be its",
             ),
         ],
@@ -538,7 +535,7 @@ class TestWhatIsInTheWay:
         world.api.refusals |= {"/api/v1/namespaces/pilotage/configmaps": 403, "/api/v1/nodes": 403}
         world.pod("web")
         result = await world.explain("web", "--config-map", "pilotage/config")
-        assert result.stderr.startswith("you may not get configmaps or list nodes in all namespaces; ")
+        assert result.stderr.startswith("you are not allowed to get configmaps or list nodes in all namespaces; ")
 
     async def test_a_kind_that_is_not_served_has_no_objects(self, world: World) -> None:
         world.api.refusals["/apis/resource.k8s.io"] = 404
@@ -549,12 +546,12 @@ class TestWhatIsInTheWay:
         world.pod("web", cpu="many")
         result = await world.explain("web")
         assert result.exit_code == 2
-        assert "the pod default/web cannot be understood: " in result.stderr
+        assert "the pod default/web cannot be decoded: " in result.stderr
 
     async def test_nobody_answers(self, world: World) -> None:
         result = await world.explain("web", url="http://127.0.0.1:1")
         assert result.exit_code == 2
-        assert "the API server at http://127.0.0.1:1 does not answer: " in result.stderr
+        assert "the API server at http://127.0.0.1:1 does not respond: " in result.stderr
 
 
 class TestPluginFiles:
@@ -593,7 +590,7 @@ profiles:
         assert result.exit_code == 2
         assert result.stderr == (
             "the profile batch runs plugin files (mine/ending.py), whose code would run here with your rights; if you "
-            "trust it, name the ConfigMap that has it: --config-map pilotage/config\n"
+            "trust it, name the ConfigMap that contains it: --config-map pilotage/config\n"
         )
 
     async def test_a_profile_without_any_is_explained_and_nobody_elses_run(self, world: World) -> None:

@@ -99,7 +99,7 @@ def test_two_profiles_have_their_own_arguments(pilotage: Pilotage) -> None:
 
 def test_a_forgotten_application_is_told_with_what_to_do(pilotage: Pilotage) -> None:
     message = pods_of("network-overhead", pilotage)["stray"]["message"]
-    assert 'AppGroup "blog" not found in namespace default: create it, or take the label' in message
+    assert 'AppGroup "blog" not found in namespace default: create it, or remove the label' in message
 
 
 def test_the_family_has_every_page_and_every_plugin_that_is_in_no_default_profile() -> None:

@@ -269,7 +269,7 @@ class TestHowItEnds:
         [
             pytest.param(["--config=/nowhere"], "open /nowhere: no such file or directory", id="no such configuration"),
             pytest.param(["--kubeconfig=/nowhere"], "cannot read the kubeconfig /nowhere", id="no such kubeconfig"),
-            pytest.param(["--master=nonsense"], "is no address like https://host:port", id="no address"),
+            pytest.param(["--master=nonsense"], "is not an address like https://host:port", id="no address"),
             pytest.param(["--vmodule=x"], "'x' is not a module rule", id="no rule"),
             pytest.param(["--allow-metric-labels=x"], "'x' allows no labels; write metric,label=", id="no labels"),
             pytest.param(["--feature-gates=x"], "--feature-gates: 'x' is neither KEY=true nor KEY=false", id="no gate"),

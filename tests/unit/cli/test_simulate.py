@@ -180,7 +180,7 @@ def test_explain_as_json(pilotage: Pilotage) -> None:
         ),
         pytest.param(
             pod_manifest("p", spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "no"}}]}),
-            'Before any node was looked at, VolumeRestrictions said: persistentvolumeclaim "no" not found',
+            'Before any node was considered, VolumeRestrictions said: persistentvolumeclaim "no" not found',
             id="before any node",
         ),
         pytest.param(pod_manifest("p"), "the only node that fits, so it needs no score", id="one node"),

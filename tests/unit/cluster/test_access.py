@@ -120,7 +120,7 @@ class TestFinding:
         ],
     )
     def test_what_is_no_address_is_refused(self, kubeconfig: Any, server: str) -> None:
-        with pytest.raises(NoAccess, match="is no address like https://host:port"):
+        with pytest.raises(NoAccess, match="is not an address like https://host:port"):
             find(str(kubeconfig(cluster={"server": server})))
 
 

@@ -81,7 +81,7 @@ class TestRequests:
     @pytest.mark.parametrize("path", ["/a b", "/a\r\nX: y", "a", "/\u00e9", "/a#b", "/a?b?c d", ""])
     async def test_what_would_break_out_of_the_request_is_not_sent(self, serve: Any, client_of: Any, path: str) -> None:
         server = await serve(answer_all)
-        with pytest.raises(ValueError, match="is no path of the API"):
+        with pytest.raises(ValueError, match="is not an API path"):
             await client_of(server).post(path, b"")
         assert server.requests == []
 
@@ -155,7 +155,7 @@ class TestAnswers:
     @pytest.mark.parametrize("pieces", [[], [b"HTTP/1.1 200 OK\r\n"], [OK[:-1]]], ids=["silent", "slow", "slower"])
     async def test_those_that_take_too_long(self, serve: Any, client_of: Any, pieces: list[bytes]) -> None:
         server = await serve(says(*pieces, closes=False))
-        with pytest.raises(OutcomeUnknown, match="no answer within"):
+        with pytest.raises(OutcomeUnknown, match="no response within"):
             await client_of(server).post(BIND, b"{}", timeout=0.2)
 
     async def test_a_reset_after_the_request(self, serve: Any, client_of: Any) -> None:
@@ -163,7 +163,7 @@ class TestAnswers:
             await peer.request()
             peer.reset()
 
-        with pytest.raises(OutcomeUnknown, match="before an answer came"):
+        with pytest.raises(OutcomeUnknown, match="before a response came"):
             await client_of(await serve(script)).post(BIND, b"{}")
 
     async def test_refusals(self, serve: Any, client_of: Any) -> None:

@@ -13,7 +13,7 @@ from pilotage.cluster.transport.api_errors import api_error
             '404 NotFound: pods "a" not found', id="a Status",
         ),
         pytest.param(b"<html>gone</html>\n", "404: <html>gone</html>", id="a page of a proxy"),
-        pytest.param(b"", "404: the server said no more", id="nothing"),
+        pytest.param(b"", "404: the server gave no details", id="nothing"),
         pytest.param(b"\xff\xfe", "404: \ufffd\ufffd", id="no text"),
         pytest.param(b'{"message": 7}', '404: {"message": 7}', id="another object"),
         pytest.param(b"[]", "404: []", id="no object"),

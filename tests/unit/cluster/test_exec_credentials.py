@@ -105,7 +105,7 @@ def test_a_command_that_is_not_there_names_how_to_get_it() -> None:
 
 def test_a_command_that_does_not_end(command: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pilotage.cluster.credentials.exec_credentials.LONGEST_RUN", 0.1)
-    with pytest.raises(NoAccess, match="did not end within"):
+    with pytest.raises(NoAccess, match="did not finish within"):
         run(ExecPlugin(command("exec sleep 30"), V1), {})
 
 

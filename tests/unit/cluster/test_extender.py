@@ -251,7 +251,7 @@ class TestCredentials:
     async def test_one_that_is_refused_is_never_asked(self, server: ScriptedExtender) -> None:
         settings = ExtenderSettings(server.url, filter_verb="filter", refused="urlPrefix: it is no host of the list")
         extender = Extender(settings, lambda _: b"{}", lambda _: b"{}")
-        with pytest.raises(ExtenderFailed, match="is not asked: urlPrefix: it is no host of the list"):
+        with pytest.raises(ExtenderFailed, match="is not called: urlPrefix: it is no host of the list"):
             await extender.filter(POD, ["n1"])
         await extender.close()
         assert server.questions == []
@@ -260,7 +260,7 @@ class TestCredentials:
         tls = TLS(cert_file=f"{tmp_path}/tls.crt", key_file=f"{tmp_path}/tls.key")
         settings = ExtenderSettings("https://gpu", filter_verb="filter", tls=tls, directory=str(tmp_path))
         extender = Extender(settings, lambda _: b"{}", lambda _: b"{}")
-        with pytest.raises(ExtenderFailed, match=r"https://gpu is not asked: the TLS configuration .* cannot be used"):
+        with pytest.raises(ExtenderFailed, match=r"https://gpu is not called: the TLS configuration .* cannot be used"):
             await extender.filter(POD, ["n1"])
         with pytest.raises(BadTLS):  # as kube-scheduler, where whoever starts it wrote the file
             Extender(replace(settings, directory=None), lambda _: b"{}", lambda _: b"{}")

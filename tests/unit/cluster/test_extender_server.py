@@ -195,7 +195,7 @@ async def test_without_a_cluster_nothing_is_bound(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "status", "text"),
     [
-        pytest.param("filter", b"{", 400, "the message is no JSON", id="no JSON"),
+        pytest.param("filter", b"{", 400, "the message is not JSON", id="no JSON"),
         pytest.param("filter", b"{}", 400, "the message has no Pod", id="no pod"),
         pytest.param("filter", b'{"Pod": []}', 400, "the pod cannot be read", id="a pod that is none"),
         pytest.param(

@@ -51,7 +51,7 @@ def says(text: str, status: int = 200, **headers: str) -> Handler:
         pytest.param(says("", 204), "failed filter with extender at URL URL/filter, code 204", id="no content"),
         pytest.param(
             says("<html>hello</html>"),
-            "failed filter with extender at URL URL: the message is no JSON: JSON is malformed: "
+            "failed filter with extender at URL URL: the message is not JSON: JSON is malformed: "
             "invalid character (byte 0)",
             id="a web page",
         ),
@@ -62,7 +62,7 @@ def says(text: str, status: int = 200, **headers: str) -> Handler:
         ),
         pytest.param(
             says('{"Error":' + '{"a":' * 100_000),
-            "failed filter with extender at URL URL: the message is no JSON: maximum recursion depth exceeded",
+            "failed filter with extender at URL URL: the message is not JSON: maximum recursion depth exceeded",
             id="maps in maps without end",
         ),
     ],
@@ -137,7 +137,7 @@ async def test_an_answer_of_a_gigabyte_is_cut_at_the_limit(server: ScriptedExten
     server.handler = flood
     limit = 1024 * 1024
     async with asking(server.url, Transport(server.url, 60, largest_answer=limit)) as extender:
-        with pytest.raises(ExtenderFailed, match="the answer is larger than 10"):
+        with pytest.raises(ExtenderFailed, match="the response is larger than 10"):
             await extender.filter(POD, ["n1"])
     assert sent < 16 * limit  # what the sockets' buffers hold is all that came beyond the limit
 

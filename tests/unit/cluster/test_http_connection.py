@@ -53,9 +53,9 @@ def test_whatever_comes_the_request_ends(beginning: bytes, pieces: list[bytes]) 
 @pytest.mark.parametrize(
     ("pieces", "text"),
     [
-        pytest.param([b"garbage\r\n"], "cannot be used: this is no answer in HTTP/1.1", id="garbage"),
-        pytest.param([OK[:30]], "in the middle of the answer", id="half of an answer"),
-        pytest.param([], "before an answer came", id="nothing"),
+        pytest.param([b"garbage\r\n"], "invalid response: this is not an HTTP/1.1 response", id="garbage"),
+        pytest.param([OK[:30]], "in the middle of the response", id="half of an answer"),
+        pytest.param([], "before a response came", id="nothing"),
         pytest.param([OK.replace(b": 2", b": 101")], "larger than 100 bytes", id="too much"),
     ],
 )

@@ -43,7 +43,7 @@ async def test_one_that_breaks_off_gives_what_came_and_then_fails(serve: Any, cl
 
     async with client_of(await serve(script)).stream("/a") as stream:
         assert await anext(stream) == b"one\n"
-        with pytest.raises(OutcomeUnknown, match="in the middle of the answer"):
+        with pytest.raises(OutcomeUnknown, match="in the middle of the response"):
             await anext(stream)
 
 
@@ -101,7 +101,7 @@ async def test_a_beginning_that_does_not_come(serve: Any, client_of: Any) -> Non
         await peer.request()
         await peer.until_closed()
 
-    with pytest.raises(OutcomeUnknown, match="no answer within"):
+    with pytest.raises(OutcomeUnknown, match="no response within"):
         async with client_of(await serve(script)).stream("/a", timeout=0.1):
             pass
 

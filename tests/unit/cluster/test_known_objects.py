@@ -225,7 +225,7 @@ def test_a_sink_that_raises_loses_that_change_only(caplog: pytest.LogCaptureFixt
     with caplog.at_level(logging.ERROR):
         assert tell(known, "+a/1@5")
     assert (known.sink_errors, set(known.objects)) == (1, {"a"})
-    assert "a change was not taken in: 'a'" in caplog.text
+    assert "cannot process a change: 'a'" in caplog.text
     assert "full" in caplog.text
     tell(known, "+a/1@6")
     assert diary.lines == ["updated a/1@5 to a/1@6"]
@@ -288,7 +288,7 @@ class TestWhatOutlastsAStateThatCannotBeUnderstood:
     @pytest.mark.parametrize(
         ("listed", "told", "left"),
         [
-            pytest.param(["?a/1@6"], ["undecodable a/1@6: why"], {"a"}, id="listed as it cannot be understood"),
+            pytest.param(["?a/1@6"], ["undecodable a/1@6: why"], {"a"}, id="listed as it cannot be decoded"),
             pytest.param(["+a/1@6"], ["updated a/1@5 to a/1@6"], {"a"}, id="listed as it can"),
             pytest.param(["?a/2@6"], ["deleted a/1@5", "undecodable a/2@6: why"], set(), id="another one of that name"),
             pytest.param([], ["deleted a/1@5"], set(), id="gone"),

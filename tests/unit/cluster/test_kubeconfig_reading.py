@@ -98,20 +98,20 @@ def test_nothing_may_be_written_as_null(write: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        pytest.param("a: [", "this is no kubeconfig", id="no YAML"),
+        pytest.param("a: [", "this is not a kubeconfig", id="no YAML"),
         pytest.param("[]", r"Expected `object`, got `array`", id="a list"),
-        pytest.param("- a", "this is no kubeconfig", id="another list"),
+        pytest.param("- a", "this is not a kubeconfig", id="another list"),
         pytest.param(config("a", token=5), r"Expected `str`, got `int` - at `\$.users\[0\].user.token`", id="a number"),
         pytest.param({"kind": "Pod"}, "this is a Pod, not a kubeconfig", id="another kind"),
-        pytest.param("a: &x b\nc: *x", "anchors and aliases are not read here", id="an alias"),
+        pytest.param("a: &x b\nc: *x", "anchors and aliases are not supported", id="an alias"),
         pytest.param("[" * 100_000, "nested deeper than 50 levels", id="an endless nest"),
-        pytest.param("!!python/object/apply:os.system ['true']", "this is no kubeconfig", id="code"),
+        pytest.param("!!python/object/apply:os.system ['true']", "this is not a kubeconfig", id="code"),
         pytest.param("#" * (1 << 20) + "\na: b", "larger than", id="far too large"),
         pytest.param("", "no context is chosen; run kubectl config use-context NAME", id="empty"),
         pytest.param(config("a", current="b"), "there is no context 'b'; there is a", id="no such context"),
         pytest.param(config("a") | {"clusters": []}, "names the cluster 'a', which is not there", id="no such cluster"),
         pytest.param(config("a") | {"users": None}, "names the user 'a', which is not there", id="no such user"),
-        pytest.param("\x00", "this is no kubeconfig", id="no text"),
+        pytest.param("\x00", "this is not a kubeconfig", id="no text"),
     ],
 )
 def test_what_cannot_be_used_is_explained(write: Any, content: Any, problem: str) -> None:

@@ -184,7 +184,7 @@ async def test_an_error_in_the_thread_is_a_loss_and_never_a_silent_end(moment: s
     election.start()
     assert await election.wait_until_leading() == (moment == "leading")
     client.bug = bug
-    assert await election.wait_until_lost() == Loss("the thread of the lease failed: RuntimeError('a bug')")
+    assert await election.wait_until_lost() == Loss("the lease thread failed: RuntimeError('a bug')")
     assert not election.may_act()
     assert await election.stop(10)
     assert client.is_closed == (moment != "connecting")

@@ -59,7 +59,7 @@ async def _chunks(body: bytes) -> AsyncIterator[bytes]:
         yield whole[start : start + (1 << 16)]
         await asyncio.sleep(0)
     if cut:
-        raise OutcomeUnknown("the connection was closed in the middle of the answer")
+        raise OutcomeUnknown("the connection was closed in the middle of the response")
 
 
 def answer(*names: str, version: str = "9", next_page: str = "", **more: Any) -> bytes:

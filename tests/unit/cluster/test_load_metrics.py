@@ -137,9 +137,9 @@ class TestPrometheus:
         collector = await polled(world.collector(Provider.PROMETHEUS))
         assert collector.loads == {}
         assert not collector.is_healthy()
-        told = f"cpu average: the query gives no numbers ({AVERAGE_OF_CPU}); is there such a metric or recording rule?"
+        told = f"cpu average: the query returns no numbers ({AVERAGE_OF_CPU}); does the metric or recording rule exist?"
         assert told in collector.trouble()
-        assert collector.trouble().startswith("no node has figures, so that all nodes are scored alike; ")
+        assert collector.trouble().startswith("no node has figures, so all nodes are scored equally; ")
 
     @pytest.mark.parametrize(
         ("instance", "settings", "found"),
@@ -189,13 +189,13 @@ class TestPrometheus:
         )
         collector = await polled(world.collector(Provider.PROMETHEUS))
         assert collector.loads == {"n1": NodeLoad(ResourceLoad(50), None, NOW)}
-        assert "cpu average: 2 entries are of a node that has another one" in collector.trouble()
+        assert "cpu average: 2 entries repeat a node" in collector.trouble()
 
     async def test_numbers_that_are_none(self, world: World) -> None:
         world.answers[AVERAGE_OF_CPU] = vector(n1="NaN", n2="0.5", n3="+Inf")
         collector = await polled(world.collector(Provider.PROMETHEUS))
         assert list(collector.loads) == ["n2"]
-        assert "cpu average: 2 entries are no numbers" in collector.trouble()
+        assert "cpu average: 2 entries are not numbers" in collector.trouble()
 
     async def test_queries_of_ones_own(self, world: World) -> None:
         given = {"queries": {"cpu": {"average": 'my{a="b"} + on(node) x'}}}
@@ -287,7 +287,9 @@ class TestLoadWatcher:
         collector = await polled(world.collector(Provider.LOAD_WATCHER))
         assert collector.loads == {"n1": NodeLoad(ResourceLoad(40, 16), ResourceLoad(50), NOW - 10)}
         assert collector.age() == 10
-        told = "1 entries say nothing of use; 1 entries are of no node of this cluster; 1 of 2 nodes have no figures"
+        told = (
+            "1 entries have no usable values; 1 entries belong to no node of this cluster; 1 of 2 nodes have no figures"
+        )
         assert collector.trouble().startswith(told)
 
     @pytest.mark.parametrize(
@@ -298,9 +300,9 @@ class TestLoadWatcher:
             pytest.param(says("<html>"), "the answer cannot be read", id="a web page"),
             pytest.param(says(b"\xff"), "the answer cannot be read", id="bytes"),
             pytest.param(says(b'{"data":' * 100_000), "the answer cannot be read", id="maps in maps without end"),
-            pytest.param(flood, "the answer is larger than", id="an answer without end"),
-            pytest.param({}, "the answer has no figures of any node", id="an empty map"),
-            pytest.param({"data": {"NodeMetricsMap": {}}}, "the answer has no figures of any node", id="no nodes"),
+            pytest.param(flood, "the response is larger than", id="an answer without end"),
+            pytest.param({}, "the response has no figures for any node", id="an empty map"),
+            pytest.param({"data": {"NodeMetricsMap": {}}}, "the response has no figures for any node", id="no nodes"),
         ],
     )
     async def test_answers_that_are_none(self, world: World, answer: Any, told: str) -> None:
@@ -359,9 +361,9 @@ class TestTheMetricsAPI:
             pytest.param(403, f"{LIST}: ", id="we may not"),
             pytest.param(says("<html>"), f"{LIST}: the answer cannot be read", id="a web page"),
             pytest.param(says(b" " * (2 << 20)), f"{LIST}: ", id="an answer that is too large"),
-            pytest.param({"items": []}, "the answer has no figures of any node", id="an empty list"),
-            pytest.param({"items": [used("gone")]}, "the answer has no figures of any node", id="only strangers"),
-            pytest.param({"items": [used("n1", "x", "x")]}, "the answer has no figures of any node", id="no amounts"),
+            pytest.param({"items": []}, "the response has no figures for any node", id="an empty list"),
+            pytest.param({"items": [used("gone")]}, "the response has no figures for any node", id="only strangers"),
+            pytest.param({"items": [used("n1", "x", "x")]}, "the response has no figures for any node", id="none"),
         ],
     )
     async def test_answers_that_are_none(self, world: World, api: ApiClient, answer: Any, told: str) -> None:
@@ -401,7 +403,7 @@ class TestOverTime:
         assert "all nodes are scored alike" not in collector.trouble()
         world.now += 20
         assert collector.age() == 310
-        assert collector.trouble().startswith("the figures are 310 s old, so that all nodes are scored alike; ")
+        assert collector.trouble().startswith("the figures are 310 s old, so all nodes are scored equally; ")
         world.answers[LIST] = {"items": [used("n1", timestamp=""), used("n2", timestamp="")]}
         await collector.poll()
         assert (collector.trouble(), collector.is_healthy(), collector.age()) == ("", True, 0)
@@ -410,7 +412,7 @@ class TestOverTime:
         world.answers[LIST] = {"items": [used("n1"), used("n2", timestamp="1970-01-12T13:00:00Z")]}
         collector = await polled(world.collector(Provider.METRICS_API, api))
         assert collector.is_healthy()
-        assert collector.trouble() == "1 of 2 nodes have no figures that are young enough"
+        assert collector.trouble() == "1 of 2 nodes have no recent figures"
 
     async def test_the_log_has_one_line_for_each_change(
         self, world: World, api: ApiClient, caplog: pytest.LogCaptureFixture

@@ -602,7 +602,7 @@ class TestTime:
     [
         (401, "the API server does not accept our credentials: check the token or certificate"),
         (403, "our role lacks a rule: allow list and watch of namespaces"),
-        (404, "the API server does not serve namespaces: it is too old, or this API is switched off"),
+        (404, "the API server does not serve namespaces: it is too old, or this API is disabled"),
     ],
 )
 async def test_troubles_say_what_to_do_once(status: int, advice: str, caplog: pytest.LogCaptureFixture) -> None:

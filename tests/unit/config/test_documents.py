@@ -66,7 +66,7 @@ def test_values(data: bytes | str, expected: list[Any]) -> None:
         pytest.param("a: 'x\n", "while scanning a quoted scalar", id="a word without end"),
         pytest.param("? [a]\n: 1\n", "line 1: a key must be a word", id="a list for a key"),
         pytest.param("~: 1\n", "line 1: null cannot be a key", id="null for a key"),
-        pytest.param("a: .nan\n", "line 1: .nan is no number that JSON can hold", id="no number"),
+        pytest.param("a: .nan\n", "line 1: .nan is not a number that JSON can represent", id="no number"),
         pytest.param("a: !!python/object/new:os.system [x]\n", "line 1: the tag", id="a tag that would make an object"),
         pytest.param("a: !!int x\n", "line 1: 'x' is not what its tag", id="a tag that does not fit"),
         pytest.param("a: 1\n---\nb: 1\nb: 2\n", "f.yaml: document 2, line 4: key", id="the second document"),

@@ -30,7 +30,7 @@ def test_the_value_and_its_lines() -> None:
     [
         pytest.param(b'{"a": 1,\n"a": 2}', 'key "a" already set in map', id="a key twice"),
         pytest.param(b"{a: 1}", "line 1: no valid JSON", id="YAML in braces"),
-        pytest.param(b'{"a": 1}\n{}', "line 2: no valid JSON: Extra data", id="two texts"),
+        pytest.param(b'{"a": 1}\n{}', "line 2: invalid JSON: Extra data", id="two texts"),
         pytest.param(b'{"a": NaN}', "NaN is no number", id="no number"),
         pytest.param(b'{"a": "\\ud800"}', "no valid JSON", id="half a character"),
         pytest.param(b'{"a": \xff}', "no valid JSON", id="no UTF-8"),

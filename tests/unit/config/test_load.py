@@ -106,7 +106,7 @@ def test_types_and_fields(text: str, expected: str, in_tree: Catalogue) -> None:
         pytest.param(
             "kind: KubeSchedulerConfiguration", f"1: Object 'apiVersion' is missing; {START}", id="no version"
         ),
-        pytest.param("[]", f"1: couldn't get version/kind: the file is no map; {START}", id="a list"),
+        pytest.param("[]", f"1: couldn't get version/kind: the file is not a map; {START}", id="a list"),
         pytest.param(
             HEAD.replace("v1", "v1beta3"),
             '1: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" '
@@ -285,7 +285,7 @@ def test_resources_that_extenders_manage_replace_the_ignored_ones(in_tree: Catal
         pytest.param(
             "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity}, {name: TaintToleration, weight: 1}]}}}]",
             [
-                "profiles[0].plugins.score.enabled[0]: NodeAffinity weighs 1 here, not its default 2; "
+                "profiles[0].plugins.score.enabled[0]: NodeAffinity has weight 1, not its default 2; "
                 "write weight: 2 to keep it"
             ],
             id="a weight lost",

@@ -209,7 +209,7 @@ def test_all_faults_are_told_at_once_with_their_lines_and_in_the_order_of_kube_s
     assert str(refusal(text, in_tree)).splitlines() == [
         '<configuration>:4: unknown field "foo"',
         "<configuration>:3: parallelism: Invalid value: 0: should be an integer value greater than zero",
-        '<configuration>:12: profiles[1].schedulerName: Duplicate value: {}; "a" is the name of profiles[0] too',
+        '<configuration>:12: profiles[1].schedulerName: Duplicate value: {}; "a" is also the name of profiles[0]',
         "<configuration>:6: extenders[0].weight: Invalid value: 0: must have a positive weight applied to it",
         "<configuration>:11: initializing profiles: creating profile for scheduler name a: "
         'FilterPlugin "NodeNames" does not exist; did you mean "NodeName"?',

@@ -122,7 +122,7 @@ def test_a_point_that_a_plugin_does_without_is_told() -> None:
     sets = {point: {"enabled": named("Coscheduling")} for point in ("preFilter", "permit", "reserve", "postBind")}
     profile, _, notes = converted(Version.V1BETA1, {"plugins": sets})
     assert profile.plugins.post_bind == Plugins().post_bind
-    assert "file: default-scheduler: Coscheduling: it does its work without postBind here" in notes.told
+    assert "file: default-scheduler: Coscheduling: it needs no postBind here" in notes.told
 
 
 # ------------------------------------------------------------------------------------------------ plugins that are gone
@@ -164,7 +164,7 @@ def test_resource_scores_of_v1beta1_are_strategies(plugins: dict[str, Any], weig
 
 def test_two_strategies_at_once_have_no_counterpart() -> None:
     _, _, notes = converted(Version.V1BETA1, {"plugins": {"score": {"enabled": named(NodeResourcesMostAllocated=5)}}})
-    assert any(text.endswith("NodeResourcesLeastAllocated has no counterpart beside it") for text in notes.told)
+    assert any(text.endswith("NodeResourcesLeastAllocated has no equivalent") for text in notes.told)
 
 
 def test_arguments_of_a_strategy_go_with_it() -> None:
@@ -210,12 +210,12 @@ def test_a_strategy_that_is_disabled_where_it_was_no_plugin_goes_on(version: Ver
 @pytest.mark.parametrize(
     ("plugin", "point", "told"),
     [
-        ("SelectorSpread", "score", "it is gone: PodTopologySpread"),
-        ("NodePreferAvoidPods", "score", "it is gone: taint the nodes"),
-        ("ServiceAffinity", "filter", "it is gone: give the pods a podAffinity"),
-        ("NodeLabel", "filter", "it is gone: NodeAffinity keeps pods"),
-        ("EBSLimits", "filter", "it is gone: NodeVolumeLimits counts its volumes"),
-        ("CinderLimits", "filter", "it is gone: NodeVolumeLimits counts its volumes"),
+        ("SelectorSpread", "score", "it was removed: PodTopologySpread"),
+        ("NodePreferAvoidPods", "score", "it was removed: taint the nodes"),
+        ("ServiceAffinity", "filter", "it was removed: give the pods a podAffinity"),
+        ("NodeLabel", "filter", "it was removed: NodeAffinity keeps pods"),
+        ("EBSLimits", "filter", "it was removed: NodeVolumeLimits counts its volumes"),
+        ("CinderLimits", "filter", "it was removed: NodeVolumeLimits counts its volumes"),
     ],
 )
 def test_what_does_the_work_of_plugins_that_are_gone(version: Version, plugin: str, point: str, told: str) -> None:
@@ -266,7 +266,7 @@ def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
     entry = {"name": "NodeLabel", "args": {"presentLabels": ["disk"]}}
     profile, _, notes = converted(Version.V1BETA1, {"pluginConfig": [entry]})
     assert arguments(profile) == {}
-    assert any("the arguments of NodeLabel go with it" in text for text in notes.told)
+    assert any("the arguments of NodeLabel are dropped too" in text for text in notes.told)
 
 
 # ------------------------------------------------------------------------------------------------------------ arguments
@@ -279,7 +279,7 @@ def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
             "Coscheduling",
             {"permitWaitingTimeSeconds": 10, "kubeConfigPath": "/x", "kubeMaster": "y"},
             {"permitWaitingTimeSeconds": 10},
-            "Coscheduling: kubeConfigPath is left out: the scheduler's own way to the cluster is used",
+            "Coscheduling: kubeConfigPath is left out: the scheduler's own connection to the cluster is used",
         ),
         (
             "Coscheduling",
@@ -297,7 +297,7 @@ def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
                 "scoringStrategy": {"type": "MostAllocated"},
             },
             {"scoringStrategy": {"type": "MostAllocated"}},
-            "namespaces is left out: a NodeResourceTopology is in no namespace any more",
+            "namespaces is left out: NodeResourceTopology is cluster-scoped now",
         ),
         (
             "SySched",
@@ -350,7 +350,7 @@ def test_what_v1_has_stays() -> None:
         ({"healthzBindAddress": "0.0.0.0:10251"}, "healthzBindAddress is left out: health and metrics are served"),
         ({"metricsBindAddress": ""}, "metricsBindAddress is left out: health and metrics are served"),
         ({"featureGates": {"X": True}}, "featureGates is left out: gates are as in a kube-scheduler"),
-        ({"leaderElection": {"resourceLock": "endpointsleases"}}, "endpointsleases is gone: it is leases now"),
+        ({"leaderElection": {"resourceLock": "endpointsleases"}}, "endpointsleases was removed: leases is used"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
 )

@@ -147,4 +147,4 @@ def test_files_and_hosts_of_profiles_are_looked_at(rules: OutsideRules | None, r
     found = settings_of(ExtenderConfig.model_validate(given), rules)
     assert refused in found.refused
     assert bool(found.refused) is (rules is not None)
-    assert ("gpu is no host that may be shown a client certificate" in found.refused) is (rules is not None)
+    assert ("gpu is not a host that may get a client certificate" in found.refused) is (rules is not None)

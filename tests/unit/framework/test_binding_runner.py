@@ -65,7 +65,7 @@ class TestPreFlight:
         [
             pytest.param(Rejection("no"), "no", id="a rejection is not for this point"),
             pytest.param(PluginFailed("off"), "off", id="a failure in the plugin's words"),
-            pytest.param(True, "it answered bool True, which means nothing here", id="nonsense"),
+            pytest.param(True, "it returned bool True, which is not valid here", id="nonsense"),
         ],
     )
     def test_what_is_an_error(self, cycle: Cycle, answer: Any, text: str) -> None:
@@ -102,7 +102,7 @@ class TestPreBind:
             pytest.param(Rejection("no"), Rejection("no", plugin="One"), id="a rejection names the plugin"),
             pytest.param(PluginFailed("off"), 'running PreBind plugin "One": off', id="a failure"),
             pytest.param(
-                SKIP, f'running PreBind plugin "One": it answered Skip {SKIP!r}, which means nothing here', id="skip"
+                SKIP, f'running PreBind plugin "One": it returned Skip {SKIP!r}, which is not valid here', id="skip"
             ),
         ],
     )
@@ -131,7 +131,7 @@ class TestBind:
             pytest.param(PluginFailed("409"), None, 'running Bind plugin "Binds": 409', id="a failure"),
             pytest.param(SKIP, SKIP, "no Bind plugin binds this pod: all of them skip it", id="nobody wants to"),
             pytest.param(
-                7, None, 'running Bind plugin "Binds": it answered int 7, which means nothing here', id="nonsense"
+                7, None, 'running Bind plugin "Binds": it returned int 7, which is not valid here', id="nonsense"
             ),
         ],
     )

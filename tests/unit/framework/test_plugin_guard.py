@@ -164,7 +164,7 @@ class TestTooLong:
         # What measures coverage traces, too: whatever was there before must be there again.
         tracing = sys.gettrace(), sys.getprofile()
         plugin, start = guarded(deed), time.perf_counter()
-        with pytest.raises(TookTooLong, match=r"it did not answer within 0\.1s in score") as told:
+        with pytest.raises(TookTooLong, match=r"it did not return within 0\.1s in score") as told:
             ask(plugin)
         assert BUDGET <= time.perf_counter() - start < AT_ONCE
         assert told.value.rest >= 30 * BUDGET
@@ -197,7 +197,7 @@ class TestTooLong:
         outcome = FakeScheduler(plugin, cluster=cluster).schedule(make_pod("a"))
         assert isinstance(outcome, Unplaced)
         assert outcome.failed_plugin == "Does"
-        assert 'plugin "Does" failed with: it did not answer within 0.1s in score' in outcome.message
+        assert 'plugin "Does" failed with: it did not return within 0.1s in score' in outcome.message
         assert outcome.cost >= BUDGET
         assert outcome.rest >= 30 * BUDGET
         assert time.perf_counter() - start < AT_ONCE
@@ -261,7 +261,7 @@ class TestPauses:
             WATCH.next_turn()
             with pytest.raises(TookTooLong, match="did not answer"):
                 ask(plugin)
-            with pytest.raises(TookTooLong, match="it is not asked for") as told:
+            with pytest.raises(TookTooLong, match="it is not called for") as told:
                 ask(plugin)
             pauses.append(told.value.rest)
             now[0] += told.value.rest
@@ -335,8 +335,8 @@ DEEDS = [
     pytest.param(raiser(asyncio.CancelledError("why")), "CancelledError: why", id="CancelledError"),
     pytest.param(raiser(GeneratorExit("gone")), "GeneratorExit: gone", id="GeneratorExit"),
     pytest.param(raiser(StopIteration("over")), "StopIteration", id="StopIteration"),
-    pytest.param(lambda *_: loops(), "it did not answer within 0.1s", id="a loop"),
-    pytest.param(lambda *_: time.sleep(30), "it did not answer within 0.1s", id="a sleep"),
+    pytest.param(lambda *_: loops(), "it did not return within 0.1s", id="a loop"),
+    pytest.param(lambda *_: time.sleep(30), "it did not return within 0.1s", id="a sleep"),
     pytest.param(raiser(ValueError("no")), "ValueError: no", id="an error"),
     pytest.param(raiser(MemoryError()), "MemoryError: it asked for more memory", id="no memory"),
 ]
@@ -489,7 +489,7 @@ class TestAwaited:
 
     async def test_a_wait_without_end_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(plugin_guard, "LONGEST_AWAIT", 0.05)
-        with pytest.raises(PluginFailed, match=r"it did not end within 0\.05s in pre_bind"):
+        with pytest.raises(PluginFailed, match=r"it did not finish within 0\.05s in pre_bind"):
             await self.plugin(lambda: asyncio.sleep(3600)).pre_bind(None, None, None)
 
     async def test_a_time_out_of_its_own_is_its_own_error(self) -> None:
@@ -573,7 +573,7 @@ class TestOthers:
                 plugin.pre_enqueue(make_pod("a"))
         WATCH.on_failing = lambda *_: None
         assert len(told) == 1
-        assert told[0].startswith("Foreign: pre_enqueue fails each time: ValueError: no (")
+        assert told[0].startswith("Foreign: pre_enqueue fails every time: ValueError: no (")
 
     def test_a_call_that_the_last_process_did_not_survive_is_not_made(self) -> None:
         plugin: Any = guarded(lambda: 7)

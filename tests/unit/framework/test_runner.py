@@ -125,7 +125,7 @@ def failing(ask: Callable[[], object]) -> str:
     return text[: text.index(" (/")] if " (/" in text else text
 
 
-WRONG = "it answered str 'yes', which means nothing here"
+WRONG = "it returned str 'yes', which is not valid here"
 FAILURES = [
     pytest.param(PluginFailed("no answer"), "no answer", id="a failure that the plugin names"),
     pytest.param(KeyError("zone"), "KeyError: 'zone'", id="a surprise is told with its type"),
@@ -168,8 +168,8 @@ def test_a_failure_names_its_plugin_and_its_point(
     ("answer", "text"),
     [
         *FAILURES[:2],
-        pytest.param(1.5, "it answered float 1.5, which is no whole number", id="a broken number"),
-        pytest.param(U, f"it answered Rejection {U!r:.80}, which is no whole number", id="a rejection"),
+        pytest.param(1.5, "it returned float 1.5, which is not a whole number", id="a broken number"),
+        pytest.param(U, f"it returned Rejection {U!r:.80}, which is not a whole number", id="a rejection"),
     ],
 )
 def test_a_score_that_is_none(answer: object, text: str) -> None:
@@ -347,12 +347,12 @@ def codes(*numbers: int, dtype: type = np.uint16) -> Callable[[int], Verdicts]:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        pytest.param(lambda _: None, "it answered NoneType None, which means nothing here", id="nothing"),
-        pytest.param(codes(0, 1), "it answered for 2 nodes, not for 3", id="too few nodes"),
-        pytest.param(lambda _: Verdicts(np.zeros((3, 2), np.uint16)), "it answered for 6 nodes, not for 3", id="rows"),
+        pytest.param(lambda _: None, "it returned NoneType None, which is not valid here", id="nothing"),
+        pytest.param(codes(0, 1), "it returned results for 2 nodes, not for 3", id="too few nodes"),
+        pytest.param(lambda _: Verdicts(np.zeros((3, 2), np.uint16)), "it returned results for 6 nodes", id="rows"),
         pytest.param(
             lambda n: Verdicts(np.ones(n, np.uint16), ["no"]),  # type: ignore[list-item]
-            "it answered str 'no', which means nothing here",
+            "it returned str 'no', which is not valid here",
             id="a reason without a rejection",
         ),
     ],
@@ -423,10 +423,10 @@ def test_scores(answer: Callable[[int], object], scores: object) -> None:
 @pytest.mark.parametrize(
     ("answer", "text"),
     [
-        pytest.param(lambda n: np.zeros(n), "it answered ndarray array([0., 0., 0.]), which", id="broken numbers"),
-        pytest.param(lambda n: np.zeros(n + 1, int), "it answered for 4 nodes, not for 3", id="too many"),
-        pytest.param(lambda n: [1] * n, "it answered list [1, 1, 1], which means", id="a list"),
-        pytest.param(lambda n: None, "it answered NoneType None, which means", id="nothing"),
+        pytest.param(lambda n: np.zeros(n), "it returned ndarray array([0., 0., 0.]), which", id="broken numbers"),
+        pytest.param(lambda n: np.zeros(n + 1, int), "it returned results for 4 nodes, not for 3", id="too many"),
+        pytest.param(lambda n: [1] * n, "it returned list [1, 1, 1], which is not", id="a list"),
+        pytest.param(lambda n: None, "it returned NoneType None, which means", id="nothing"),
     ],
 )
 def test_scores_that_are_none(answer: Callable[[int], object], text: str) -> None:
@@ -495,7 +495,7 @@ def test_the_first_rejection_ends_reserving() -> None:
 @pytest.mark.parametrize("answer", [SKIP, Wait(1)])
 def test_neither_skip_nor_wait_is_an_answer_to_reserve(answer: object) -> None:
     runner, cycle = running(Alpha(answer=answer))
-    assert failing(lambda: runner.reserve(cycle, "n1")).startswith('running Reserve plugin "Alpha": it answered')
+    assert failing(lambda: runner.reserve(cycle, "n1")).startswith('running Reserve plugin "Alpha": it returned')
 
 
 def test_all_let_go_the_last_one_first_and_a_failure_stops_nobody() -> None:

@@ -39,8 +39,8 @@ def fails() -> None:
 @pytest.mark.parametrize(
     ("deed", "told"),
     [
-        pytest.param(loops, r"importing x\.py did not end within 0\.1s \(.*test_watchdog\.py:\d+\)", id="a loop"),
-        pytest.param(lambda: time.sleep(30), r"importing x\.py did not end within 0\.1s", id="a sleep"),
+        pytest.param(loops, r"importing x\.py did not finish within 0\.1s \(.*test_watchdog\.py:\d+\)", id="a loop"),
+        pytest.param(lambda: time.sleep(30), r"importing x\.py did not finish within 0\.1s", id="a sleep"),
         pytest.param(lambda: sys.exit(3), r"importing x\.py: SystemExit: 3 \(.*test_watchdog\.py:\d+\)", id="an exit"),
     ],
 )
@@ -66,7 +66,7 @@ def test_what_is_in_time_is_left_alone_and_the_next_one_has_all_of_its_own() -> 
 def test_the_block_itself_is_not_ended() -> None:
     """It may be in the middle of something of ours: it comes to its end, and fails then."""
     done, end = [], time.perf_counter() + 0.3
-    with pytest.raises(PluginFailed, match="did not end within"), within_budget("importing x.py", 0.1):  # noqa: PT012
+    with pytest.raises(PluginFailed, match="did not finish"), within_budget("importing x.py", 0.1):  # noqa: PT012
         while time.perf_counter() < end:
             pass
         done.append("all of it")
@@ -114,9 +114,9 @@ def test_a_call_that_cannot_be_ended_is_told_meanwhile(monkeypatch: pytest.Monke
     WATCH.budget = 0.1
     WATCHDOG.start()
     start = time.perf_counter()
-    with pytest.raises(PluginFailed, match="it did not answer within"):
+    with pytest.raises(PluginFailed, match="it did not return within"):
         plugin.score(None, make_pod("a"), None)  # type: ignore[arg-type]
     assert time.perf_counter() - start >= 0.8
     assert [each[:2] + each[3:] for each in told] == [("Holds", "score", False)]
-    assert told[0][2].startswith("it has not answered for ")
+    assert told[0][2].startswith("it has not returned for ")
     assert told[0][2].endswith("s in score about pod default/a, and cannot be interrupted")

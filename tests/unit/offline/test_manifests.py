@@ -91,7 +91,7 @@ def test_a_large_dump_takes_the_fast_way(read: Callable[..., Manifests]) -> None
 
 def test_a_large_dump_that_is_broken_is_told_as_any_other(problems: Callable[..., list[str]]) -> None:
     text = json.dumps(a_list(*(node_manifest(f"n{i}") for i in range(5000))))[:-2]
-    assert problems(text) == ["input.yaml, document 1, line 1: no valid JSON: Expecting ',' delimiter"]
+    assert problems(text) == ["input.yaml, document 1, line 1: invalid JSON: Expecting ',' delimiter"]
 
 
 def test_places_that_refer_to_each_other_are_still_two(read: Callable[..., Manifests]) -> None:

@@ -98,7 +98,7 @@ async def test_a_server_that_is_not_there() -> None:
     [
         pytest.param(403, '{"reason": "Forbidden", "message": "no"}', {}, "403 Forbidden: no", None, id="a Status"),
         pytest.param(502, "<html>gone</html>", {}, "502: <html>gone</html>", None, id="a page of a proxy"),
-        pytest.param(429, "{}", {"Retry-After": "7"}, "429: the server said no more", 7.0, id="a server that is busy"),
+        pytest.param(429, "{}", {"Retry-After": "7"}, "429: the server gave no details", 7.0, id="a busy server"),
         pytest.param(
             429, '{"details": {"retryAfterSeconds": 3}}', {"Retry-After": "soon"}, "429", 3.0, id="a strange header"
         ),

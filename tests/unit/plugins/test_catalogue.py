@@ -236,7 +236,7 @@ def test_a_plugin_that_cannot_be_made_is_named(folder: Callable[..., Path]) -> N
     text = GOOD + "    def __post_init__(self):\n        raise RuntimeError('no\\nluck')\n"
     catalogue = PluginCatalogue()
     catalogue.add_folder(folder(good=text))
-    with pytest.raises(BrokenPlugin, match=r"good\.py: Good cannot be made: RuntimeError: no$"):
+    with pytest.raises(BrokenPlugin, match=r"good\.py: Good cannot be constructed: RuntimeError: no$"):
         catalogue.construct("Good", {})
 
 
@@ -246,7 +246,7 @@ def test_a_plugin_whose_arguments_raise_is_named(folder: Callable[..., Path]) ->
     catalogue.add_folder(folder(good=text))
     read = catalogue.arguments("Good")
     assert read is not None
-    with pytest.raises(BrokenPlugin, match="Good cannot be made: ZeroDivisionError"):
+    with pytest.raises(BrokenPlugin, match="Good cannot be constructed: ZeroDivisionError"):
         read({}, ())
 
 

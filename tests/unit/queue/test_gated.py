@@ -69,7 +69,7 @@ def test_a_gate_that_fails_is_shut(world: Any, error: Exception, reason: str, ca
     assert gates.keep_out(queued)
     assert (queued.gating_plugin, queued.gating_reason) == ("Gate", reason)
     # Once is enough: it may fail for thousands of pods.
-    assert caplog.text.count("plugin Gate failed at the gate of pod default/a") == 1
+    assert caplog.text.count("plugin Gate failed at PreEnqueue of pod default/a") == 1
 
 
 def test_any_other_answer_keeps_the_pod_out() -> None:

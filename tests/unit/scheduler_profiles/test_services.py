@@ -61,19 +61,19 @@ def ref(name: str, key: str) -> dict[str, str]:
         pytest.param(
             prometheus(address="https://evil.example", tokenSecretRef=ref("prom", "token")),
             FORBIDDEN,
-            f"{OF_PROMETHEUS}.address: evil.example is no host that may be shown a token",
+            f"{OF_PROMETHEUS}.address: evil.example is not a host that may get a token",
             id="a token for somebody else",
         ),
         pytest.param(
             prometheus(address="http://evil.example"),
             FORBIDDEN,
-            f"{OF_PROMETHEUS}.address: evil.example is no host that may be asked",
+            f"{OF_PROMETHEUS}.address: evil.example is not a host that may be called",
             id="a question to somebody else",
         ),
         pytest.param(
             {"plugins": [{"name": "Peaks", "args": {"watcherAddress": "http://evil.example"}}]},
             FORBIDDEN,
-            "spec.plugins[name=Peaks].args.watcherAddress: evil.example is no host that may be asked",
+            "spec.plugins[name=Peaks].args.watcherAddress: evil.example is not a host that may be called",
             id="a load-watcher that nobody listed",
         ),
         pytest.param(
@@ -125,7 +125,7 @@ def ref(name: str, key: str) -> dict[str, str]:
         pytest.param(
             extender("https://evil.example", certSecretRef=ref("gpu", "tls.crt"), keySecretRef=ref("gpu", "tls.key")),
             FORBIDDEN,
-            "spec.extenders[0].urlPrefix: evil.example is no host that may be shown a client certificate",
+            "spec.extenders[0].urlPrefix: evil.example is not a host that may get a client certificate",
             id="a key for somebody else",
         ),
         pytest.param(

@@ -1,4 +1,4 @@
-"""Who only looks at a cluster is told the same about objects that cannot be understood."""
+"""Who only looks at a cluster is told the same about objects that cannot be decoded."""
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.watch.watch_events import ObjectIdentity

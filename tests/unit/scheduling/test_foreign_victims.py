@@ -128,7 +128,7 @@ async def test_a_node_is_left_alone_after_others_took_the_room_twice() -> None:
     assert len(world.api.evictions) == 2
     _, _, message, _ = world.api.conditions[-1]
     assert message.endswith(
-        "1 node(s) are left alone for a while: other schedulers took the room that evictions made there"
+        "1 node(s) are avoided for a while: other schedulers took the room that evictions made there"
     )
     await world.later(300)  # and then it is worth another try
     assert len(world.api.evictions) == 3

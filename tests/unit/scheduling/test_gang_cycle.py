@@ -363,7 +363,7 @@ async def test_a_gang_evicts_whom_it_must_and_lands_when_they_are_gone() -> None
     await core.settle()
     assert sorted(core.api.evictions) == ["low-n1", "low-n2"]
     assert bound(core) == {}
-    assert why(core, "gang-0") == "PodGroup default/gang waits for pods to leave that are evicted for it"
+    assert why(core, "gang-0") == "PodGroup default/gang waits for the pods evicted for it to terminate"
     nominated = {node for pod, _, _, node in core.api.conditions if pod.startswith("gang") and node}
     assert nominated == set(nodes)
 

@@ -349,7 +349,7 @@ async def test_a_gang_that_was_expensive_in_vain_rests_and_says_so_once() -> Non
     await core.settle()
     notes = [(name, note) for name, _, reason, _, note in core.api.events if reason == "SlowedDown"]
     assert [name for name, _ in notes] == ["g-3"]
-    assert notes[0][1].endswith("it is tried again after 600 s, so that others need not wait for it")
+    assert notes[0][1].endswith("it is retried after 600 s, so that it does not delay others")
     assert slowed == ["default-scheduler"]
 
     core.add_node("n3", cpu="1")  # it would fit now
@@ -357,7 +357,7 @@ async def test_a_gang_that_was_expensive_in_vain_rests_and_says_so_once() -> Non
     await core.settle()
     assert bound(core) == []
     assert {core.place(pod) for pod in gang(4)} == {"backoff"}
-    assert "PodGroup default/gang: the last attempt to schedule this took" in core.api.conditions[-1][2]
+    assert "PodGroup default/gang: the last scheduling attempt took" in core.api.conditions[-1][2]
 
 
 @pytest.mark.usefixtures("everything_is_expensive")

@@ -73,7 +73,7 @@ async def test_that_others_leave_for_it() -> None:
     core.create(*members(2, priority=10))
     await core.settle()
     assert core.api.evictions == ["low"]
-    said = "PodGroup default/gang waits for pods to leave that are evicted for it"
+    said = "PodGroup default/gang waits for the pods evicted for it to terminate"
     assert core.api.groups == [("gang", "Unschedulable", said)]
 
 

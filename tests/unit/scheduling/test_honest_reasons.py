@@ -94,7 +94,7 @@ async def test_unschedulable_comes_back_the_moment_the_quota_allows_and_for_no_m
     _, _, message, _ = next(each for each in reversed(world.api.conditions) if each[1] == "Queued")
     assert message.startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert message.endswith(
-        "No other node would help: placed pods and those that ask for nodes already come to all that "
+        "No other node would help: placed pods and pods that already ask for nodes use all that "
         "ElasticQuota team allows (cpu)."
     )
 
@@ -186,7 +186,7 @@ async def test_a_gang_that_lacks_pods_waits_for_them_and_then_all_of_it_calls_fo
         pytest.param(
             make_member("a", namespace="team", cpu="2"),
             make_group(minimum=2, namespace="team", policy="sometimes"),
-            id="a group that cannot be understood",
+            id="a group that cannot be decoded",
         ),
     ],
 )

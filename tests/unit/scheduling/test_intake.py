@@ -281,7 +281,7 @@ class TestPodsThatCannotBeUnderstood:
     @pytest.mark.parametrize(
         ("scheduler", "node", "told"),
         [
-            pytest.param(OURS, "", ["default/a: the pod cannot be understood: cpu"], id="ours: its owner is told"),
+            pytest.param(OURS, "", ["default/a: the pod cannot be decoded: cpu"], id="ours: its owner is told"),
             pytest.param(FOREIGN, "", [], id="a foreign one: others tell"),
             pytest.param(OURS, "n1", [], id="it has its node already"),
         ],
@@ -294,20 +294,20 @@ class TestPodsThatCannotBeUnderstood:
         identity = ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=scheduler, node_name=node)
         world.pods.undecodable(identity, "cpu")
         assert found == told
-        assert "pod default/a cannot be understood: cpu" in caplog.text
+        assert "pod default/a cannot be decoded: cpu" in caplog.text
         assert world.said == []
 
     async def test_its_owner_is_told_by_an_event(self) -> None:
         live = LiveCore()
         identity = ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=OURS)
         live.core.pods.undecodable(identity, "cpu")
-        text = "the pod cannot be understood: cpu"
+        text = "the pod cannot be decoded: cpu"
         assert live.api.events == [("a", "Warning", "FailedScheduling", "Scheduling", text)]
         assert len(live.core.queue) == 0
 
     async def test_nodes_are_done_without(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
         world.nodes.undecodable(ObjectIdentity(name="n9"), "taints")
-        assert "node n9 cannot be understood, no pod goes there: taints" in caplog.text
+        assert "node n9 cannot be decoded, no pod goes there: taints" in caplog.text
         assert world.said == []
         assert all(record.levelno == logging.ERROR for record in caplog.records)
 
@@ -376,7 +376,7 @@ class TestOtherObjects:
         )
         world.objects.undecodable(broken, "size")
         assert world.cache.objects.troubles(PersistentVolumeClaim, "x") == {"claim": "size"}
-        assert "persistentvolumeclaims x/claim cannot be understood: size" in caplog.text
+        assert "persistentvolumeclaims x/claim cannot be decoded: size" in caplog.text
         world.objects.vanished(broken)
         assert world.cache.objects.troubles(PersistentVolumeClaim, "x") == {}
         assert world.said == ["move PersistentVolumeClaimUpdate"] * 2

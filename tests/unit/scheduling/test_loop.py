@@ -155,7 +155,7 @@ class TestPodsThatWaitBeforeTheirBind:
             [(name, reason, message, _), *_] = live.api.conditions
             assert (name, reason) == ("p3", "Queued")
             assert message == (
-                "3 pods of namespace default wait for what they need on their nodes, such as volumes, and no more may; "
+                "3 pods of namespace default wait for volumes or other preparation, which is the limit; "
                 "the pod is tried again when one of them is through"
             )
             assert len(live.core.cache._assumed) == 4  # those that were sent back hold no place

@@ -63,7 +63,7 @@ class Answers(Binder):
         pytest.param(
             Refused(Refusal.DELETING, "pod a is being deleted"), "pod a is being deleted", id="the words of the server"
         ),
-        pytest.param(Unknown(), "it is not known what became of it", id="nobody knows"),
+        pytest.param(Unknown(), "the outcome of the bind is unknown", id="nobody knows"),
     ],
 )
 async def test_what_the_outcome_means(outcome: BindOutcome, message: str | None) -> None:

@@ -160,8 +160,7 @@ class TestWhoStaysAway:
         [(_, reason, message, nomination)] = world.api.conditions[-1:]
         assert (reason, nomination) == ("Queued", None)  # an autoscaler need not buy a node
         assert message == (
-            "0/2 nodes are available: 1 Insufficient cpu, "
-            "1 node(s) rejected pods lately and are left alone for a while."
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) rejected pods recently and are avoided for a while."
         )
 
 
@@ -427,17 +426,17 @@ class TestWhatIsTold:
         [
             pytest.param(
                 out_of("cpu", 500, 900, 1000),
-                "node n1 rejected the pod (OutOfcpu: 500m asked, 100m free by its kubelet, 800m by our cache)",
+                "node n1 rejected the pod (OutOfcpu: 500m requested, 100m free by its kubelet, 800m by our cache)",
                 id="what the kubelet had and what we saw",
             ),
             pytest.param(
                 out_of("memory", 2**28, 2**30, 2**30),
-                "node n1 rejected the pod (OutOfmemory: 256Mi asked, 0 free by its kubelet, 1Gi by our cache)",
+                "node n1 rejected the pod (OutOfmemory: 256Mi requested, 0 free by its kubelet, 1Gi by our cache)",
                 id="bytes as people write them",
             ),
             pytest.param(
                 out_of("pods", 1, 110, 110),
-                "node n1 rejected the pod (OutOfpods: 1 asked, 0 free by its kubelet, 109 by our cache)",
+                "node n1 rejected the pod (OutOfpods: 1 requested, 0 free by its kubelet, 109 by our cache)",
                 id="places for pods",
             ),
             pytest.param(PORTS, "node n1 rejected the pod (NodePorts)", id="no numbers"),

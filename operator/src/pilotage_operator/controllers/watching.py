@@ -124,7 +124,7 @@ class View:
         return [("", each.metadata.namespace), *own]
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Leave out an object that cannot be understood."""
+        """Leave out an object that cannot be decoded."""
         name = f"{metadata.namespace}/{metadata.name}"
         log.warning("ignoring %s %r, which cannot be decoded: %r", self.reflector.resource, name, reason)
 

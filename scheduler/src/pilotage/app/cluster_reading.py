@@ -20,8 +20,8 @@ USER = re.compile(r'User "([^"\s]{1,253})"')
 ACCOUNT = "system:serviceaccount:"
 ROLE = "pilotage-explainer.pilotage"
 GRANT = (
-    "kubectl create clusterrolebinding explainer --clusterrole={} {} gives all of them "
-    "(the chart makes that ClusterRole; it is FULLNAME-explainer.NAMESPACE for another release)"
+    "kubectl create clusterrolebinding explainer --clusterrole={} {} grants all of them "
+    "(a ClusterRole of the chart; FULLNAME-explainer.NAMESPACE for another release)"
 )
 
 
@@ -84,7 +84,8 @@ class ClusterReading:
 
     def what_is_missing(self) -> str:
         """Return all rights that were missing, and what to do about them."""
-        return f"you may not {_joined(self.missing)} in all namespaces; {GRANT.format(ROLE, _flag(self._user))}"
+        grant = GRANT.format(ROLE, _flag(self._user))
+        return f"you are not allowed to {_joined(self.missing)} in all namespaces; {grant}"
 
 
 def _joined(rights: Iterable[str]) -> str:

@@ -26,9 +26,9 @@ def _unasked(ready: Configured, by_load: list[str]) -> Iterator[str]:
     """Tell in one line of everybody whom only a running scheduler asks."""
     parts = ["the configuration's extenders"] if ready.loaded.config.extenders else []
     if by_load:
-        parts.append(f"how busy nodes are ({', '.join(by_load)} prefer{'s' * (len(by_load) == 1)} none here)")
+        parts.append(f"how busy nodes are ({', '.join(by_load)} prefer{'s' * (len(by_load) == 1)} no node here)")
     if parts:
-        yield f"not asked: {' and '.join(parts)}; the scheduler may decide otherwise"
+        yield f"not considered: {' and '.join(parts)}; the scheduler may decide differently"
 
 
 def _forgotten(remembering: list[str], pod: Pod, result: Result) -> Iterator[str]:
@@ -37,8 +37,8 @@ def _forgotten(remembering: list[str], pod: Pod, result: Result) -> Iterator[str
     for name in remembering:
         if name in said and name not in result.message:
             yield (
-                f"{name} of the scheduler remembers where a predecessor of the pod ran, and neither pods nor events "
-                "tell it any more; believe the pod's status"
+                f"{name} of the scheduler remembers where the pod's predecessor ran, which neither pods nor events "
+                "show any more; rely on the pod's status"
             )
 
 
@@ -46,4 +46,4 @@ def _alone(plugins: list[Plugin], pod: Pod) -> Iterator[str]:
     gang = gang_of(pod)
     if gang is not None and not any(isinstance(plugin, FormsGangs) for plugin in plugins):
         native = gang.source == NATIVE and pod.scheduler_name == DEFAULT_SCHEDULER
-        yield f"the pod is of the group {gang}, and its profile decides about each pod alone{GATE if native else ''}"
+        yield f"the pod belongs to the group {gang}, but its profile schedules each pod alone{GATE if native else ''}"

@@ -75,9 +75,9 @@ async def explain_live(access: Access, question: Question) -> Answer:
     try:
         return await _explained(api, question)
     except ApiError as error:
-        raise CannotExplain(f"the API server refuses: {error}") from error
+        raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
+        raise CannotExplain(f"the API server at {access.server} does not respond: {error}") from error
     finally:
         await api.close()
 
@@ -92,7 +92,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
-        otherwise = f"; or {NAME_IT}, without which ConfigMaps must be read" if LIST_THEM in reading.missing else ""
+        otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""
         raise CannotExplain(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
@@ -121,11 +121,11 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
     if pod is not None:
         return pod
     if broken is not None:
-        raise CannotExplain(f"the pod {question.key} cannot be understood: {broken.reason}")
+        raise CannotExplain(f"the pod {question.key} cannot be decoded: {broken.reason}")
     near = [each.name for each in pods.values() if each.namespace == question.namespace]
     elsewhere = sorted(each.namespace for each in pods.values() if each.name == question.name)
     hint = did_you_mean(question.name, near) or (f"there is one in {', '.join(elsewhere)}" if elsewhere else "")
-    raise CannotExplain(f"there is no pod {question.key}, or it has ended" + (f"; {hint}" if hint else ""))
+    raise CannotExplain(f"there is no pod {question.key}, or it has finished" + (f"; {hint}" if hint else ""))
 
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
@@ -145,7 +145,7 @@ async def _configured(api: ApiClient, reading: ClusterReading, question: Questio
         return configured(None)
     served = f" (there are {', '.join(sorted(set(found)))})" if found else ""
     raise CannotExplain(
-        f"pod {question.key} waits for the scheduler {wanted}, which nothing here serves{served}; {NAME_IT}"
+        f"pod {question.key} waits for the scheduler {wanted}, which no configuration here serves{served}; {NAME_IT}"
     )
 
 
@@ -226,7 +226,7 @@ def _alone(found: _Written, wanted: str) -> Unit:
         paths = ", ".join(file.path for file in found.unit.files[wanted])
         raise CannotExplain(
             f"the profile {wanted} runs plugin files ({paths}), whose code would run here with your rights; if you "
-            f"trust it, name the ConfigMap that has it: --config-map {found.place}"
+            f"trust it, name the ConfigMap that contains it: --config-map {found.place}"
         )
     profile = with_victims(found.profiles[wanted], found.profiles.keys())
     return Unit(json.dumps({**found.document, "profiles": [profile]}))
@@ -242,6 +242,6 @@ async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[t
             played.add(each)
         for broken in found.undecodable.values():
             identity = broken.metadata
-            notes.append(f"{resource} {identity.name} cannot be understood: {broken.reason}")
+            notes.append(f"{resource} {identity.name} cannot be decoded: {broken.reason}")
             played.note_trouble(resource.shape, identity.name, identity.namespace, broken.reason)
     return notes

@@ -129,7 +129,7 @@ class Watching:
         return self._of_each(lambda each: each.errors)
 
     def undecodable(self) -> dict[str, float]:
-        """Return how many objects of each resource exist and cannot be understood."""
+        """Return how many objects of each resource exist and cannot be decoded."""
         return self._of_each(lambda each: len(each.undecodable))
 
     def skipped(self) -> dict[str, float]:

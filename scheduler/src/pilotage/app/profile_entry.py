@@ -72,7 +72,7 @@ def fate_of(found: Manifest, generation: int) -> tuple[Fate | None, str, str]:
         return str(said.get(kind, {}).get("message", ""))
 
     if generation_of(found) != generation:
-        return Fate.UNKNOWN, "somebody else has changed the profile again", replicas
+        return Fate.UNKNOWN, "the profile was changed again by someone else", replicas
     if holds("Accepted", "False"):
         return Fate.REFUSED, message("Accepted"), replicas
     if holds("RolledBack", "True"):

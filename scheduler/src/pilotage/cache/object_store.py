@@ -41,7 +41,7 @@ class ObjectStore:
             del self._troubles[place]
 
     def note_trouble(self, kind: type[Kind], name: str, namespace: str, reason: str) -> None:
-        """Remember why an object cannot be understood, until it is put or is gone."""
+        """Remember why an object cannot be decoded, until it is put or is gone."""
         self._troubles.setdefault((kind, namespace), {})[name] = reason
         self._count_change(kind)
 
@@ -62,7 +62,7 @@ class ObjectStore:
         return [found for objects in by_namespace.values() for found in objects.values()]
 
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
-        """Return the names of objects that are there and cannot be understood, and what is wrong with each."""
+        """Return the names of objects that are there and cannot be decoded, and what is wrong with each."""
         return self._troubles.get((kind, namespace), NO_TROUBLES)
 
     def version(self, *kinds: type[Kind]) -> int:

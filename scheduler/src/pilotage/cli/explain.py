@@ -19,7 +19,7 @@ Examples:
   pilotage explain web-1 -n shop --config-map pilotage/pilotage-config
 
 \b
-Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it cannot be told.
+Exit code: 0 if the pod has a node or would get one now, 3 if it is pending, 2 if there is no answer.
 """
 
 
@@ -27,11 +27,11 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 @click.argument("pod", metavar="[NAMESPACE/]POD")
 @click.option("-n", "--namespace", default="", help="The pod's namespace. Default: that of the kubeconfig's context.")
 @click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does.")
-@click.option("--context", default="", metavar="NAME", help="Another context of the kubeconfig than the current one.")
+@click.option("--context", default="", metavar="NAME", help="The context of the kubeconfig. Default: the current one.")
 @click.option(
     "--config", metavar="FILE", help="The KubeSchedulerConfiguration or SchedulerProfile of the pod's scheduler."
 )
-@click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
+@click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap that contains it.")
 @plugin_dir_option
 @click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
 @verbose_option
@@ -45,13 +45,13 @@ def command(
     plugin_dirs: tuple[str, ...],
     output: str,
 ) -> None:
-    """Tell node by node and plugin by plugin why a pod waits, or what speaks for the node that it has.
+    """Explain node by node and plugin by plugin why a pod is pending, or why it runs on its node.
 
-    Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
-    kube-scheduler for default-scheduler, else the one that an operator of Pilotage wrote. Nothing is written.
+    Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler:
+    kube-scheduler's for default-scheduler, otherwise the one that Pilotage's operator wrote. Nothing is written.
     """
     if config is not None and config_map is not None:
-        raise BadInput("--config and --config-map name two configurations; leave one out")
+        raise BadInput("--config and --config-map exclude each other; use one of them")
     place, name = _place(pod, namespace)
     access = find(kubeconfig, context=context)
     file = None if config is None else Path(config)
@@ -63,7 +63,7 @@ def command(
     for text in answer.notes:
         note(text)
     if answer.pod.is_terminating:
-        note("the pod is being deleted: no scheduler gives it a node any more")
+        note("the pod is being deleted, so no scheduler places it any more")
     click.echo(_told(answer) if output == "table" else FORMATS[output](_data(answer)))
     if answer.result.node is None and not answer.pod.node_name:
         raise SystemExit(NOT_ALL_PLACED)
@@ -75,7 +75,7 @@ def _place(pod: str, namespace: str) -> tuple[str, str]:
     if not name or "/" in place or (slash and not place):
         raise BadInput(f"{pod}: write POD or NAMESPACE/POD")
     if place and namespace and place != namespace:
-        raise BadInput(f"{pod} is in the namespace {place}, and -n says {namespace}; leave one of them out")
+        raise BadInput(f"{pod} is in the namespace {place}, but -n is {namespace}; remove one of the two")
     return place or namespace, name
 
 
@@ -92,7 +92,7 @@ def _told(answer: Answer) -> str:
     first, *others = explained_text(answer.result, answer.explanation).splitlines()
     if answer.pod.node_name:
         fate = first.removeprefix(f"{answer.pod.name}  ")
-        first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
+        first = f"{answer.pod.name}  is on {answer.pod.node_name}; if scheduled again now, it {fate}"
     said = _said(answer.pod)
     if said and said != answer.result.message:
         others.insert(0, f"  Its status says: {said}")

@@ -27,21 +27,25 @@ def gang_data(gang: GangStanding | None) -> dict[str, Any] | None:
 
 def gang_line(gang: GangStanding, *, fits: bool) -> str:
     """Return what the pod waits for besides a node, and where to look."""
-    alone = "fits alone, and" if fits else "does not fit even alone, and"
+    alone = "fits alone, but" if fits else "does not fit even alone, and"
     return f"It {alone} waits for {_what(gang)}"
 
 
 def _what(gang: GangStanding) -> str:
-    group, at_once = _titled(gang.name), f"{gang.needed} must find a place at once"
+    group, at_once = _titled(gang.name), f"{gang.needed} must be placed at once"
     if gang.lacking:
         there = gang.waiting + gang.gated
-        return f"{gang.lacking} more of {group}: {at_once}, {there} are there; see {_look(gang.name)}"
+        return f"{_more(gang.lacking)} of {group}: {at_once}, {there} exist; see {_look(gang.name)}"
     if gang.held:
-        return f"{gang.held} more of {group}, at their scheduling gates: {at_once}; see {_look(gang.name)}"
+        return f"{_more(gang.held)} of {group}, held by scheduling gates: {at_once}; see {_look(gang.name)}"
     if gang.fitting is None:  # nobody was tried: the cluster lacks something, or pods leave for the group
         return f"{group} as a whole: {at_once}"
     see = f"; see pilotage explain {gang.name.namespace}/{gang.blocker}" if gang.blocker else ""
-    return f"the rest of {group}: {at_once}, {gang.fitting} would{see}"
+    return f"the rest of {group}: {at_once}, {gang.fitting} can{see}"
+
+
+def _more(pods: int) -> str:
+    return f"{pods} more {'pod' if pods == 1 else 'pods'}"
 
 
 def _titled(name: GangName) -> str:

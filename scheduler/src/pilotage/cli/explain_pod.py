@@ -31,12 +31,12 @@ def explained_text(result: Result, explanation: Explanation | None) -> str:
     if result.victims:
         lines.append(f"  Evicted for it: {', '.join(result.victims)}")
     if explanation is None:
-        return "\n".join([*lines, "  It did not get as far as any node."])
+        return "\n".join([*lines, "  It was rejected before any node was considered."])
     if explanation.gang is not None:
         lines.append(f"  {gang_line(explanation.gang, fits=bool(explanation.feasible))}")
     if explanation.before is not None:
         reasons = explanation.before.message
-        return "\n".join([*lines, f"  Before any node was looked at, {explanation.before.plugin} said: {reasons}"])
+        return "\n".join([*lines, f"  Before any node was considered, {explanation.before.plugin} said: {reasons}"])
     if not explanation.nodes:
         return "\n".join(lines)
     weights = {name: score.weight for node in explanation.nodes for name, score in node.scores.items()}

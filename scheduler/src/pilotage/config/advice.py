@@ -43,7 +43,7 @@ def _lost_weights(at: At, plugins: PluginSet) -> Iterator[str]:
         default = _DEFAULT_WEIGHTS.get(plugin.name, 0)
         if default and not plugin.weight:
             where = dotted((*at, "enabled", k))
-            yield f"{where}: {plugin.name} weighs 1 here, not its default {default}; write weight: {default} to keep it"
+            yield f"{where}: {plugin.name} has weight 1, not its default {default}; set weight: {default} to keep it"
 
 
 def _idle_disables(at: At, plugins: PluginSet, names: list[str]) -> Iterator[str]:

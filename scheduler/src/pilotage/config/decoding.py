@@ -25,7 +25,7 @@ def _wrong_kind(value: Any) -> Fault | None:
     kind, version = given.get("kind"), given.get("apiVersion")
     hint = f"the file begins with apiVersion: {API_VERSION} and kind: {KIND}"
     if not isinstance(value, dict) and value is not None:
-        return Fault(Stage.DECODING, "couldn't get version/kind: the file is no map", (), hint)
+        return Fault(Stage.DECODING, "couldn't get version/kind: the file is not a map", (), hint)
     if not kind:
         return Fault(Stage.DECODING, "Object 'Kind' is missing", (), hint)
     if not version:
@@ -38,7 +38,7 @@ def _wrong_kind(value: Any) -> Fault | None:
 def _older(kind: object, version: object) -> str:
     """What helps with a version that kube-scheduler read once."""
     is_ours = kind == KIND and str(version).partition("/")[0] == API_VERSION.partition("/")[0]
-    return f"{API_VERSION} is read; `pilotage convert FILE -o config` makes it from an older version" if is_ours else ""
+    return f"use {API_VERSION}; `pilotage convert FILE -o config` converts older versions" if is_ours else ""
 
 
 def _sorted(value: Any) -> Any:

@@ -100,7 +100,7 @@ def documents(
     try:
         content = data.encode() if isinstance(data, str) else data
     except UnicodeEncodeError:
-        raise Unreadable("this is no valid Unicode text", source=source) from None
+        raise Unreadable("this is not valid Unicode", source=source) from None
     check_size(content, source, largest)
     yield from _Builder(source, deepest, references=references).documents(content, progress)
 
@@ -108,7 +108,7 @@ def documents(
 def check_size(data: bytes, source: str, largest: int) -> None:
     """Refuse what is too large to be looked at."""
     if len(data) > largest:
-        raise Unreadable(f"larger than {largest} bytes, which is the most that is read here", source=source)
+        raise Unreadable(f"larger than {largest} bytes, the maximum", source=source)
 
 
 class _Open:
@@ -204,7 +204,7 @@ class _Builder:
             raise self.unreadable(f"nested deeper than {self.deepest} levels")
         is_list = isinstance(event, yaml.SequenceStartEvent)
         if event.tag is not None and event.tag != _TAG + ("seq" if is_list else "map"):
-            raise self.unreadable(f"the tag {event.tag} is not known here; leave it out")
+            raise self.unreadable(f"the tag {event.tag} is not supported; remove it")
         container: list[Any] | dict[str, Any] = [] if is_list else {}
         if event.anchor is not None:
             self.remember(event.anchor, container)
@@ -271,13 +271,13 @@ class _Builder:
             return value
         # kube-scheduler's reader goes by way of JSON, where 1.0 is written as 1; from here on it would write 1e+21.
         if not math.isfinite(value):
-            raise self.unreadable(f"{event.value} is no number that JSON can hold")
+            raise self.unreadable(f"{event.value} is not a number that JSON can represent")
         return int(value) if value.is_integer() and abs(value) < 1e21 else value
 
     def tagged(self, event: yaml.ScalarEvent) -> Scalar:
         value, wanted = meaning_of(event.value), _TYPES_OF_TAG.get(event.tag or "")
         if wanted is None:
-            raise self.unreadable(f"the tag {event.tag} is not known here; leave it out")
+            raise self.unreadable(f"the tag {event.tag} is not supported; remove it")
         if type(value) not in wanted:
             raise self.unreadable(f"{event.value!r} is not what its tag {event.tag} says")
         return value

@@ -112,7 +112,7 @@ def _plugin_files(data: Mapping[str, str]) -> dict[str, tuple[PluginFile, ...]]:
 def _file(data: Mapping[str, str], *, path: str, key: str) -> PluginFile:
     file = PluginFile(str(path), data[key])
     if file.key != key:
-        raise ValueError(f"{key} does not have the text that it is named by")
+        raise ValueError(f"the text of {key} does not match its name")
     return file
 
 

@@ -51,12 +51,12 @@ def _explained(source: str, number: int, deepest: int) -> Iterator[None]:
     try:
         yield
     except json.JSONDecodeError as error:
-        problem = f"no valid JSON: {error.msg}"
+        problem = f"invalid JSON: {error.msg}"
         raise Unreadable(problem, source=source, document=number, line=error.lineno) from None
     except (RecursionError, _TooDeep):
         raise Unreadable(f"nested deeper than {deepest} levels", source=source, document=number) from None
     except ValueError as error:
-        raise Unreadable(f"no valid JSON: {error}", source=source, document=number) from None
+        raise Unreadable(f"invalid JSON: {error}", source=source, document=number) from None
 
 
 def _check(value: Any, deepest: int) -> None:
@@ -85,4 +85,4 @@ def _map(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number that JSON can hold")
+    raise ValueError(f"{word} is not a number that JSON can represent")

@@ -89,7 +89,7 @@ def _profiles(profiles: Sequence[Profile], of_arguments: ArgumentFaults) -> Iter
         at: At = ("profiles", i)
         name_at = (*at, "schedulerName")
         if not profile.scheduler_name:
-            hint = "each of several profiles needs a name of its own" if len(profiles) > 1 else ""
+            hint = "each profile needs its own name" if len(profiles) > 1 else ""
             yield required(name_at, hint=hint)
         if profile.percentage_of_nodes_to_score is not None:
             yield from _percentage((*at, "percentageOfNodesToScore"), profile.percentage_of_nodes_to_score)
@@ -98,7 +98,7 @@ def _profiles(profiles: Sequence[Profile], of_arguments: ArgumentFaults) -> Iter
         if profile.scheduler_name in seen:
             # The value is a path of Go's, and all that JSON shows of it is this.
             first = dotted(("profiles", seen[profile.scheduler_name]))
-            yield duplicate(name_at, {}, f'"{profile.scheduler_name}" is the name of {first} too')
+            yield duplicate(name_at, {}, f'"{profile.scheduler_name}" is also the name of {first}')
         seen[profile.scheduler_name] = i
 
 
@@ -122,7 +122,7 @@ def _plugin_config(at: At, profile: Profile, of_arguments: Mapping[int, Sequence
 def _removed(at: At, name: str) -> Iterator[Fault]:
     if name in REMOVED_PLUGINS:
         detail = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
-        yield invalid(at, name, detail, "NodeVolumeLimits does its work now")
+        yield invalid(at, name, detail, "NodeVolumeLimits replaces it")
 
 
 def _queue_sort(profiles: Sequence[Profile]) -> Iterator[Fault]:

@@ -12,8 +12,8 @@ _ENABLED = ("Coscheduling", "CapacityScheduling", "NodeResourceTopologyMatch", "
 _DISABLED = ("PrioritySort",)
 _ARGUMENTS = ({"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}},)
 _OTHERS = (
-    "values other than scheduler.name, plugins and pluginConfig are about the release: `helm install` with Pilotage's "
-    "chart takes this file as it is"
+    "values other than scheduler.name, plugins and pluginConfig configure the release: `helm install` with Pilotage's "
+    "chart accepts this file unchanged"
 )
 
 
@@ -35,7 +35,7 @@ def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     enabled = [{"name": _titled(each)} for each in _names(plugins, "enabled", _ENABLED)]
     disabled = [{"name": each} for each in _names(plugins, "disabled", _DISABLED)]
     if not enabled:
-        notes.tell("plugins.enabled is empty, with which that chart never started; this is the plain default profile")
+        notes.tell("plugins.enabled is empty, so that chart never started; this is the plain default profile")
         disabled = []
     if set(values) - {"plugins", "pluginConfig"} or set(scheduler) - {"name"}:
         notes.tell(_OTHERS)

@@ -87,7 +87,7 @@ def read(candidate: Candidate, several: bool) -> Input:
     source = f"{document.source}, document {document.number}" if several else document.source
     notes = Notes(source)
     if not isinstance(value, Mapping):
-        raise NotConvertible(f"{source}: no map, so no scheduler configuration")
+        raise NotConvertible(f"{source}: not a map, so not a scheduler configuration")
     if are_values(value):
         try:
             value = configuration_of(value, notes)
@@ -110,6 +110,6 @@ def _version(value: Mapping[str, Any], source: str) -> Version:
     version = version_of(written)
     if version is None:
         known = ", ".join(map(str, Version))
-        text = f"{KIND} {written} cannot be converted: write it in one of {known} of {GROUP} first"
+        text = f"{KIND} {written} cannot be converted: use one of {known} of {GROUP}"
         raise NotConvertible(f"{source}: {text}", is_wrong=True)
     return version

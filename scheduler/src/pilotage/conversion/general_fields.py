@@ -12,22 +12,22 @@ _SECURE_PORT = "health and metrics are served on the secure port: --secure-port 
 _GONE = {
     "healthz_bind_address": ("healthzBindAddress", _SECURE_PORT),
     "metrics_bind_address": ("metricsBindAddress", _SECURE_PORT),
-    "feature_gates": ("featureGates", "gates are as in a kube-scheduler with its defaults"),
+    "feature_gates": ("featureGates", "all gates have kube-scheduler's defaults"),
 }
 _EXTRA_ARGS = "scheduler.extraArgs of the chart"
 # Fields of v1 that no profile has, and where the same is said.
 _OF_THE_RELEASE = {
-    "leader_election": ("leaderElection", "scheduler.leaderElect and scheduler.replicaCount of the chart say it"),
+    "leader_election": ("leaderElection", "use scheduler.leaderElect and scheduler.replicaCount of the chart"),
     "client_connection": (
         "clientConnection",
-        "in a cluster the scheduler reaches the API server as its service account, without limits of its own",
+        "in a cluster the scheduler uses its service account, without limits of its own",
     ),
-    "parallelism": ("parallelism", "one process decides, and needs no number"),
-    "enable_profiling": ("enableProfiling", "scheduler.profiling of the chart says it"),
-    "enable_contention_profiling": ("enableContentionProfiling", "there is nothing of the kind to profile"),
-    "pod_initial_backoff_seconds": ("podInitialBackoffSeconds", "with profiles it is 1"),
-    "pod_max_backoff_seconds": ("podMaxBackoffSeconds", "with profiles it is 10"),
-    "delay_cache_until_active": ("delayCacheUntilActive", "every replica knows the cluster before its turn"),
+    "parallelism": ("parallelism", "one thread of one process schedules all pods"),
+    "enable_profiling": ("enableProfiling", "use scheduler.profiling of the chart"),
+    "enable_contention_profiling": ("enableContentionProfiling", "there are no locks to profile"),
+    "pod_initial_backoff_seconds": ("podInitialBackoffSeconds", "it is 1 with profiles"),
+    "pod_max_backoff_seconds": ("podMaxBackoffSeconds", "it is 10 with profiles"),
+    "delay_cache_until_active": ("delayCacheUntilActive", "every replica fills its cache before it leads"),
 }
 
 
@@ -49,7 +49,7 @@ def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration
 def _with_leases(given: LeaderElection, notes: Notes) -> LeaderElection:
     if given.resource_lock in ("", _LEASES):
         return given
-    notes.tell(f"leaderElection.resourceLock: {given.resource_lock} is gone: it is {_LEASES} now")
+    notes.tell(f"leaderElection.resourceLock: {given.resource_lock} was removed: {_LEASES} is used")
     return given.model_copy(update={"resource_lock": _LEASES})
 
 

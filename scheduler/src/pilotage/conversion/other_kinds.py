@@ -29,14 +29,14 @@ def said_about(manifest: Mapping[str, Any]) -> str:
     if (group, kind) in _READ_BY_PLUGINS:
         return f"{title}: {_APPLY}"
     if kind in _RENAMED and group == _OLD_GROUP:
-        return f"{title} of a group that is gone: write apiVersion: {_RENAMED[kind].api_version}, and apply it"
+        return f"{title} of a removed group: change it to apiVersion: {_RENAMED[kind].api_version}, and apply it"
     if kind == "SchedulerProfile":
         return f"{title} already: {_APPLY}"
     if kind == "Policy":
-        return f"{title}, which no kube-scheduler reads since v1.23: write a KubeSchedulerConfiguration in its place"
+        return f"{title}, which kube-scheduler has not read since v1.23: write a KubeSchedulerConfiguration instead"
     if kind == "ConfigMap":
         return f"{title} without a KubeSchedulerConfiguration in its data"
-    return f"{title}, which is no scheduler configuration" if kind else "no scheduler configuration"
+    return f"{title}, which is not a scheduler configuration" if kind else "not a scheduler configuration"
 
 
 def _article(kind: str) -> str:

@@ -13,7 +13,7 @@ from pilotage.conversion.notes import Notes
 from pilotage.conversion.older_types import Version
 from pilotage.conversion.replaced_plugins import FIT, NODE_LABEL, STRATEGIES, Replaced
 
-_OWN_CONNECTION = "the scheduler's own way to the cluster is used"
+_OWN_CONNECTION = "the scheduler's own connection to the cluster is used"
 # By plugin ("" for any) and argument: why there is none of that name here.
 _GONE = {
     ("", "kubeConfigPath"): _OWN_CONNECTION,
@@ -21,9 +21,9 @@ _GONE = {
     ("", "kubeConfig"): _OWN_CONNECTION,
     ("", "kubeMaster"): _OWN_CONNECTION,
     ("", "masteroverride"): _OWN_CONNECTION,
-    ("NodeResourceTopologyMatch", "namespaces"): "a NodeResourceTopology is in no namespace any more",
-    ("Coscheduling", "deniedPGExpirationTimeSeconds"): "podGroupBackoffSeconds says how long a gang that did not fit "
-    "waits before it is tried again",
+    ("NodeResourceTopologyMatch", "namespaces"): "NodeResourceTopology is cluster-scoped now",
+    ("Coscheduling", "deniedPGExpirationTimeSeconds"): "podGroupBackoffSeconds sets how long a gang that did not fit "
+    "waits before it is retried",
 }
 _RENAMED = {
     ("SySched", "sySchedCRDNamespace"): "defaultProfileNamespace",
@@ -47,7 +47,7 @@ def converted(
     found = {}
     for entry in entries:
         if entry.name in found:
-            notes.complain(f"pluginConfig: {entry.name} is there twice; keep one of the two", profile)
+            notes.complain(f"pluginConfig: {entry.name} is listed twice; keep one of the two", profile)
         found[entry.name] = entry.args
     work.bring_together(found, replaced)
     return tuple(PluginConfig(name=name, args=work.arguments(name, args)) for name, args in found.items())
@@ -66,10 +66,10 @@ class _Work:
             affinity, left = added_affinity(found[NODE_LABEL])
             self._merge(found, "NodeAffinity", {"addedAffinity": affinity} if affinity else {})
             for argument in left:
-                self._tell(f"{NODE_LABEL}: {argument} has no counterpart; give the pods a preferred nodeAffinity")
+                self._tell(f"{NODE_LABEL}: {argument} has no equivalent; give the pods a preferred nodeAffinity")
         for name in [each for each in found if each in (*STRATEGIES, *REMOVED_PLUGINS, *_GONE_PLUGINS)]:
             if name not in replaced.strategies and not (name == NODE_LABEL and keeps_labels):
-                self._tell(f"pluginConfig: the arguments of {name} go with it")
+                self._tell(f"pluginConfig: the arguments of {name} are dropped too")
             del found[name]
 
     def _merge(self, found: dict[str, Any], name: str, more: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class _Work:
         if given is not None and not isinstance(given, Mapping):
             return  # whoever reads it tells what is wrong with it
         for key in more.keys() & (given or {}).keys():
-            self._notes.complain(f"pluginConfig: {name} has a {key} of its own; bring the two together", self._profile)
+            self._notes.complain(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
         if more:
             found[name] = {**more, **(given or {})}
 
@@ -114,7 +114,7 @@ class _Work:
             return
         is_secure = str(provider.get("address", "")).startswith("https://")
         if is_secure and "insecureSkipVerify" not in provider:
-            text = "scheduler-plugins took any certificate of Prometheus, and here it is looked at"
+            text = "scheduler-plugins accepted any certificate of Prometheus, and here it is verified"
             self._tell(f"{name}: {text}: give metricProvider a caFile, or insecureSkipVerify: true")
 
     def _tell(self, text: str) -> None:

@@ -17,22 +17,22 @@ STRATEGIES = {
     "NodeResourcesMostAllocated": "MostAllocated",
     "RequestedToCapacityRatio": "RequestedToCapacityRatio",
 }
-_SPREAD = "PodTopologySpread, which is there by default, spreads the pods of a service over nodes and zones"
+_SPREAD = "PodTopologySpread, which is enabled by default, spreads the pods of a service over nodes and zones"
 _ENABLED = {
-    "SelectorSpread": f"it is gone: {_SPREAD}",
-    "NodePreferAvoidPods": "it is gone: taint the nodes with effect PreferNoSchedule",
-    "ServiceAffinity": "it is gone: give the pods a podAffinity with the label as topologyKey",
-    NODE_LABEL: "it is gone: NodeAffinity keeps pods on nodes with a label, by addedAffinity in its arguments",
+    "SelectorSpread": f"it was removed: {_SPREAD}",
+    "NodePreferAvoidPods": "it was removed: taint the nodes with effect PreferNoSchedule",
+    "ServiceAffinity": "it was removed: give the pods a podAffinity with the label as topologyKey",
+    NODE_LABEL: "it was removed: NodeAffinity keeps pods on nodes with a label, by addedAffinity in its arguments",
 }
 _DISABLED = {
-    "SelectorSpread": f"it is gone, so there is nothing to disable; but {_SPREAD}: to have none of that, give "
+    "SelectorSpread": f"it was removed, so there is nothing to disable; but {_SPREAD}: to avoid that, give "
     "PodTopologySpread the arguments {defaultingType: List, defaultConstraints: []}",
     **dict.fromkeys(
-        REMOVED_PLUGINS, f"it is gone, so there is nothing to disable; but {LIMITS} counts its volumes now"
+        REMOVED_PLUGINS, f"it was removed, so there is nothing to disable; but {LIMITS} counts its volumes now"
     ),
     **dict.fromkeys(
         STRATEGIES,
-        f"it was a plugin in v1beta1 only, so nothing was disabled, and {FIT} scores: to have none of that, give "
+        f"it was a plugin in v1beta1 only, so nothing was disabled, and {FIT} scores: to avoid that, give "
         f"{FIT} the points preFilter and filter",
     ),
 }
@@ -74,7 +74,7 @@ def _enabled(plugins: PluginSet, point: str, version: Version, found: Replaced) 
         if plugin.name in STRATEGIES:
             now = _strategy(plugin, version, found)
         elif plugin.name in REMOVED_PLUGINS:
-            found.told[plugin.name] = f"it is gone: {LIMITS} counts its volumes"
+            found.told[plugin.name] = f"it was removed: {LIMITS} counts its volumes"
             now = Plugin(name=LIMITS)
             if point == "multi_point" and not {ALL, LIMITS} & plugins.disabled_names:
                 continue  # it is there by default
@@ -86,7 +86,7 @@ def _enabled(plugins: PluginSet, point: str, version: Version, found: Replaced) 
 
 def _strategy(plugin: Plugin, version: Version, found: Replaced) -> Plugin:
     found.strategies[plugin.name] = plugin.weight or 1
-    since = "" if version == Version.V1BETA1 else f" (in v1beta1 only; a scheduler refused it in {version})"
+    since = "" if version == Version.V1BETA1 else f" (in v1beta1 only; a scheduler rejected it in {version})"
     found.told[plugin.name] = f"it is the scoringStrategy {STRATEGIES[plugin.name]} of {FIT} now{since}"
     return Plugin(name=FIT, weight=plugin.weight)
 
@@ -113,7 +113,5 @@ def _settle_strategies(score: PluginSet, version: Version, found: Replaced) -> N
     # Of two with one weight the one that somebody asked for.
     order = sorted(found.strategies, key=lambda name: (-found.strategies[name], name == default))
     others = ", ".join(order[1:])
-    found.told[others] = (
-        f"{FIT} has one scoringStrategy, and {order[0]} takes it; {others} has no counterpart beside it"
-    )
+    found.told[others] = f"{FIT} has one scoringStrategy, which is {order[0]} now; {others} has no equivalent"
     found.strategies = {order[0]: found.strategies[order[0]]}

@@ -16,21 +16,21 @@ from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage.scheduler_profiles.resource import API_VERSION, KIND, LONGEST_SIMPLE_NAME
 
 _RACE = (
-    "kube-scheduler serves this name itself, and both would race for every pod: unless you stop that one, change "
-    "metadata.name, and schedulerName of the pods"
+    "kube-scheduler serves this name too, and both would race for every pod: unless you stop kube-scheduler, change "
+    "metadata.name and the schedulerName of the pods"
 )
 _ORDER = (
     "Coscheduling sorts the queue, which all profiles of a release share: it works with any order, so {}, unless "
     "the other profiles sort with Coscheduling too"
 )
-_ORDER_IS_TOLD = "what fits is the same, and a message may name another plugin first"
+_ORDER_IS_TOLD = "the same nodes fit, but a message may name another plugin first"
 _ORDER_MATTERS = {
-    "postFilter": "the first that makes room decides: disable whoever should not",
-    "bind": "the first that binds decides: disable whoever should not",
+    "postFilter": "the first that makes room decides: disable those that should not",
+    "bind": "the first that binds decides: disable those that should not",
 }
 _STRANGER = (
-    "there is no plugin of this name here: a plugin is one Python file (docs/plugins.md), which --plugin-dir makes "
-    "known; until then the profile is not accepted"
+    "there is no plugin of this name: a plugin is one Python file (docs/plugins.md), added with --plugin-dir; "
+    "until then the profile is not accepted"
 )
 _SHARED = "extenders see the pods of all profiles of a release, those of other files included"
 
@@ -50,7 +50,7 @@ def _manifest(
     name = profile.scheduler_name
     if wrong := complaints_about(profile, catalogue):
         for text in wrong:
-            notes.complain(f"{text}; no scheduler runs this, so there is nothing to convert", name)
+            notes.complain(f"{text}; no scheduler can run this, so there is nothing to convert", name)
         return None
     for plugin in unknown_plugins(profile, catalogue):
         notes.tell(f"{plugin}: {_STRANGER}", name)
@@ -71,7 +71,7 @@ def _compare(profile: Profile, spec: dict[str, Any], catalogue: Catalogue, notes
     """Hold what comes of the spec against what the profile comes to."""
     name, found = profile.scheduler_name, compared(profile, spec, catalogue)
     if not found.is_same:
-        notes.complain("it does not run the same plugins at the same points, which is a fault of ours: report it", name)
+        notes.complain("it does not run the same plugins at the same points, which is a bug: please report it", name)
     for point, before, now in found.reordered:
         if point in _ORDER_MATTERS:
             text = f"at {point} the order is {', '.join(now)}, and was {', '.join(before)}"
@@ -85,7 +85,7 @@ def _tell_idle_arguments(profile: Profile, notes: Notes) -> None:
     for entry in profile.plugin_config:
         if entry.name not in running:
             notes.tell(
-                f"pluginConfig: {entry.name} takes no part, so its arguments are left out", profile.scheduler_name
+                f"pluginConfig: {entry.name} is not enabled, so its arguments are left out", profile.scheduler_name
             )
 
 

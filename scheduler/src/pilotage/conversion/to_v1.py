@@ -17,16 +17,16 @@ from pilotage.conversion.replaced_plugins import NODE_LABEL, with_names_of_today
 _PREEMPTION, _AVOIDING = "DefaultPreemption", "NodePreferAvoidPods"
 _AVOIDED = (
     "v1beta1 kept pods of controllers off nodes with the annotation scheduler.alpha.kubernetes.io/preferAvoidPods "
-    "(NodePreferAvoidPods), and nothing does that now: taint such nodes with effect PreferNoSchedule"
+    "(NodePreferAvoidPods), and no plugin does that now: taint such nodes with effect PreferNoSchedule"
 )
 
 _NO_LABELS = (
-    "NodeLabel: NodeAffinity, which does its work, does not filter in this profile, so nothing keeps pods on these "
+    "NodeLabel: NodeAffinity, which replaces it, does not filter in this profile, so nothing keeps pods on these "
     "nodes: enable it at filter"
 )
 # What a user asked for counts for more since v1beta3.
 _HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
-_LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: take out the entries to have these"
+_LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: remove the entries to use those"
 
 
 def to_v1(
@@ -98,7 +98,7 @@ class Upgrade:
             self.notes.tell(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
         plugins, missing = without_missing_points(plugins, self.catalogue)
         for plugin, points in missing.items():
-            self.notes.tell(f"{plugin}: it does its work without {' and '.join(points)} here", name)
+            self.notes.tell(f"{plugin}: it needs no {' and no '.join(points)} here", name)
         return plugins
 
     def _sets(self, given: Plugins, name: str) -> Plugins:
@@ -108,9 +108,7 @@ class Upgrade:
         own = given.multi_point
         if own == PluginSet():
             return found
-        self.notes.tell(
-            f"plugins.multiPoint is there since v1beta3 only; in {self.version} it is taken as it is now", name
-        )
+        self.notes.tell(f"plugins.multiPoint exists only since v1beta3; in {self.version} it is read as in v1", name)
         both = PluginSet(
             enabled=(*found.multi_point.enabled, *own.enabled), disabled=(*found.multi_point.disabled, *own.disabled)
         )

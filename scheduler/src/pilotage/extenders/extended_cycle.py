@@ -31,7 +31,7 @@ from pilotage.scheduling.sharing.near_best import near_best
 log = logging.getLogger(__name__)
 
 ROUNDS = 3  # of asking, if others are quicker each time
-OVERTAKEN = "the nodes that the extenders left were taken by others before they had answered"
+OVERTAKEN = "other pods took the remaining nodes before the extenders responded"
 MOST_REASONS = 50_000  # different ones that can be told apart; codes have 16 bits
 
 
@@ -95,7 +95,7 @@ class ExtendedScheduler(Scheduler):
         try:
             opinion = await filter_nodes(extenders, pod, [node])
         except ExtenderFailed as error:
-            log.warning("pod %s cannot be tried on node %s, which was nominated for it: %s", pod.key, node, error)
+            log.warning("cannot evaluate pod %s on its nominated node %s: %s", pod.key, node, error)
             return None
         if not opinion.left:
             return None

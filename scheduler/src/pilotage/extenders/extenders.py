@@ -88,7 +88,7 @@ async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[
         except ExtenderFailed as error:
             if not extender.ignorable:
                 raise
-            log.warning("extender %s is skipped for pod %s, it may fail: %s", extender.name, pod.key, error)
+            log.warning("the ignorable extender %s is skipped for pod %s: %s", extender.name, pod.key, error)
             continue
         opinion.left = list(result.names or ())
         for hopeless, reasons in ((False, result.failed), (True, result.unresolvable)):  # the latter goes before
@@ -114,7 +114,7 @@ async def _scores(extender: Extender, pod: Pod, nodes: Sequence[str]) -> list[tu
     try:
         return await extender.prioritize(pod, nodes)
     except ExtenderFailed as error:
-        log.warning("extender %s scores no node for pod %s: %s", extender.name, pod.key, error)
+        log.warning("extender %s cannot score nodes for pod %s: %s", extender.name, pod.key, error)
         return []
 
 
@@ -177,7 +177,7 @@ async def bind_by_extender(extenders: Iterable[Extender], pod: Pod, node: str) -
         except ExtenderFailed as error:
             if not extender.ignorable:
                 raise
-            log.warning("extender %s does not bind pod %s, it may fail: %s", extender.name, pod.key, error)
+            log.warning("the ignorable extender %s did not bind pod %s: %s", extender.name, pod.key, error)
         else:
             return True
     return False

@@ -84,7 +84,7 @@ def read_vector(body: bytes) -> tuple[list[Sample], int]:
     if answer.status != "success" or answer.data is None:
         raise Malformed(answer.error[:200] or f"its status is {answer.status[:40]!r}")
     if answer.data.result_type != "vector":
-        raise Malformed(f"the query gives a {answer.data.result_type[:40] or 'nothing'}, not a vector")
+        raise Malformed(f"the query returns a {answer.data.result_type[:40] or 'nothing'}, not a vector")
     items = _decoded(answer.data.result, list[Raw] | None) or []
     found = [sample for item in items if (sample := _sample(item)) is not None]
     return found, len(items) - len(found)
@@ -134,7 +134,7 @@ def _decoded(body: bytes | Raw, kind: Any) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise Malformed(f"the answer cannot be read: {error}"[:200]) from None
+        raise Malformed(f"the response cannot be decoded: {error}"[:200]) from None
 
 
 def _or_none(item: Raw, kind: type[Message]) -> Message | None:

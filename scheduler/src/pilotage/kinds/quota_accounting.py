@@ -160,7 +160,7 @@ def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Request
             faults.append(f"spec.{where}.{name}: {error}")
             continue
         if not known:
-            faults.append(f"spec.{where}.{name}: there is no such resource that a pod can ask for")
+            faults.append(f"spec.{where}.{name}: pods cannot request such a resource")
         found |= known
     return found
 

@@ -130,7 +130,7 @@ class FrontDoor:
             self._admit(connection, peer_of(str(address[0])))
 
     def _rest(self, listener: socket.socket, error: OSError) -> None:
-        log.error("no connection can be accepted for a moment: %s", error)
+        log.error("cannot accept connections at the moment: %s", error)
         loop = asyncio.get_running_loop()
         loop.remove_reader(listener)
         loop.call_later(_OUT_OF_FILES_PAUSE, self._resume, listener)

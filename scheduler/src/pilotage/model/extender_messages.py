@@ -280,7 +280,7 @@ def _names_of(found: Mapping[str, Raw]) -> list[str] | None:
 def _priority(facts: Mapping[str, Any]) -> tuple[str, int]:
     host, score = facts.get("host"), facts.get("score")
     if not isinstance(host, str | None) or (type(score) is not int and score is not None):
-        raise Malformed(f"a Host and a whole number as its Score are expected, not {host!r:.80} and {score!r:.80}")
+        raise Malformed(f"a Host and a whole number as its Score are required, not {host!r:.80} and {score!r:.80}")
     return host or "", _in_range(score or 0, "Score")
 
 
@@ -296,4 +296,4 @@ def _decode(body: bytes | Raw, kind: Any, what: str) -> Any:
     except msgspec.ValidationError as error:
         raise Malformed(f"{what}: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Malformed(f"{what} is no JSON: {error}") from None
+        raise Malformed(f"{what} is not JSON: {error}") from None

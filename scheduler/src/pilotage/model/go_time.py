@@ -41,7 +41,7 @@ class GoLayout:
         if len(layout) > LONGEST:
             raise InvalidLayout(f"it has more than {LONGEST} characters")
         if not {"2006", "06"}.intersection(TOKEN.findall(layout)):
-            raise InvalidLayout("it shows no year; write how 2 January 2006 at 15:04:05 looks")
+            raise InvalidLayout("it has no year; write 2 January 2006 15:04:05 in the format of the times")
         self._readers: list[Read] = []
         self._pattern = re.compile("".join(self._patterns(layout)))
 

@@ -55,7 +55,7 @@ def refusals(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
     """Yield why a service may not be asked in this way."""
     found = _ADDRESS.fullmatch(service.address)
     if found is None:
-        yield service.field, "must be http:// or https:// with a host, and maybe a port and a path, and nothing else"
+        yield service.field, "must be an http:// or https:// URL with a host, maybe a port and a path, and nothing else"
         return
     yield from _of_files(service, rules)
     if service.shows and found["scheme"].lower() != "https":
@@ -64,21 +64,21 @@ def refusals(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
         text = f"{service.shows} is sent only where the certificate is checked; remove it, and name the CA"
         yield service.trusts_anybody, text
     if rules.hosts is not None and (service.shows or rules.hosts) and not _is_listed(found, rules.hosts):
-        what = f"{found['host']} is no host that {'may be shown ' + service.shows if service.shows else 'may be asked'}"
+        what = f"{found['host']} is not a host that {'may get ' + service.shows if service.shows else 'may be called'}"
         yield service.field, f"{what}; list it in scheduler.allowedHosts of the chart (--allowed-hosts)"
 
 
 def inline_credentials(service: Service) -> Iterator[Refusal]:
     """Yield the fields that hold a credential themselves."""
-    read = "whoever may read the profile could read it"
-    yield from ((field, f"a credential must not stand here, {read}; {instead}") for field, instead in service.inline)
+    read = "everybody who can read the profile would see it"
+    yield from ((field, f"a credential is not allowed here: {read}; {instead}") for field, instead in service.inline)
     found = _ADDRESS.fullmatch(service.address)
     if found is not None and found["user"] is not None:
-        yield service.field, f"a user and a password must not stand here, {read}; {service.other_way}"
+        yield service.field, f"a user and a password are not allowed here: {read}; {service.other_way}"
 
 
 def _of_files(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
-    how = "have the chart mount its Secret there, by scheduler.credentials.secrets"
+    how = "let the chart mount its Secret there with scheduler.credentials.secrets"
     for field, path in service.files:
         is_public = field.endswith("caFile") and path in AUTHORITIES
         if not is_public and not is_below(path, rules.directory):
@@ -113,7 +113,7 @@ def wrong_host(entry: str) -> str:
     """Return why an entry of the list of hosts says nothing; empty if it does."""
     if _ENTRY.fullmatch(entry):
         return ""
-    return f"{entry!r:.80} is no host; write HOST, HOST:PORT or *.DOMAIN, without http:// and without a path"
+    return f"{entry!r:.80} is not a host; write HOST, HOST:PORT or *.DOMAIN, without http:// and without a path"
 
 
 def _is_listed(address: "re.Match[str]", hosts: tuple[str, ...]) -> bool:

@@ -148,6 +148,6 @@ def _sort(manifest: Any, place: Place, found: Found) -> None:
     elif (group, name) == (GROUP, PROFILE):
         found.profiles.append(WrittenProfile(manifest, place))
     elif name == "KubeSchedulerConfiguration":
-        found.problems.append(f"{place} ({name}): a configuration is no part of the cluster; name its file by --config")
+        found.problems.append(f"{place} ({name}): a configuration is not part of the cluster; pass it with --config")
     else:
         found.left_out[f"{name}.{group}" if name in found.kinds.names else name] += 1

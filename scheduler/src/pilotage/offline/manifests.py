@@ -120,7 +120,7 @@ class _Work:
             self.problems.append(f"{entry}: the same object is in {other.place} already; keep one of the two")
             return False
         if uid and (other := self.uids.setdefault(f"{entry.kind.__name__}/{uid}", entry)) is not entry:
-            self.problems.append(f"{entry}: metadata.uid: {other} has the same one; take it out of the copy")
+            self.problems.append(f"{entry}: metadata.uid: {other} has the same one; remove it from the copy")
             return False
         return True
 

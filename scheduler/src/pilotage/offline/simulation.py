@@ -107,7 +107,7 @@ class Simulation:
             self._queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
-        """Take note of an object that is there and cannot be understood."""
+        """Take note of an object that is there and cannot be decoded."""
         self._cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:

@@ -66,12 +66,12 @@ class Entry:
         except ValidationError as error:
             faults = [f"{dotted(each['loc'])}: {each['msg']}" for each in error.errors(include_url=False)]
             problem = "; ".join(faults)
-            raise self._broken(f"{problem}; arguments stand under pluginConfig in a configuration") from error
+            raise self._broken(f"{problem}; arguments belong under pluginConfig in a configuration") from error
         except Exception as error:
             raise self._broken(f"{type(error).__name__}: {first_line(error)}") from error
 
     def _broken(self, problem: str) -> BrokenPlugin:
-        found = BrokenPlugin(f"{self.origin}: {self.plugin.name} cannot be made: {problem}")
+        found = BrokenPlugin(f"{self.origin}: {self.plugin.name} cannot be constructed: {problem}")
         found.plugin = self.plugin.name
         return found
 
@@ -121,7 +121,7 @@ class PluginCatalogue:
     def add_folder(self, folder: Path) -> list[str]:
         """Take in every plugin of the .py files of a folder; returns their names."""
         if not folder.is_dir():
-            raise BrokenPlugin(f"{folder}: no such folder; --plugin-dir wants a folder with .py files")
+            raise BrokenPlugin(f"{folder}: no such folder; --plugin-dir requires a folder with .py files")
         names, problems = [], []
         for file in plugin_files(folder):
             try:
@@ -207,5 +207,5 @@ def _from_package(load: Callable[[], object], origin: str) -> type[Plugin]:
     if not (isinstance(found, type) and issubclass(found, Plugin)):
         raise BrokenPlugin(f"{origin}: an entry point of {ENTRY_POINTS} must be a plugin class, not {found!r}")
     if not found.points():
-        raise BrokenPlugin(f"{origin}: {found.name} takes part in nothing; give it a base such as Filter or Score")
+        raise BrokenPlugin(f"{origin}: {found.name} implements no extension point; add a base such as Filter or Score")
     return found

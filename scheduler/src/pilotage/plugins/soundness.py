@@ -48,7 +48,7 @@ def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[
     """Yield why a method cannot stand in for that of the interface."""
     should = f"must be {name}{_words(wanted)}"
     if not callable(found) and not isinstance(found, staticmethod | classmethod):
-        yield f".{name} is no method; it {should}"
+        yield f".{name} is not a method; it {should}"
         return
     function = found.__func__ if isinstance(found, staticmethod | classmethod) else found
     if iscoroutinefunction(function) != iscoroutinefunction(wanted):

@@ -47,7 +47,7 @@ class Gates:
         new = plugin not in self._complaints
         self._complaints.add(plugin)
         level = logging.ERROR if new else logging.DEBUG
-        log.log(level, "plugin %s failed at the gate of pod %s", plugin, key, exc_info=new)
+        log.log(level, "plugin %s failed at PreEnqueue of pod %s", plugin, key, exc_info=new)
 
     def _in_turn(self, queued: QueuedPod) -> Sequence[PreEnqueue]:
         gates, last = self._gates_of(queued.pod), queued.gating_plugin

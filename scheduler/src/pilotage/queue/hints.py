@@ -134,7 +134,7 @@ class Hints:
         """Log that a hint failed, in full the first time: it may do so for every pod that waits."""
         new = (plugin, event) not in self._complaints
         self._complaints.add((plugin, event))
-        text = "plugin %s cannot tell whether %s helps pod %s, which is tried again"
+        text = "plugin %s cannot tell whether %s helps pod %s, which is retried"
         log.log(logging.ERROR if new else logging.DEBUG, text, plugin, event.name, pod.key, exc_info=new)
 
     def _find(self, event: Event) -> Advisers:

@@ -116,7 +116,7 @@ class SchedulingQueue:
     def add(self, pod: Pod) -> None:
         """Take in a new pod, in place of any other of its name."""
         if pod.uid in self._in_flight:
-            log.error("pod %s is being scheduled, it is not taken in a second time", pod.key)
+            log.error("pod %s is already being scheduled, it is not added again", pod.key)
             return
         if (other := self._waiting.get(pod.key)) is not None:
             self.delete(other.pod)
@@ -233,7 +233,7 @@ class SchedulingQueue:
         """
         uid = queued.pod.uid
         if queued.key in self._waiting:
-            log.error("pod %s waits already, it is not taken back a second time", queued.key)
+            log.error("pod %s is already in the queue, it is not added again", queued.key)
         else:
             queued.pod, queued.again_at = pod or queued.pod, again_at
             queued.note_failure(self._clock(), unschedulable_plugins, pending_plugins, rest)

@@ -120,7 +120,7 @@ class Attempt:
         try:
             rejection = self._trial(self.cycle, info).verdict()
         except PluginFailed as error:
-            log.warning("pod %s cannot be tried on node %s, which was nominated for it: %s", pod.key, info.name, error)
+            log.warning("cannot evaluate pod %s on its nominated node %s: %s", pod.key, info.name, error)
             return None
         if rejection is None:
             return info

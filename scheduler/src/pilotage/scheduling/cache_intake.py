@@ -32,8 +32,8 @@ class PodsIntoCache:
         self._cache.remove_pod(last.uid)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a pod that cannot be understood."""
-        log.error("pod %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+        """Do without a pod that cannot be decoded."""
+        log.error("pod %s/%s cannot be decoded: %s", metadata.namespace, metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not taken in."""
@@ -58,8 +58,8 @@ class NodesIntoCache:
         self._cache.remove_node(last.name)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a node that cannot be understood."""
-        log.error("node %s cannot be understood: %s", metadata.name, reason)
+        """Do without a node that cannot be decoded."""
+        log.error("node %s cannot be decoded: %s", metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not taken in."""
@@ -85,7 +85,7 @@ class ObjectsIntoCache:
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Remember what is wrong with an object."""
-        log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
+        log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:

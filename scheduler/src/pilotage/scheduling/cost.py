@@ -21,8 +21,8 @@ def rest_after(seconds: float) -> float:
 def told_to_rest(seconds: float, rest: float) -> str:
     """Return what the owner of a pod or a gang is told about it."""
     return (
-        f"the last attempt to schedule this took {seconds:.2f} s of the scheduler's time; "
-        f"it is tried again after {ceil(rest)} s, so that others need not wait for it"
+        f"the last scheduling attempt took {seconds:.2f} s of the scheduler's time; "
+        f"it is retried after {ceil(rest)} s, so that it does not delay others"
     )
 
 

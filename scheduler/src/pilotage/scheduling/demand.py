@@ -31,7 +31,7 @@ class Demand:
             try:
                 held = plugin.no_node_helps(pods)
             except Exception:
-                log.exception("plugin %s has not said whether nodes would help pod %s", plugin.name, pods[0].key)
+                log.exception("plugin %s cannot tell whether nodes would help pod %s", plugin.name, pods[0].key)
                 continue
             if held:
                 message = f"{outcome.message} No other node would help: {held}."

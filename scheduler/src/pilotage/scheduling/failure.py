@@ -108,10 +108,10 @@ class Failures:
         """Return the pod as it is now, if it still waits for a node."""
         latest = self._known(pod.key)
         if latest is None or latest.uid != pod.uid:
-            log.info("pod %s is gone, it is not tried again", pod.key)
+            log.info("pod %s is gone, it is not retried", pod.key)
             return None
         if latest.node_name:
-            log.info("pod %s has been assigned to node %s, it is not tried again", pod.key, latest.node_name)
+            log.info("pod %s has been assigned to node %s, it is not retried", pod.key, latest.node_name)
             return None
         return latest
 

@@ -98,13 +98,13 @@ class PodIntake:
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Say of a pod that cannot be understood that it waits for that reason; the others go on."""
-        log.error("pod %s/%s cannot be understood: %s", metadata.namespace, metadata.name, reason)
+        """Say of a pod that cannot be decoded that it waits for that reason; the others go on."""
+        log.error("pod %s/%s cannot be decoded: %s", metadata.namespace, metadata.name, reason)
         if metadata.node_name or metadata.scheduler_name not in self._served:
             return
         spec = PodSpec(scheduler_name=metadata.scheduler_name)
         identity = Metadata(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
-        self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be understood: {reason}")
+        self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not taken in."""
@@ -179,8 +179,8 @@ class NodeIntake:
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a node that cannot be understood."""
-        log.error("node %s cannot be understood, no pod goes there: %s", metadata.name, reason)
+        """Do without a node that cannot be decoded."""
+        log.error("node %s cannot be decoded, no pod goes there: %s", metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not taken in."""
@@ -218,7 +218,7 @@ class ObjectIntake:
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Remember what is wrong with an object, and let whoever may need it be told."""
-        log.error("%s %s cannot be understood: %s", metadata.resource, key_of(metadata), reason)
+        log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
         self._tell_all(metadata.shape)
 

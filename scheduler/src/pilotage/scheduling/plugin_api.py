@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod
 
 MERGE_PATCH = "application/merge-patch+json"
 MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
-NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or the node is not there any more"
+NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or the node is gone"
 
 
 class Client(Protocol):

@@ -57,7 +57,7 @@ class Posting:
             del self._sightings[pod.uid]
         if isinstance(outcome, Bound):
             return
-        raise PluginFailed(outcome.message if isinstance(outcome, Refused) else "it is not known what became of it")
+        raise PluginFailed(outcome.message if isinstance(outcome, Refused) else "the outcome of the bind is unknown")
 
     def _latest(self, pod: Pod) -> Pod | None:
         latest = self._known(pod.key)

@@ -37,8 +37,8 @@ class Preparing:
         if len(outside) % MOST_OF_ONE == 0:  # they may come and go for as long as there is no room
             self._outside[pod.namespace] = {uid: each for uid, each in outside.items() if self._waits(each)}
         message = (
-            f"{inside} pods of namespace {pod.namespace} wait for what they need on their nodes, such as volumes, "
-            "and no more may; the pod is tried again when one of them is through"
+            f"{inside} pods of namespace {pod.namespace} wait for volumes or other preparation, "
+            "which is the limit; the pod is retried when one of them is ready"
         )
         return Unplaced(message, QUEUED, rejected_by=frozenset({NO_ROOM}))
 

@@ -179,7 +179,7 @@ class ClusterMetrics:
         self._watch_errors.read = lambda: _by_resource(errors)
 
     def read_not_understood(self, undecodable: ByResource, skipped: ByResource) -> None:
-        """Name the sources: objects that cannot be understood, and how often one came that was too long to be."""
+        """Name the sources: objects that cannot be decoded, and how often one came that was too long to be."""
         self._undecodable.read = lambda: _by_resource(undecodable)
         self._skipped.read = lambda: _by_resource(skipped)
 

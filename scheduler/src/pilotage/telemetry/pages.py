@@ -110,7 +110,7 @@ class Pages:
         try:
             return await page(question)
         except Exception:
-            log.exception("the page %s broke", question.path)
+            log.exception("the page %s failed", question.path)
             return Answer(500, b"500 internal server error\n")
 
     async def _probe(self, question: Question) -> Answer:

@@ -18,7 +18,7 @@ INDEX = """\
 
 profile?seconds=30  where the event loop spends its time, by function; the scheduler is slower while this runs
 goroutine           where every task is
-heap?gc=1           how many objects of which type have come since the start; with gc=1 rubbish is collected first
+heap?gc=1           how many objects of each type were added since the start; gc=1 collects garbage first
 
 All are text and not the format of `go tool pprof`.
 """

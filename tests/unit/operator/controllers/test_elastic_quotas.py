@@ -205,7 +205,7 @@ def test_of_equal_age_the_name_decides() -> None:
         ),
         pytest.param(
             make_quota("ns1", most={"gpu": 4}),
-            "False NotReadable: it is ignored: spec.max.gpu: there is no such resource that a pod can ask for",
+            "False NotReadable: it is ignored: spec.max.gpu: pods cannot request such a resource",
             id="a resource that is none",
         ),
         pytest.param(

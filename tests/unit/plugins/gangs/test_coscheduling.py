@@ -135,7 +135,8 @@ def test_a_label_that_is_no_number_is_told(said: str) -> None:
     rejection = knowing(cluster).pre_filter(cluster.cycle(pod), pod)
     assert isinstance(rejection, Rejection)
     assert rejection.message == (
-        "the label pod-group.pilotage.dev/min-available must say how many pods default/g needs, and is no whole number"
+        "the label pod-group.pilotage.dev/min-available must be the number of pods that default/g needs, "
+        "and is not a whole number"
     )
 
 
@@ -289,7 +290,7 @@ def test_objection(minimum: int, waiting: int, gated: int, text: str | None) -> 
         pytest.param(
             {"example.com/gpu": "1"}, False, "resource gap: example.com/gpu: 1 (wants 1, 0 free)", id="nobody has any"
         ),
-        pytest.param({"cpu": "many"}, False, "resource gap: minResources cannot be understood", id="nonsense"),
+        pytest.param({"cpu": "many"}, False, "resource gap: minResources is invalid", id="nonsense"),
     ],
 )
 def test_resources_that_a_group_wants_to_see_free(wanted: dict[str, str], own: bool, text: str | None) -> None:
@@ -346,7 +347,7 @@ def test_a_pod_whose_group_cannot_be_understood_is_told_why(kind: type[PodGroup 
     rejection = plugin.pre_filter(cluster.cycle(pod), pod)
     assert isinstance(rejection, Rejection)
     assert rejection.message == (
-        "PodGroup default/gang cannot be understood: why; correct it, or take the pod out of the group"
+        "PodGroup default/gang cannot be decoded: why; correct it, or remove the pod from the group"
     )
 
 

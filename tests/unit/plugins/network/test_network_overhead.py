@@ -246,7 +246,7 @@ def before_nodes(pod: Pod, *objects: Kind, placed: tuple[tuple[str, str], ...] =
 
 NO_GROUP = Rejection(
     'AppGroup "basic" not found in namespace default: create it, '
-    "or take the label appgroup.diktyo.x-k8s.io off the pod",
+    "or remove the label appgroup.diktyo.x-k8s.io from the pod",
     preemption_helps=False,
 )
 NO_TOPOLOGY = Rejection(
@@ -280,7 +280,7 @@ def test_what_is_missing_is_told(
 
 WHY = "Expected `array`, got `str` - at `$.spec.workloads`"
 ELSEWHERE = make_app_group("basic", {"p1": []}, namespace="shared")
-OFF = "correct it, or take the label appgroup.diktyo.x-k8s.io off the pod"
+OFF = "correct it, or remove the label appgroup.diktyo.x-k8s.io from the pod"
 ANOTHER = "correct it, or name another in the argument networkTopologyName of NetworkOverhead"
 
 
@@ -289,20 +289,20 @@ ANOTHER = "correct it, or name another in the argument networkTopologyName of Ne
     [
         pytest.param(
             AppGroup, "basic", "default", (TOPOLOGY,),
-            f'AppGroup "basic" in namespace default cannot be understood: {WHY}; {OFF}', id="an AppGroup",
+            f'AppGroup "basic" in namespace default cannot be decoded: {WHY}; {OFF}', id="an AppGroup",
         ),
         pytest.param(
             AppGroup, "basic", "default", (TOPOLOGY, ELSEWHERE),
-            f'AppGroup "basic" in namespace default cannot be understood: {WHY}; {OFF}',
+            f'AppGroup "basic" in namespace default cannot be decoded: {WHY}; {OFF}',
             id="an AppGroup, and the next namespace has one of its name",
         ),
         pytest.param(
             AppGroup, "basic", "shared", (TOPOLOGY,),
-            f'AppGroup "basic" in namespace shared cannot be understood: {WHY}; {OFF}', id="one of another namespace",
+            f'AppGroup "basic" in namespace shared cannot be decoded: {WHY}; {OFF}', id="one of another namespace",
         ),
         pytest.param(
             NetworkTopology, "nt-default", "default", (BASIC,),
-            f'NetworkTopology "nt-default" in namespace default cannot be understood: {WHY}; {ANOTHER}', id="the costs",
+            f'NetworkTopology "nt-default" in namespace default cannot be decoded: {WHY}; {ANOTHER}', id="the costs",
         ),
         pytest.param(AppGroup, "other", "default", (BASIC, TOPOLOGY), None, id="not what the pod needs"),
         pytest.param(AppGroup, "basic", "shared", (BASIC, TOPOLOGY), None, id="not the first that is found"),
@@ -333,9 +333,9 @@ async def test_a_pod_is_told_what_becomes_of_its_application() -> None:
 
     assert 'AppGroup "basic" not found' in await told()
     live.core.objects.undecodable(broken, WHY)
-    assert f"cannot be understood: {WHY}; correct it" in await told()
+    assert f"cannot be decoded: {WHY}; correct it" in await told()
     live.core.objects.undecodable(broken, "something else")
-    assert "cannot be understood: something else; correct it" in await told()
+    assert "cannot be decoded: something else; correct it" in await told()
     live.core.objects.vanished(broken)
     assert 'AppGroup "basic" not found' in await told()
     live.core.objects.undecodable(broken, WHY)
@@ -353,7 +353,7 @@ def test_the_message_when_an_application_is_missing() -> None:
     assert isinstance(outcome, Unplaced)
     assert outcome.message.startswith(
         '0/8 nodes are available: AppGroup "basic" not found in namespaces team, default: create it, '
-        "or take the label appgroup.diktyo.x-k8s.io off the pod."
+        "or remove the label appgroup.diktyo.x-k8s.io from the pod."
     )
 
 

@@ -137,8 +137,8 @@ UNKNOWN_SORT = (
             "TarjanSort",
             "a b",
             [
-                ("SelfDependency", 'workload "a" depends on itself: that has no part in the order'),
-                ("SelfDependency", 'workload "b" depends on itself: that has no part in the order'),
+                ("SelfDependency", 'workload "a" depends on itself, which is ignored'),
+                ("SelfDependency", 'workload "b" depends on itself, which is ignored'),
             ],
             id="self dependencies",
         ),

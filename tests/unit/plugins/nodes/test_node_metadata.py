@@ -241,7 +241,7 @@ NUMBERS_ONLY = 'scoringStrategy "Highest" and "Lowest" are only valid for metada
         pytest.param(NUMBERS | {"defaultValue": "dear"}, ['defaultValue "dear" is no number'], id="a default as word"),
         pytest.param(
             TIMES | {"timestampFormat": "2006-01-02", "defaultValue": "1 May"},
-            ['defaultValue "1 May" is no time of the layout "2006-01-02"'],
+            ['defaultValue "1 May" is not a time in the layout "2006-01-02"'],
             id="a default that is no time of the layout",
         ),
         pytest.param(NUMBERS | {"defaultValue": "0.5"}, [], id="a default that is right"),

@@ -155,7 +155,7 @@ def test_an_invalid_value_is_told_once_for_each_node_not_for_each_pod(caplog: py
     scheduler = FakeScheduler(Priority(), cluster=cluster("abc", "10", "", "abc"))
     for i in range(5):
         scheduler.schedule(make_pod(f"p{i}", cpu=f"{i}m"))
-    counts_as = f"is no whole number from 0 to {HIGHEST}, it counts as 0"
+    counts_as = f"is not a whole number from 0 to {HIGHEST}, it counts as 0"
     assert warnings(caplog) == [
         f"node n1: label {LABEL}='abc' {counts_as}",
         f"node n3: label {LABEL}='' {counts_as}",

@@ -97,7 +97,7 @@ def test_a_job_returns_to_its_node() -> None:
 
 
 UNREAD = Rejection(
-    "StickyJob default/job cannot be understood: why; correct it, it names the pod's node", preemption_helps=False
+    "StickyJob default/job cannot be decoded: why; correct it, it names the pod's node", preemption_helps=False
 )
 
 

@@ -275,7 +275,7 @@ def test_a_profile_that_is_not_there_is_told_once(caplog: pytest.LogCaptureFixtu
         for _ in range(2):
             raw_scores(plugin, found, confined("missing"))
             found.cache.objects.put(A)
-    told = "there is no SeccompProfile default/{}, it counts as one without system calls"
+    told = "SeccompProfile default/{} does not exist and counts as empty"
     assert [record.getMessage() for record in caplog.records] == [told.format("missing"), told.format("all-syscalls")]
 
 

@@ -235,7 +235,7 @@ def test_it_stops_when_the_time_is_over_and_says_so() -> None:
     outcome = scheduler.schedule(high(**away()))
     assert isinstance(outcome, Unplaced)
     assert outcome.message.endswith(
-        "cross-node preemption: 0/3 nodes are available: 3 no time was left to look for victims."
+        "cross-node preemption: 0/3 nodes are available: 3 the search for victims timed out."
     )
     assert names(outcome) == set()
 

@@ -249,7 +249,7 @@ def test_nobody_goes_beyond_a_quota_that_cannot_be_understood() -> None:
     told = found.schedule(pod("ns1"))
     assert isinstance(told, Unplaced)
     assert (
-        "Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1/cores cannot be understood: why; "
+        "Pod ns1/pod is rejected in PreFilter because ElasticQuota ns1/cores cannot be decoded: why; "
         "correct it, or delete it"
     ) in told.message
     assert isinstance(found.schedule(pod("ns2")), Placed)
@@ -757,7 +757,7 @@ def test_what_cannot_be_read_is_told_once(caplog: pytest.LogCaptureFixture) -> N
         "spec.namespaceSelector",
         "metadata.annotations.quota.pilotage.dev/priority-classes",
     ]
-    assert all(line.startswith("quota ns1/quota: ") and line.endswith(", it is overlooked") for line in told)
+    assert all(line.startswith("quota ns1/quota: ") and line.endswith("; it is ignored") for line in told)
 
 
 def test_messages_do_not_grow_with_the_number_of_nodes() -> None:

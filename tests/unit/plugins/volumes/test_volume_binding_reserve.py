@@ -214,7 +214,7 @@ async def test_what_a_writer_complains_about_is_why_the_plugin_failed() -> None:
 async def test_without_a_writer_nothing_can_be_bound() -> None:
     plugin, nodes = VolumeBinding(), cluster(found(), volume("v"))
     cycle = reserved(plugin, nodes, user("c"), "a")
-    with pytest.raises(PluginFailed, match=r"^binding volumes: there is nobody here who can write to the API server$"):
+    with pytest.raises(PluginFailed, match=r"^binding volumes: this process cannot write to the API server$"):
         await plugin.pre_bind(cycle, user("c"), "a")
     with pytest.raises(PluginFailed, match=r'^no pod volume found for node "b"$'):
         await plugin.pre_bind(cycle, user("c"), "b")

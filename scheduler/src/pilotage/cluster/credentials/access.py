@@ -196,6 +196,6 @@ def _parts(server: str) -> tuple[str, int, str, bool]:
         found, port = urlsplit(""), None
     odd = found.username is not None or found.query or found.fragment or not server.isprintable() or " " in server
     if found.scheme not in {"https", "http"} or not found.hostname or not server.isascii() or odd:
-        raise NoAccess(f"the server {server!r} is no address like https://host:port")
+        raise NoAccess(f"the server {server!r} is not an address like https://host:port")
     is_secure = found.scheme == "https"
     return found.hostname, port or (443 if is_secure else 80), found.path.rstrip("/"), is_secure

@@ -20,10 +20,10 @@ def read_credential(path: str, directory: str | None) -> bytes:
         return Path(path).read_bytes()
     real, inside = os.path.realpath(path, strict=True), os.path.realpath(directory, strict=True)
     if not real.startswith(f"{inside.rstrip('/')}/"):
-        raise Withheld(f"{path} leads out of {directory}")
+        raise Withheld(f"{path} is outside of {directory}")
     found = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(found, "rb") as file:
         about = os.fstat(file.fileno())
         if not stat.S_ISREG(about.st_mode) or about.st_size > LARGEST:
-            raise Withheld(f"{path} is no plain file of at most {LARGEST >> 20} MiB")
+            raise Withheld(f"{path} is not a regular file of at most {LARGEST >> 20} MiB")
         return file.read(LARGEST)

@@ -41,7 +41,7 @@ Issuer: TypeAlias = Callable[[], Issued]
 def bearer(token: str, source: str) -> str:
     """Return the header's value for a token, which is refused if it would break out of the header."""
     if not _TOKEN.fullmatch(token):
-        raise NoAccess(f"the token of {source} is empty or holds blanks or line breaks; renew it")
+        raise NoAccess(f"the token of {source} is empty or contains spaces or line breaks; renew it")
     return f"Bearer {token}"
 
 

@@ -42,10 +42,10 @@ class ExecPlugin(msgspec.Struct, rename="camel", frozen=True):
     def check(self) -> None:
         """Refuse what cannot work, before it is tried."""
         if self.api_version not in VERSIONS:
-            answer = f"{self.api_version!r} is not supported; let it say {' or '.join(VERSIONS)}"
+            answer = f"{self.api_version!r} is not supported; use {' or '.join(VERSIONS)}"
             raise NoAccess(f"the apiVersion of the credential command {self.command!r} {answer}")
         if self.interactive_mode == "Always":
-            problem = "wants to talk to somebody (interactiveMode: Always), and nobody is here"
+            problem = "requires a terminal (interactiveMode: Always), and there is none"
             raise NoAccess(f"the credential command {self.command!r} {problem}; use a token or a client certificate")
 
 
@@ -71,7 +71,7 @@ def run(plugin: ExecPlugin, cluster: Mapping[str, Any]) -> Issued:
         raise _failure(plugin, f"printed no ExecCredential ({error})") from None
     if credential.kind != "ExecCredential" or credential.api_version != plugin.api_version:
         said = f"{credential.api_version} {credential.kind}"
-        raise _failure(plugin, f"printed {said!r} where {plugin.api_version} ExecCredential was asked for")
+        raise _failure(plugin, f"printed {said!r} instead of an ExecCredential of {plugin.api_version}")
     return Issued(_identity(plugin, credential.status), _seconds_left(credential.status))
 
 
@@ -98,7 +98,7 @@ def _output(plugin: ExecPlugin, environment: dict[str, str]) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise _failure(plugin, f"did not end within {LONGEST_RUN:.0f} seconds") from None
+        raise _failure(plugin, f"did not finish within {LONGEST_RUN:.0f} seconds") from None
     except (OSError, ValueError) as error:
         raise _failure(plugin, f"could not be run: {error}", hint=plugin.install_hint) from error
     if done.returncode:

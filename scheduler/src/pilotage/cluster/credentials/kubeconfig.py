@@ -175,7 +175,7 @@ def _read_one(path: Path) -> _File:
         found = msgspec.convert(_without_nulls({} if value is None else value), _File)
     except (yaml.YAMLError, msgspec.ValidationError, ValueError) as error:
         reason = " ".join(str(error).split())
-        raise NoAccess(f"{path}: this is no kubeconfig ({reason}); name a file that kubectl accepts") from error
+        raise NoAccess(f"{path}: this is not a kubeconfig ({reason}); name a file that kubectl accepts") from error
     if found.kind != "Config":
         raise NoAccess(f"{path}: this is a {found.kind}, not a kubeconfig; name a file that kubectl accepts")
     return found
@@ -185,7 +185,7 @@ def _check(content: bytes) -> None:
     depth = 0
     for event in yaml.parse(content, _Loader):
         if isinstance(event, yaml.AliasEvent):
-            raise ValueError("anchors and aliases are not read here")
+            raise ValueError("anchors and aliases are not supported")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
             raise ValueError(f"nested deeper than {_DEEPEST} levels")
@@ -216,4 +216,4 @@ def _content(data: str, path: str, what: str) -> bytes:
     try:
         return base64.b64decode("".join(data.split()), validate=True)
     except binascii.Error as error:
-        raise NoAccess(f"{what}-data is no base64; copy it again from where it came") from error
+        raise NoAccess(f"{what}-data is not valid base64; copy it again from its source") from error

@@ -55,7 +55,7 @@ def _data(body: bytes) -> dict[str, str]:
     try:
         return _decode(body).data
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnusableTrust(f"{CONFIG_MAP} is no ConfigMap: {error}") from error
+        raise UnusableTrust(f"{CONFIG_MAP} is not a ConfigMap: {error}") from error
 
 
 def _front_proxy(data: dict[str, str]) -> FrontProxy:
@@ -73,7 +73,7 @@ def _names(data: dict[str, str], key: str) -> Sequence[str]:
     try:
         return msgspec.json.decode(data.get(key, "[]").encode() or b"[]", type=list[str])
     except msgspec.MsgspecError as error:
-        raise UnusableTrust(f"{key} is no list of names: {error}") from error
+        raise UnusableTrust(f"{key} is not a list of names: {error}") from error
 
 
 def _from_file(path: str) -> Authorities:
@@ -87,4 +87,4 @@ def _from_text(where: str, pem: str) -> Authorities:
     try:
         return Authorities(pem)
     except ValueError as error:
-        raise UnusableTrust(f"{where} holds no certificates: {error}") from error
+        raise UnusableTrust(f"{where} contains no certificates: {error}") from error

@@ -191,7 +191,7 @@ class Candidate:
         sent = self._clock()
         answer = await (self._put(claim) if record.version else self._post(claim))
         if answer.holder != self._settings.identity:
-            raise MalformedLease("the API server accepted our claim and stored another one")
+            raise MalformedLease("the API server accepted our claim but stored a different one")
         self._held = answer
         self._observe(answer)
         end = sent + self._settings.renew_deadline

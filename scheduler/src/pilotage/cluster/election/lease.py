@@ -94,14 +94,14 @@ class LeaderElection:
         return True
 
     def _hold(self) -> None:
-        end: Loss | None = Loss("the thread of the lease ended")
+        end: Loss | None = Loss("the lease thread ended")
         try:
             end = asyncio.run(self._run())
         except asyncio.CancelledError:
             end = None if self._is_stopping else end
         except Exception as error:
-            log.exception("the thread of the lease failed")
-            end = Loss(f"the thread of the lease failed: {error!r}")
+            log.exception("the lease thread failed")
+            end = Loss(f"the lease thread failed: {error!r}")
         finally:
             _tell(self._home, self._finish, end)
             _tell(self._home, self._ended.set)

@@ -30,7 +30,7 @@ class LeaseRecord:
         try:
             document = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise MalformedLease(f"the Lease is no JSON: {error}") from error
+            raise MalformedLease(f"the Lease is not JSON: {error}") from error
         record = cls(_mapping(document))
         if not record.version:
             # Written back without its version it would overwrite whoever holds it by now.

@@ -161,7 +161,7 @@ class Extender:
     def _pod(self, pod: Pod) -> bytes:
         found = self._pod_json(pod)
         if found is None:
-            raise ExtenderFailed(f"pod {pod.key} is gone, and extender {self.name} cannot be asked about it")
+            raise ExtenderFailed(f"pod {pod.key} is gone, so extender {self.name} cannot be called for it")
         return found
 
     def _read(self, read: Callable[[bytes], Answer], body: bytes, verb: str) -> Answer:
@@ -209,8 +209,8 @@ def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
 
 def _refusing(settings: ExtenderSettings, why: str) -> "Refusing":
     name = without_password(settings.url_prefix)
-    log.error("extender %s is not asked: %s", name, why)
-    return Refusing(f"extender {name} is not asked: {why}")
+    log.error("extender %s is not called: %s", name, why)
+    return Refusing(f"extender {name} is not called: {why}")
 
 
 def _names_any(container: Container, resources: frozenset[str]) -> bool:

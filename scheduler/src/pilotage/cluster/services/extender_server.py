@@ -38,7 +38,7 @@ LAST_SECONDS = 2.0  # for questions under way when we stop
 PATIENCE = Patience(connections=512, connections_of_one_peer=256, handshakes_a_second=1000.0, idle=75.0)
 
 Bind = Callable[[Binding], Awaitable[str]]  # what went wrong, or ""
-NO_BIND = "this extender binds no pods: it was started without --kubeconfig"
+NO_BIND = "this extender does not bind pods: it was started without --kubeconfig"
 JSON = "application/json"
 LOCALHOST = "localhost"
 
@@ -111,31 +111,31 @@ class ExtenderServer:
     async def _addressed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Answer only who means this machine: a web page can have its own name lead to 127.0.0.1, and then ask."""
         if not self._knows_clients and not is_loopback(_host(request.host)):
-            return _refusal(421, f"this extender is 127.0.0.1 or {LOCALHOST}, and has no other name; change urlPrefix")
+            return _refusal(421, f"this extender is served only as 127.0.0.1 or {LOCALHOST}; change urlPrefix")
         return await handler(request)
 
     async def _health(self, request: web.Request) -> web.Response:
-        return web.Response(text="ok") if self._is_ready() else _refusal(503, "the cluster is not known yet")
+        return web.Response(text="ok") if self._is_ready() else _refusal(503, "the cluster has not been listed yet")
 
     def _answering(
         self, answer: Callable[[bytes], Awaitable[bytes]]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
             if request.content_type != JSON:  # which a web page cannot send to another origin unasked
-                return _refusal(415, f"questions are {JSON}")
+                return _refusal(415, f"requests must be {JSON}")
             if not self._is_ready():
-                return _refusal(503, "the cluster is not known yet")
+                return _refusal(503, "the cluster has not been listed yet")
             try:
                 async with asyncio.timeout(READ_SECONDS):
                     body = await request.read()
             except TimeoutError:
-                return _refusal(408, f"the question took longer than {READ_SECONDS:g} s")
+                return _refusal(408, f"the request took longer than {READ_SECONDS:g} s")
             try:
                 return web.Response(body=await answer(body), content_type=JSON)
             except Malformed as error:
                 return _refusal(400, str(error))
             except Exception as error:
-                log.warning("%s cannot be answered", request.path, exc_info=error)
+                log.warning("%s failed", request.path, exc_info=error)
                 return _refusal(500, _told(error))
 
         return handle
@@ -147,7 +147,7 @@ class ExtenderServer:
         except Malformed:
             raise
         except Exception as error:
-            log.warning("/filter cannot be answered", exc_info=error)
+            log.warning("/filter failed", exc_info=error)
             return write_filter_result(FilterResult(error=_told(error)))
 
     async def _prioritize(self, body: bytes) -> bytes:
@@ -159,13 +159,13 @@ class ExtenderServer:
     async def _bound(self, body: bytes) -> bytes:
         binding = read_binding(body)
         if not binding.name or not binding.node:
-            raise Malformed("a binding names a pod (PodName, PodNamespace, PodUID) and a Node")
+            raise Malformed("a binding must name a pod (PodName, PodNamespace, PodUID) and a Node")
         if self._bind is None:
             return write_error(NO_BIND)
         try:
             return write_error(await self._bind(binding))
         except Exception as error:
-            log.warning("/bind cannot be answered", exc_info=error)
+            log.warning("/bind failed", exc_info=error)
             return write_error(_told(error))
 
 
@@ -178,7 +178,7 @@ def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
     """Raise Exposed where others than this machine could ask, and need not say who they are."""
     if not knows_clients(context) and not is_loopback(address):
         raise Exposed(
-            f"--address {address} is open to others, and whoever reaches it could ask about pods and bind them; give "
+            f"--address {address} is open to other machines, and any of them could query and bind pods; set "
             "--tls-cert-file, --tls-private-key-file and --client-ca-file, so that clients need a certificate, or "
             "listen on --address 127.0.0.1"
         )

@@ -88,7 +88,7 @@ class Transport:
             async with asyncio.timeout(self._timeout):
                 await self._slots.acquire()
         except TimeoutError:
-            raise ExtenderFailed(f"{question}: {CALLS_AT_ONCE} others wait for this extender") from None
+            raise ExtenderFailed(f"{question}: {CALLS_AT_ONCE} other requests wait for this extender") from None
         try:
             answer = await self._send(question)
         except Unanswered as error:
@@ -133,7 +133,7 @@ class Transport:
             if size > most:
                 response.close()  # what is still to come is nobody's
                 at = f"failed {question.verb} with extender at URL {question.told_url}" if question.body else question
-                raise Unanswered(f"{at}: the answer is larger than {most} bytes")
+                raise Unanswered(f"{at}: the response is larger than {most} bytes")
             chunks.append(chunk)
         return b"".join(chunks)
 

@@ -46,7 +46,7 @@ class LoadCollector:
         alike = ""
         if self._is_stale():
             old = f"the figures are {self.age():.0f} s old" if self.loads else "no node has figures"
-            alike = f"{old}, so that all nodes are scored alike"
+            alike = f"{old}, so all nodes are scored equally"
         return "; ".join(filter(None, (alike, self._failure, *self._complaints)))
 
     def age(self) -> float:
@@ -94,12 +94,12 @@ class LoadCollector:
         await self._source.close()
 
     def _take(self, reading: Reading, nodes: Sequence[Node]) -> None:
-        self._failure = "" if reading.loads else "the answer has no figures of any node"
+        self._failure = "" if reading.loads else "the response has no figures for any node"
         if reading.loads:
             self.loads = reading.loads
         since = self._clock() - self.stale_after
         missing = sum(node.name not in self.loads or self.loads[node.name].until < since for node in nodes)
-        without = (f"{missing} of {len(nodes)} nodes have no figures that are young enough",) if missing else ()
+        without = (f"{missing} of {len(nodes)} nodes have no recent figures",) if missing else ()
         self._complaints = (*reading.complaints, *without)
 
     def _is_stale(self) -> bool:

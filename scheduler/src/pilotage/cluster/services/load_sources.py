@@ -128,7 +128,7 @@ class LoadWatcher:
         names = {node.name for node in nodes}
         found = {name: load for name, load in loads.items() if name in names}
         strange = len(loads) - len(found)
-        return Reading(found, _told(("say nothing of use", bad), ("are of no node of this cluster", strange)))
+        return Reading(found, _told(("have no usable values", bad), ("belong to no node of this cluster", strange)))
 
     async def close(self) -> None:
         """Let go of all connections."""
@@ -170,7 +170,7 @@ class Prometheus:
         except (ExtenderFailed, Malformed) as error:
             return {}, f"{error} ({query})"
         if not samples:
-            return {}, f"the query gives no numbers ({query}); is there such a metric or recording rule?"
+            return {}, f"the query returns no numbers ({query}); does the metric or recording rule exist?"
         return self._by_node(samples, bad, names)
 
     def _by_node(self, samples: Iterable[Sample], bad: int, names: InstanceNames) -> tuple[By, str]:
@@ -184,7 +184,7 @@ class Prometheus:
             several += name in found
             found[name] = max(found.get(name, -float("inf")), 100 * sample.value)
         example = f"belong to no node, such as {label}={strange[0][:80]!r}" if strange else ""
-        told = _told(("are no numbers", bad), (example, len(strange)), ("are of a node that has another one", several))
+        told = _told(("are not numbers", bad), (example, len(strange)), ("repeat a node", several))
         return found, "; ".join(told)
 
     def _headers(self) -> dict[str, str]:

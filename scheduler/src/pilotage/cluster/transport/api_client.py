@@ -159,7 +159,7 @@ class ApiClient:
     ) -> Answer:
         try:
             if may_send is not None and not may_send():
-                raise Withheld("it was not wanted any more when there was a connection for it")
+                raise Withheld("it was no longer wanted when a connection became available")
             return await connection.exchange(message, seconds=deadline - monotonic(), largest=self._largest)
         finally:
             self._pool.give_back(connection)
@@ -204,12 +204,12 @@ class ApiClient:
         try:
             await self._access.renew(refused)
         except NoAccess as error:
-            raise Unreachable(f"the server refused our credentials, and there are no others: {error}") from error
+            raise Unreachable(f"the server rejected the credentials, and there are no others: {error}") from error
 
     def _message(self, request: _Request) -> bytes:
         verb, target, body, content_type, _ = request
         if not _TARGET.fullmatch(target):
-            raise ValueError(f"{target!r} is no path of the API")
+            raise ValueError(f"{target!r} is not an API path")
         authorization = self._access.identity.authorization
         who = f"Authorization: {authorization}\r\n" if authorization else ""
         what = f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n" if body or verb != "GET" else ""
@@ -227,7 +227,7 @@ def _target(path: str, query: Mapping[str, str]) -> str:
 
 def _fixed_headers(access: Access, agent: str) -> str:
     if not _HEADER.fullmatch(agent):
-        raise ValueError(f"{agent!r} is no name for a header")
+        raise ValueError(f"{agent!r} is not a valid User-Agent")
     host = f"[{access.host}]" if ":" in access.host else access.host
     # Compression would cost us more than the network.
     accepted = "Accept: application/json\r\nAccept-Encoding: identity\r\n"

@@ -58,7 +58,7 @@ def api_error(status: int, body: bytes, retry_after: float | None) -> ApiError:
     return ApiError(
         status,
         reason=found.reason[:_LONGEST_QUOTE],
-        message=found.message[:_LONGEST_MESSAGE] or "the server said no more",
+        message=found.message[:_LONGEST_MESSAGE] or "the server gave no details",
         retry_after=retry_after,
         body=body,
     )

@@ -73,7 +73,7 @@ class AnswerParser:
         pieces = len(self.pieces) - pieces
         self._frame += len(data) - (self._counted - counted)
         if self._frame > LARGEST_HEAD + pieces * _FRAME_OF_PIECE:
-            what = "what is said between chunks is" if self.status else "the headers are"
+            what = "the data between chunks is" if self.status else "the headers are"
             raise Irregular(f"{what} larger than {LARGEST_HEAD} bytes")
         if pieces:
             self._frame = 0
@@ -93,7 +93,7 @@ class AnswerParser:
     def _refusal(self, error: HttpParserError) -> Irregular:
         if isinstance(error.__context__, Irregular):
             return error.__context__
-        what = "a chunk is malformed" if self.status else "this is no answer in HTTP/1.1"
+        what = "a chunk is malformed" if self.status else "this is not an HTTP/1.1 response"
         return Irregular(f"{what}: {error}")
 
     # What httptools calls. Whatever is raised here ends its work, and comes out of it as the context of its error.
@@ -101,7 +101,7 @@ class AnswerParser:
     def on_message_begin(self) -> None:
         """Accept an answer, if one is expected."""
         if self.is_complete:
-            raise Irregular("nobody asked for another answer")
+            raise Irregular("there is an unexpected second response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep a field that we go by; trailers are none."""
@@ -109,14 +109,14 @@ class AnswerParser:
         if name not in _READ or self.status:
             return
         if name in self._fields:
-            raise Irregular(f"{name.decode()} is said twice")
+            raise Irregular(f"{name.decode()} occurs twice")
         self._fields[name] = value.rstrip(b" \t").lower()
 
     def on_headers_complete(self) -> None:
         """Take note of the status and of what the fields say, unless it is an answer before the answer."""
         status = self._parser.get_status_code()
         if not 100 <= status <= 599:
-            raise Irregular(f"{status} is no status")
+            raise Irregular(f"{status} is not a status")
         if status < 200:
             self._pass_interim(status)
             return
@@ -138,19 +138,19 @@ class AnswerParser:
         self._interim += 1
         self._fields.clear()
         if status == 101:
-            raise Irregular("101 was not asked for")
+            raise Irregular("101 was not requested")
         if self._interim > _MOST_INTERIM:
-            raise Irregular(f"the answer begins with {status} over and over")
+            raise Irregular(f"the response begins with {status} over and over")
 
     def _read_fields(self, fields: dict[bytes, bytes]) -> None:
         if fields.get(b"content-encoding", b"identity") != b"identity":
-            raise Irregular("the body is compressed, which was not asked for")
+            raise Irregular("the body is compressed, which was not requested")
         seconds = fields.get(b"retry-after", b"")
         if seconds.isdigit() and len(seconds) <= _LONGEST_DELAY:
             self.retry_after = float(seconds)
         length, coding = fields.get(b"content-length"), fields.get(b"transfer-encoding")
         if coding is not None and (coding != b"chunked" or self._parser.get_http_version() == "1.0"):
-            raise Irregular("it is unclear how long the body is")
+            raise Irregular("the length of the body is unclear")
         if self.status in {204, 304}:
             return
         if length is not None:
@@ -160,4 +160,4 @@ class AnswerParser:
     def _check(self, size: int) -> None:
         largest = _LARGEST_LENGTH if self._largest is None else self._largest
         if size > largest:
-            raise Irregular(f"the answer is larger than {largest} bytes")
+            raise Irregular(f"the response is larger than {largest} bytes")

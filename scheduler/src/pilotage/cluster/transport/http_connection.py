@@ -136,7 +136,7 @@ class HttpConnection(asyncio.Protocol):
         try:
             self._parser.feed(data)
         except Irregular as error:
-            self._fail(OutcomeUnknown(f"the answer cannot be used: {error}"))
+            self._fail(OutcomeUnknown(f"invalid response: {error}"))
             return
         if self._parser.is_complete:
             self._finish()
@@ -151,7 +151,7 @@ class HttpConnection(asyncio.Protocol):
         """Take note that the connection is gone."""
         if self._waiter is not None:
             reason = f" ({exc})" if exc else ""
-            when = "in the middle of the answer" if self._parser.has_begun else "before an answer came"
+            when = "in the middle of the response" if self._parser.has_begun else "before a response came"
             was_kept = self.exchanges > 0 and not self._parser.has_begun
             kind = KeptConnectionClosed if was_kept else OutcomeUnknown
             self._fail(kind(f"the connection was closed {when}{reason}"))
@@ -169,7 +169,7 @@ class HttpConnection(asyncio.Protocol):
         self._waiter = None
 
     def _expire(self, seconds: float) -> None:
-        self._fail(OutcomeUnknown(f"no answer within {seconds:.3g} seconds"))
+        self._fail(OutcomeUnknown(f"no response within {seconds:.3g} seconds"))
 
     def _fail(self, error: OutcomeUnknown) -> None:
         self.abort()

@@ -35,7 +35,7 @@ class HttpStream(asyncio.Protocol):
                 while not self._parser.status:
                     await self._wait_for_news()
         except TimeoutError:
-            raise OutcomeUnknown(f"no answer within {seconds:.3g} seconds") from None
+            raise OutcomeUnknown(f"no response within {seconds:.3g} seconds") from None
         return self._parser.status
 
     async def read(self, most: int, seconds: float) -> bytes:
@@ -94,7 +94,7 @@ class HttpStream(asyncio.Protocol):
         try:
             self._parser.feed(data)
         except Irregular as error:
-            self._fail(OutcomeUnknown(f"the answer cannot be used: {error}"))
+            self._fail(OutcomeUnknown(f"invalid response: {error}"))
             return
         self._waiting += len(data)
         if self._waiting > MOST_WAITING and not self._is_paused and self._transport is not None:
@@ -113,7 +113,7 @@ class HttpStream(asyncio.Protocol):
             self._gone.set_result(None)
         if self._failure is None and not self._parser.is_complete:
             reason = f" ({exc})" if exc else ""
-            when = "in the middle of the answer" if self._parser.has_begun else "before an answer came"
+            when = "in the middle of the response" if self._parser.has_begun else "before a response came"
             self._fail(OutcomeUnknown(f"the connection was closed {when}{reason}"))
         self._parser.close()
 

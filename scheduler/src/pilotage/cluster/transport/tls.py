@@ -33,8 +33,8 @@ def _verifying(authorities: bytes) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cadata=authorities.decode("ascii") if authorities else None)
     except (ssl.SSLError, ValueError) as error:
-        problem = "the certificate authority holds no certificates in PEM form"
-        raise NoAccess(f"{problem}; give the file that begins with -----BEGIN CERTIFICATE-----") from error
+        problem = "the certificate authority contains no PEM certificates"
+        raise NoAccess(f"{problem}; use the file that begins with -----BEGIN CERTIFICATE-----") from error
     # As every client of Kubernetes in Go: authorities of clusters often lack what the strict rules ask of them, and
     # one that is trusted need not be a root.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
@@ -55,4 +55,4 @@ def _show(context: ssl.SSLContext, certificate: bytes) -> None:
         raise NoAccess(f"{problem}; both must be PEM, belong together and have no password") from error
     except OSError as error:
         problem = f"no temporary file can be made for the client certificate ({error})"
-        raise NoAccess(f"{problem}; let $TMPDIR name a folder that can be written to") from error
+        raise NoAccess(f"{problem}; set $TMPDIR to a writable folder") from error

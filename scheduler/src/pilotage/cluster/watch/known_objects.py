@@ -31,7 +31,7 @@ class Sink(Protocol[T_contra]):
         """Let go of an object, given as it was last told."""
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Take note of an object that cannot be understood; what was known of it was deleted first, or still counts."""
+        """Take note of an object that cannot be decoded; what was known of it was deleted first, or still counts."""
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Let go of an object that could not be understood, and is gone; one that can be now is just added."""
@@ -93,7 +93,7 @@ class KnownObjects(Generic[T]):
         return True
 
     def lose(self, broken: UndecodableObject) -> bool:
-        """Take note of a state that cannot be understood; False if it is no news."""
+        """Take note of a state that cannot be decoded; False if it is no news."""
         key = key_of(broken.metadata)
         old = self.objects.get(key)
         if not self._is_news(key, old, broken.metadata.resource_version):
@@ -188,7 +188,7 @@ class KnownObjects(Generic[T]):
             say(*what)
         except Exception:
             self.sink_errors += 1
-            log.exception("a change was not taken in: %r", key_of(getattr(what[-1], "metadata", what[0])))
+            log.exception("cannot process a change: %r", key_of(getattr(what[-1], "metadata", what[0])))
 
 
 def _same_state(one: Metadata | ObjectIdentity, other: Metadata | ObjectIdentity) -> bool:

@@ -72,7 +72,7 @@ class LargeReader(Generic[T]):
         try:
             raw = _change(line).object
         except NOT_JSON as error:
-            raise BrokenStream(f"a line that is no event: {error}") from None
+            raise BrokenStream(f"a line that is not an event: {error}") from None
         return await self.object(raw, give_way)
 
     async def object(self, item: Raw | bytes | TooLong, give_way: GiveWay) -> T | UndecodableObject:

@@ -52,7 +52,7 @@ class ListItems:
     def frame(self) -> bytes:
         """Return the answer as it would be without any items; BrokenStream unless it has come to its end."""
         if self._depth or not self._frame:
-            raise BrokenStream("a list that has no end")
+            raise BrokenStream("a list without an end")
         return bytes(self._frame)
 
     def _leave(self, rest: bytes) -> None:
@@ -78,7 +78,7 @@ class ListItems:
         places, opens = places[is_bracket], kinds[is_bracket] == _OPENING
         depths = np.cumsum(np.where(opens, 1, -1), dtype=np.int64) + self._depth
         if len(depths) and depths.min() < 0:
-            raise BrokenStream("an answer that is no list: a bracket too many")
+            raise BrokenStream("a response that is not a list: a bracket too many")
         outer = np.flatnonzero(depths <= _LIST + opens)
         self._is_text = bool(is_text[-1]) if len(is_text) else self._is_text
         self._depth = int(depths[-1]) if len(depths) else self._depth

@@ -56,12 +56,12 @@ def _metadata(body: bytes) -> _ListMetadata | None:
     try:
         return _answer(body).metadata
     except NOT_JSON as error:
-        raise BrokenStream(f"an answer that is no list: {error}") from None
+        raise BrokenStream(f"a response that is not a list: {error}") from None
 
 
 def _there(metadata: _ListMetadata | None) -> _ListMetadata:
     if metadata is None:
-        raise BrokenStream("an answer that is no list: it has no metadata")
+        raise BrokenStream("a response that is not a list: it has no metadata")
     return metadata
 
 
@@ -141,7 +141,7 @@ class Lister(Generic[T]):
             except (OutcomeUnknown, ApiError) as error:
                 if page <= 1 or not _may_be_too_much(error):
                     raise
-                log.warning("%s: a page of %d is asked for by halves: %s", self._resource, page, error)
+                log.warning("%s: halving a page of %d: %s", self._resource, page, error)
                 query = {**query, "limit": str(page // 2)}
                 continue
             if not answer.next_page:

@@ -44,7 +44,7 @@ EXPECTED = (ApiError, BrokenStream, BrokenOff, Unreachable, *CONNECTION_LOST)
 ADVICE = {
     401: "the API server does not accept our credentials: check the token or certificate",
     403: "our role lacks a rule: allow list and watch of {}",
-    404: "the API server does not serve {}: it is too old, or this API is switched off",
+    404: "the API server does not serve {}: it is too old, or this API is disabled",
 }
 
 
@@ -57,7 +57,7 @@ class Reflector(Generic[T]):
 
     streamed list ─────► watch ──► watch from the last version (end of stream, silence, connection lost, one error)
       ▲      └──► list ──►┤
-      └───────────────────┴── version too old, a line that is no event, two errors in a row
+      └───────────────────┴── version too old, a line that is not an event, two errors in a row
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Reflector(Generic[T]):
 
     @property
     def undecodable(self) -> Mapping[str, UndecodableObject]:
-        """The objects that exist and cannot be understood, by namespace/name or name."""
+        """The objects that exist and cannot be decoded, by namespace/name or name."""
         return self._known.undecodable
 
     @property
@@ -195,7 +195,7 @@ class Reflector(Generic[T]):
             self._is_unsure = True
             return
         if not self._has_spoken and self._clock() - self._began < SHORT:
-            raise BrokenOff("the watch ended at once")
+            raise BrokenOff("the watch ended immediately")
 
     async def _make_sure(self) -> None:
         """Find out whether a silent server has nothing to say, or has not come to the version that we watch from."""
@@ -249,7 +249,7 @@ class Reflector(Generic[T]):
         elif event.ends_list:
             return event.version
         elif self._clock() - self._began > LIST_TIMEOUT:
-            raise NotStreamed("the stream goes on and its list does not end")
+            raise NotStreamed("the list at the beginning of the stream does not end")
         return ""
 
     def _follow(self, version: str) -> None:

@@ -97,4 +97,4 @@ class RejectionInquiry:
             except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
                 log.debug("it cannot be found out what became of pod %s: %s", pod.key, error)  # most are deleted
             except Exception:  # it costs this one pod's story
-                log.exception("the rejection of pod %s was not taken in", pod.key)
+                log.exception("cannot process the rejection of pod %s", pod.key)

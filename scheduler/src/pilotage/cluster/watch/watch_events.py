@@ -29,7 +29,7 @@ class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     node_name: str = ""
     scheduler_name: str = ""
-    # As ApiResource has them; only there for what cannot be understood.
+    # As ApiResource has them; only there for what cannot be decoded.
     resource: str = ""
     shape: Any = None
 
@@ -45,7 +45,7 @@ class Deletion(Notice, frozen=True, gc=False):
 
 
 class UndecodableObject(Notice, frozen=True, gc=False):
-    """The present state of an object that cannot be understood."""
+    """The present state of an object that cannot be decoded."""
 
     metadata: ObjectIdentity
     reason: str
@@ -111,7 +111,7 @@ class EventReader(Generic[T]):
         self._object = msgspec.json.Decoder(resource.shape).decode
 
     def event(self, line: bytes) -> T | Notice:
-        """Return the new state of an object, or what else a line says; a line that is no event raises BrokenStream."""
+        """Return the new state of an object, or what else a line says; BrokenStream if it is not an event."""
         if line.startswith(CHANGES):
             try:
                 return with_name(self.build(self._change(line).object))
@@ -130,7 +130,7 @@ class EventReader(Generic[T]):
         try:
             event = _envelope(line)
         except NOT_JSON as error:
-            raise BrokenStream(f"a line that is no event: {error}") from None
+            raise BrokenStream(f"a line that is not an event: {error}") from None
         match event.type:
             case "ADDED" | "MODIFIED":
                 return self.object(event.object)

@@ -37,7 +37,7 @@ async def read(stream: ChunkStream, patience: float, split: Split, take: TakeAll
     except TimeoutError:
         if not silence.expired():
             raise
-        raise Silence(f"nothing came for {patience:g} s") from None
+        raise Silence(f"nothing was received for {patience:g} s") from None
 
 
 async def _hand_over(

@@ -33,7 +33,7 @@ _OUT_OF_TIME = 504
 _PASSING = PASSING | {_OUT_OF_TIME}
 _NOT_ALLOWED = Refused(
     Refusal.NOT_ALLOWED,
-    "not bound: this scheduler is not the leader, or the pod, the node or the room on it is not there any more",
+    "not bound: this scheduler is not the leader, or the pod, the node or the room on it is gone",
 )
 
 
@@ -123,10 +123,10 @@ class Binder:
             except FAILURES as failure:
                 if isinstance(failure, ApiError) and failure.status == 404:
                     return None
-                log.warning("pod %s may be bound or not, and cannot be asked: %s", pod.key, words_of(failure))
+                log.warning("pod %s may have been bound, and reading it failed: %s", pod.key, words_of(failure))
                 pause = max(delay.next(), asked_pause(failure))
             except msgspec.MsgspecError as error:
-                log.warning("pod %s may be bound or not, and came as no pod: %s", pod.key, error)
+                log.warning("pod %s may have been bound, and the response is not a pod: %s", pod.key, error)
                 pause = delay.next()
             await asyncio.sleep(pause)
 

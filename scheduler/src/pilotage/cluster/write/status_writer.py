@@ -244,7 +244,7 @@ def _read(answer: bytes) -> _WrittenPod | None:
     try:
         return _decode_written(answer)
     except msgspec.MsgspecError as error:
-        log.warning("the answer to a status patch was no pod: %s", error)
+        log.warning("the response to a status patch is not a pod: %s", error)
         return None
 
 

@@ -167,7 +167,7 @@ EXTENDER_RETRIES = tuple(
     )
 )
 
-# In place of an object that cannot be understood, or could not be and is gone: no hint could tell whom it concerns, so
+# In place of an object that cannot be decoded, or could not be and is gone: no hint could tell whom it concerns, so
 # that none is asked, and all pods that wait for its kind are tried again.
 NOT_UNDERSTOOD: Final = object()
 

@@ -12,7 +12,7 @@ class FormsGangs(FollowsPods):
     """Says which pods start together; the scheduler then places all of them in one decision, or none."""
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
-        """Return how many more pods of a gang must find a place at once; None if each is for itself."""
+        """Return how many more pods of a gang must be placed at once; None if each is for itself."""
         raise NotImplementedError
 
     def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:

@@ -26,7 +26,7 @@ class Objects(Protocol):
         """Return all objects of a kind, or those of one namespace."""
 
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
-        """Return the names of objects that are there and cannot be understood, and what is wrong with each.
+        """Return the names of objects that are there and cannot be decoded, and what is wrong with each.
 
         `get` and `all` do not have them: nobody goes on with what such an object said before.
         """

@@ -74,7 +74,7 @@ class MetricStore:
         if known is not None and type(known) is type(made) and known.labels == made.labels:
             return known
         if known is None and len(own) >= MOST_METRICS:
-            raise ValueError(f"{plugin} has {MOST_METRICS} metrics already, and no plugin has more")
+            raise ValueError(f"{plugin} already has {MOST_METRICS} metrics, the maximum")
         own[made.name] = made
         return made
 
@@ -103,6 +103,6 @@ class OwnMetrics:
 
     def _full(self, name: str) -> str:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"{name!r} is no name of a metric: it must be snake_case, of 60 characters at the most")
+            raise ValueError(f"{name!r} is not a valid metric name: it must be snake_case with at most 60 characters")
         plugin = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", self._plugin).lower()
         return f"{PREFIX}{plugin}_{name}"

@@ -240,7 +240,7 @@ def nothing_to_note(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes | None 
 
 def _whole(score: object) -> int:
     if not isinstance(score, int | np.integer):
-        raise PluginFailed(f"it answered {type(score).__name__} {score!r:.80}, which is no whole number")
+        raise PluginFailed(f"it returned {type(score).__name__} {score!r:.80}, which is not a whole number")
     return int(score)
 
 

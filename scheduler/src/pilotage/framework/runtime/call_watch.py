@@ -120,7 +120,7 @@ class Suspicion:
         """Return what has happened, without the plugin's name."""
         often = "" if self.times == 1 else f" {self.times} times"
         about = f" about pod {self.pod}" if self.pod else ""
-        return f"the scheduler ended{often} while the plugin was asked{about} in {self.point}"
+        return f"the scheduler exited{often} while the plugin was called{about} in {self.point}"
 
 
 class Record(Protocol):
@@ -218,7 +218,7 @@ class CallWatch:
         seconds, pod = perf_counter() - self.since, pod_of(self.args)
         self.args = ()
         where = "" if error is None else line_of(error, plugin)
-        message = f"it did not answer within {self.limit:g}s in {desk.point}{where}"
+        message = f"it did not return within {self.limit:g}s in {desk.point}{where}"
         self.block(desk, plugin, pod, seconds, message)
         return TookTooLong(message, cost=seconds)
 
@@ -233,13 +233,13 @@ class CallWatch:
         desk.failures += 1
         if desk.failures >= ENOUGH:
             what = str(error) if isinstance(error, PluginFailed) else f"{type(error).__name__}: {error}"
-            self.on_failing(plugin, desk.point, f"{desk.point} fails each time: {what}{line_of(error, plugin)}")
+            self.on_failing(plugin, desk.point, f"{desk.point} fails every time: {what}{line_of(error, plugin)}")
 
     def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
         """Let a method rest that took too long, and tell."""
         found = desk.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
-        found.reason = f"{message}; it is not asked for {pause:g}s"
+        found.reason = f"{message}; it is not called for {pause:g}s"
         found.uid, found.cost = "" if pod is None else pod.uid, seconds
         desk.stops = True
         self.spoiled_turn = self.turn
@@ -267,7 +267,7 @@ class CallWatch:
         self.suspicions = {key: each for key, each in self.suspicions.items() if now < each.until}
         found = self.suspicions.get((plugin.name, "" if pod is None else pod.uid))
         if found is not None:
-            raise TookTooLong(f"{found.message}; it is not asked for a while", rest=found.until - now)
+            raise TookTooLong(f"{found.message}; it is not called for a while", rest=found.until - now)
 
 
 WATCH = CallWatch()  # of this process: a signal has one handler, and runs it in the main thread

@@ -56,4 +56,4 @@ def unexpected(answer: Any) -> str:
     """Return what to say about an answer that a plugin may not give here."""
     if isinstance(answer, Rejection):
         return answer.message
-    return f"it answered {type(answer).__name__} {answer!r:.80}, which means nothing here"
+    return f"it returned {type(answer).__name__} {answer!r:.80}, which is not valid here"

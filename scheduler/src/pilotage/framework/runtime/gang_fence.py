@@ -46,7 +46,7 @@ class FencedGangs:
         self._complaints: set[str] = set()
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
-        """Return how many more pods must find a place at once."""
+        """Return how many more pods must be placed at once."""
         try:
             with fence(FAILED, self._plugin):
                 answer = self._plugin.missing(gang, pod)

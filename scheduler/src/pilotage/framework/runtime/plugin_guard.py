@@ -135,7 +135,7 @@ def _awaited(method: Method, desk: Desk) -> Method:
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise PluginFailed(f"it did not end within {LONGEST_AWAIT:g}s in {desk.point}") from error
+            raise PluginFailed(f"it did not finish within {LONGEST_AWAIT:g}s in {desk.point}") from error
 
     return call
 

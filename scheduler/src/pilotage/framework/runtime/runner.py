@@ -326,7 +326,7 @@ def _changes_notes(plugin: PreFilter) -> bool:
 def _codes(verdicts: Verdicts, nodes: Nodes) -> Codes:
     codes = verdicts.codes
     if codes.shape != (len(nodes),):
-        raise PluginFailed(f"it answered for {codes.size} nodes, not for {len(nodes)}")
+        raise PluginFailed(f"it returned results for {codes.size} nodes, not for {len(nodes)}")
     return codes if codes.dtype == np.uint16 else codes.astype(np.uint16)
 
 
@@ -342,5 +342,5 @@ def _numbers(scores: object, nodes: Nodes) -> Ints:
     if not isinstance(scores, np.ndarray) or scores.dtype.kind not in "iu":
         raise PluginFailed(unexpected(scores))
     if scores.shape != (len(nodes),):
-        raise PluginFailed(f"it answered for {scores.size} nodes, not for {len(nodes)}")
+        raise PluginFailed(f"it returned results for {scores.size} nodes, not for {len(nodes)}")
     return scores if scores.dtype == np.int64 else scores.astype(np.int64)

@@ -117,12 +117,12 @@ class Watchdog:
         watch, pod = self._watch, pod_of(self._watch.args)
         who = getattr(watch.plugin, "name", watch.plugin)
         about = "" if pod is None else f" about pod {pod.key}"
-        log.error("%s has not answered within %gs in %s%s\n%s", who, watch.limit, desk.point, about, _stack())
+        log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, desk.point, about, _stack())
 
     def _tell_stalled(self, desk: Desk, seconds: float) -> None:
         plugin, pod = self._watch.plugin, pod_of(self._watch.args)
         about = "" if pod is None else f" about pod {pod.key}"
-        message = f"it has not answered for {seconds:.0f}s in {desk.point}{about}, and cannot be interrupted"
+        message = f"it has not returned for {seconds:.0f}s in {desk.point}{about}, and cannot be interrupted"
         log.error("%s: %s", getattr(plugin, "name", plugin), message)
         self.on_stalled(plugin, desk.point, message)
 
@@ -199,7 +199,7 @@ class within_budget:  # noqa: N801 - it reads like a function
                 watch.doomed = -1.0
                 watch.on_ended()
                 raise PluginFailed(
-                    f"{self._desk.point} did not end within {self._seconds:g}s{_where(error)}"
+                    f"{self._desk.point} did not finish within {self._seconds:g}s{_where(error)}"
                 ) from error
         if error is not None and not isinstance(error, Exception):
             what = f"{type(error).__name__}: {error}"

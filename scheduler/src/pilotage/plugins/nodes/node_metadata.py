@@ -43,16 +43,16 @@ MOST_WARNINGS = 20_000  # remembered; nodes come and go with names of their own
 class NodeMetadata(Score):
     """Prefer nodes by a number or a time in one of their labels or annotations."""
 
-    metadata_key: StrictStr = Field(default="", description="The key of the label or annotation; must be given.")
-    metadata_source: StrictStr = Field(default="", description="Label or Annotation; must be given.")
-    metadata_type: StrictStr = Field(default="", description="Number or Timestamp; must be given.")
+    metadata_key: StrictStr = Field(default="", description="The key of the label or annotation; required.")
+    metadata_source: StrictStr = Field(default="", description="Label or Annotation; required.")
+    metadata_type: StrictStr = Field(default="", description="Number or Timestamp; required.")
     scoring_strategy: StrictStr = Field(
-        default="", description="Highest or Lowest of numbers, Newest or Oldest of times; must be given."
+        default="", description="Highest or Lowest of numbers, Newest or Oldest of times; required."
     )
     timestamp_format: Annotated[StrictStr, AfterValidator(lambda given: given or RFC3339)] = Field(
-        default=RFC3339, description="How times are written, as a layout of Go."
+        default=RFC3339, description="The format of times, as a Go layout."
     )
-    default_value: StrictStr = Field(default="", description="What counts for nodes without the key; empty for none.")
+    default_value: StrictStr = Field(default="", description="The value for nodes without the key; empty: none.")
 
     caching = Caching(STATIC, per=SHAPE)
     retry_on = ()
@@ -153,7 +153,8 @@ class NodeMetadata(Score):
 
     @property
     def _not_what_it_must_be(self) -> str:
-        return "no number" if self.metadata_type == NUMBER else f"no time of the layout {quoted(self.timestamp_format)}"
+        layout = f"a time in the layout {quoted(self.timestamp_format)}"
+        return f"not {'a number' if self.metadata_type == NUMBER else layout}"
 
     def _warn(self, node: str, text: str) -> None:
         if self._warned.get(node) == text:

@@ -91,7 +91,7 @@ class Priority(Filter, Score):
             if len(self._warned) >= MOST_WARNINGS:
                 self._warned.clear()
             self._warned[node.name] = value
-            text = "node %s: label %s=%.80r is no whole number from 0 to %d, it counts as 0"
+            text = "node %s: label %s=%.80r is not a whole number from 0 to %d, it counts as 0"
             log.warning(text, node.name, self.label_key, value, HIGHEST)
         return 0
 

@@ -57,13 +57,13 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     """Bring a pod back to the node where its predecessor ran, if possible or by all means."""
 
     mode: StrictStr = Field(
-        default=PREFER, description="Prefer: another node will do, too. Require: the pod waits for its node."
+        default=PREFER, description="Prefer: any node will do. Require: the pod waits for its node."
     )
     remember_seconds: Int64 = Field(
-        default=0, description="How long a node is remembered after the predecessor has left it; 0 is for ever."
+        default=0, description="How long a node is remembered after the predecessor has left it; 0: forever."
     )
     give_up_seconds: Int64 = Field(
-        default=0, description="With Require, how old a pod may become before any node will do; 0 is no limit."
+        default=0, description="With Require, how old a pod may become before any node will do; 0: no limit."
     )
 
     # On its own memory, on the time, and on the pod's name: so the answers depend on CLUSTER.
@@ -160,14 +160,14 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return (old.status.last_node if old else "") != (new.status.last_node if new else "")
 
     def _waits_for_job(self, cycle: Cycle, pod: Pod) -> Rejection | None:
-        """Hold a pod whose job cannot be understood, if nothing else tells to which node it must return."""
+        """Hold a pod whose job cannot be decoded, if nothing else tells to which node it must return."""
         name, end = _job_name(pod), self._gives_up(pod)
         reason = cycle.objects.troubles(StickyJob, pod.namespace).get(name)
         if reason is None or self._clock() >= end or self._remembered(cycle.objects, pod):
             return None
         if end < inf:
             cycle.try_again_at(end)
-        text = f"StickyJob {pod.namespace}/{name} cannot be understood: {reason}; correct it, it names the pod's node"
+        text = f"StickyJob {pod.namespace}/{name} cannot be decoded: {reason}; correct it, it names the pod's node"
         return Rejection(text, preemption_helps=False)
 
     def _home(self, cycle: Cycle, pod: Pod) -> Home:

@@ -13,7 +13,7 @@ from pilotage.scheduling.gangs.gang_words import Decision, Gang
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 
 ROUNDS = 3  # of seeking places again that others have spoilt
-SPOILT = Unplaced("the places of the group were taken by others while it was decided about", SCHEDULER_ERROR)
+SPOILT = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
 
 
 class Gap(Enum):

@@ -42,7 +42,7 @@ def all_back(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None 
 
 def waiting_for_room(gang: Gang, plan: Unplaced | None) -> Unplaced:
     """Return what a member is told while others leave for the gang."""
-    message, name = f"PodGroup {gang.name} waits for pods to leave that are evicted for it", gang.plugin.name
+    message, name = f"PodGroup {gang.name} waits for the pods evicted for it to terminate", gang.plugin.name
     if plan is None:  # beyond the number that is needed
         return Unplaced(message, rejected_by=frozenset({name}), nominate=None)
     return replace(plan, message=message, rejected_by=plan.rejected_by | {name})

@@ -10,7 +10,7 @@ from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.outcome import Unplaced
 
 GUARD = "RaceGuard"  # the plugin that stands for the race guard in the queue
-HELD = Rejection("node(s) rejected pods lately and are left alone for a while", preemption_helps=False, plugin=GUARD)
+HELD = Rejection("node(s) rejected pods recently and are avoided for a while", preemption_helps=False, plugin=GUARD)
 
 
 def held_back(diagnosis: Diagnosis) -> Unplaced:

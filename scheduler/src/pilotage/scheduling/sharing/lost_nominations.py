@@ -15,7 +15,7 @@ from pilotage.scheduling.post_filter import PostFilterResult
 OFTEN = 2  # times, after which a node is left alone
 REST = 300.0  # seconds for which it is
 KEPT = 900.0  # seconds after which nobody remembers
-ROOM_TAKEN = "node(s) are left alone for a while: other schedulers took the room that evictions made there"
+ROOM_TAKEN = "node(s) are avoided for a while: other schedulers took the room that evictions made there"
 LOOK = 60.0  # seconds between two looks for what is that old
 
 

@@ -47,7 +47,7 @@ def told(story: Story) -> str:
 
 def _about(story: Story) -> str:
     rejection, resource = story.rejection, story.rejection.resource
-    amounts = {"asked": rejection.requested, "free by its kubelet": rejection.free, "by our cache": story.free}
+    amounts = {"requested": rejection.requested, "free by its kubelet": rejection.free, "by our cache": story.free}
     if rejection.requested is None or rejection.free is None:
         return rejection.reason
     texts = [f"{quantity_text(resource, number)} {what}" for what, number in amounts.items() if number is not None]

@@ -18,7 +18,7 @@ def sharing_page(guard: RaceGuard, cache: ClusterCache, checks: Mapping[str, int
         [
             f"rejected by kubelets: {_counts(guard.rejections)}",
             f"bound by other schedulers: {others}",
-            f"looked at again before a bind: {_counts(checks)}",
+            f"checked again before a bind: {_counts(checks)}",
             *(_profile(name, *found.counts(now)) for name, found in sorted(guard.contention.items())),
             "",
             *_table([HEADER, *_nodes(guard, cache, now)]),

@@ -49,7 +49,7 @@ def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequ
         try:
             plugin.evictions_began(preemptor, victims)
         except Exception:
-            log.exception("plugin %s has not taken note of evictions for pod %s", plugin.name, preemptor.key)
+            log.exception("plugin %s failed to record evictions for pod %s", plugin.name, preemptor.key)
 
 
 def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
@@ -58,4 +58,4 @@ def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
         try:
             plugin.called_off(victims)
         except Exception:
-            log.exception("plugin %s has not taken note of evictions that were called off", plugin.name)
+            log.exception("plugin %s failed to record cancelled evictions", plugin.name)

@@ -101,7 +101,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None if group is None else group.quorum
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
-        """Return how many more pods of a gang must find a place at once; None if there is no such group."""
+        """Return how many more pods of a gang must be placed at once; None if there is no such group."""
         quorum, policy = self.quorum(gang, pod), self._policy(gang)
         if quorum is None or quorum == 1 or policy is None:
             return None  # a gang of one is a pod like any other
@@ -211,7 +211,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # -------------------------------------------------------------------------------------------- one pod at a time
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Reject a pod whose group is missing or cannot be understood; all else is asked about the group as a whole."""
+        """Reject a pod whose group is missing or cannot be decoded; all else is asked about the group as a whole."""
         gang = gang_of(pod)
         if gang is None:
             return SKIP
@@ -221,11 +221,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         elif self.quorum(gang, pod) is not None:
             return SKIP
         elif broken := self._not_understood(gang):
-            text = f"PodGroup {gang} cannot be understood: {broken}; correct it, or take the pod out of the group"
+            text = f"PodGroup {gang} cannot be decoded: {broken}; correct it, or remove the pod from the group"
         elif gang.source == NATIVE:
             text = f'waiting for pods\'s pod group "{gang.name}" to appear in scheduling queue'
         elif gang.source == BY_LABELS:
-            text = f"the label {MIN_LABEL} must say how many pods {gang} needs, and is no whole number"
+            text = f"the label {MIN_LABEL} must be the number of pods that {gang} needs, and is not a whole number"
         else:
             text = f"PodGroup not found: {gang}; {self._remedy()}, or remove the label from the pod"
         return Rejection(text, preemption_helps=False, held_as=WAITING_FOR_GROUP)

@@ -20,7 +20,7 @@ def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: in
     try:
         need = {**counted(wanted), "pods": pods}
     except InvalidQuantity as error:
-        return f"minResources cannot be understood: {error}"
+        return f"minResources is invalid: {error}"
     mine = list(own)
     gaps = []
     for resource, amount in need.items():

@@ -123,7 +123,7 @@ class MetricProvider(Section):
         }
         for second in [name for name, given in ways.items() if given][1:]:
             where = self.token_file if second == "tokenFile" else ways[second].name  # a path, or a Secret
-            yield invalid((*at, second), where, "there is a token already", "leave one of the two out")
+            yield invalid((*at, second), where, "there is also a token", "remove one of the two")
 
     def files(self, directory: str) -> "CredentialFiles":
         """Return the files that hold what the service is shown, if Secrets are mounted in a directory."""

@@ -34,12 +34,12 @@ def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: In
 class LoadAware(Score, UsesLoad):
     """Scores nodes by figures that somebody collects; where there are none, it prefers no node."""
 
-    watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it wins over others.")
+    watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it takes precedence.")
     metric_provider: MetricProvider = Field(
-        default=MetricProvider(), description="Who is asked: the metrics API of the cluster, or Prometheus."
+        default=MetricProvider(), description="The source of figures: the metrics API of the cluster, or Prometheus."
     )
-    refresh_seconds: Int64 = Field(default=30, description="How often figures are asked for.")
-    stale_after_seconds: Int64 = Field(default=300, description="How old figures may be that count.")
+    refresh_seconds: Int64 = Field(default=30, description="How often figures are queried.")
+    stale_after_seconds: Int64 = Field(default=300, description="The maximum age of figures that are used.")
 
     caching = Caching(per=SHAPE)
     retry_on = ()

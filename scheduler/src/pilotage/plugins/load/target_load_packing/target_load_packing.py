@@ -33,7 +33,7 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         default=DEFAULT_TARGET, description="The share of a node's cores to aim at, in percent."
     )
     default_requests: Amounts = Field(
-        default={"cpu": "1000m"}, description="What a container counts that names neither a request nor a limit."
+        default={"cpu": "1000m"}, description="The cpu counted for a container without a request and a limit."
     )
     default_requests_multiplier: StrictStr = Field(
         default="1.5", description="By how much a container without a limit may exceed its request."

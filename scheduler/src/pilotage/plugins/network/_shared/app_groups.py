@@ -37,7 +37,7 @@ def searched(namespace: str, namespaces: Iterable[str]) -> tuple[str, ...]:
 
 
 def first_found(objects: Objects, kind: type[Found], name: str, where: Iterable[str]) -> Found | None:
-    """Return the object of the first namespace that has it; None also if that one cannot be understood."""
+    """Return the object of the first namespace that has it; None also if that one cannot be decoded."""
     for namespace in where:
         found = objects.get(kind, name, namespace)
         if found is not None or name in objects.troubles(kind, namespace):
@@ -51,7 +51,7 @@ def not_understood(
     """Return what is wrong with an object that `first_found` has not; None if it is nowhere at all."""
     reasons = ((namespace, objects.troubles(kind, namespace).get(name)) for namespace in where)
     texts = (
-        f'{kind.__name__} "{name}" in namespace {namespace} cannot be understood: {reason}'
+        f'{kind.__name__} "{name}" in namespace {namespace} cannot be decoded: {reason}'
         for namespace, reason in reasons
         if reason is not None
     )

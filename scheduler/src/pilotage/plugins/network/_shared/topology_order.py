@@ -86,7 +86,7 @@ def _complaints(spec: AppGroupSpec) -> Iterable[Complaint]:
         seen.add(selector)
         for other in dict.fromkeys(dependency.workload.selector for dependency in part.dependencies):
             if other == selector:
-                text = f"workload {_quoted(selector)} depends on itself: that has no part in the order"
+                text = f"workload {_quoted(selector)} depends on itself, which is ignored"
                 yield Complaint(SELF_DEPENDENCY, text)
             elif other not in known or not other:
                 text = f"workload {_quoted(selector)} depends on {_quoted(other)}, which spec.workloads does not have"

@@ -46,7 +46,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
 
     namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
     weights_name: Annotated[StrictStr, AfterValidator(lambda given: given or USER_DEFINED)] = Field(
-        default=USER_DEFINED, description="Which of the sets of costs counts; the operator computes NetperfCosts."
+        default=USER_DEFINED, description="Which set of costs is used; the operator computes NetperfCosts."
     )
     network_topology_name: Annotated[StrictStr, AfterValidator(lambda given: given or DEFAULT_TOPOLOGY)] = Field(
         default=DEFAULT_TOPOLOGY, description="The NetworkTopology with the costs."
@@ -206,7 +206,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
             return known[1]
         costs = NetworkCosts(topology, self.weights_name)
         for complaint in costs.complaints[:3]:  # the first few will do
-            text = "NetworkTopology %s/%s: %s; ways that it does not state count as unknown"
+            text = "NetworkTopology %s/%s: %s; costs that it does not contain count as unknown"
             log.warning(text, namespace, topology.metadata.name, complaint)
         # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
         self._costs[namespace] = topology, costs
@@ -239,7 +239,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return found
 
     def _missing_group(self, objects: Objects, pod: Pod) -> Rejection:
-        remedy = f"take the label {APP_GROUP} off the pod"
+        remedy = f"remove the label {APP_GROUP} from the pod"
         return self._missing(objects, AppGroup, app_group_of(pod), pod, remedy)
 
     def _missing_topology(self, objects: Objects, pod: Pod) -> Rejection:

@@ -61,7 +61,7 @@ class SyscallSets:
     def _tell(self, missing: Profile) -> None:
         if missing not in self._told and len(self._told) < MOST_REMEMBERED:
             self._told.add(missing)
-            log.warning("there is no SeccompProfile %.80s/%.80s, it counts as one without system calls", *missing)
+            log.warning("SeccompProfile %.80s/%.80s does not exist and counts as empty", *missing)
 
 
 def paths_of(pod: Pod) -> Paths:

@@ -24,7 +24,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.preemption.cross_node_preemption.far_pods import FarPods
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
-NO_TIME = "no time was left to look for victims"
+NO_TIME = "the search for victims timed out"
 PREFIX = "cross-node preemption"
 
 
@@ -36,7 +36,7 @@ class CrossNodePreemption(Evicting):
     """Evict the fewest and least important pods of lower priority, on several nodes if need be, so that a pod fits."""
 
     max_candidate_pods: Int32 = Field(
-        default=100, description="Of how many pods the victims for one node are chosen; the least important ones."
+        default=100, description="From how many pods, the least important ones, the victims for a node are chosen."
     )
     max_seconds: Float32 = Field(
         default=0.05, description="How long to search for one pod; what was found until then counts."

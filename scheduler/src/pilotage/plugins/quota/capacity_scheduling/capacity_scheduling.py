@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 
 WITH_POD = "used with this pod"
 NO_NOTES = "not eligible due to failed to read from cycleState"
-ROOM_COMES = "not eligible due to evicted pods that have not gone yet."
+ROOM_COMES = "not eligible due to evicted pods that have not terminated yet."
 CANDIDATES = 100  # after which the search ends; as many as DefaultPreemption wants at least
 MOST_PLACES = 10  # where victims on other nodes are looked for, of those with room and of those where it can be made
 MOST_WARNINGS = 10_000  # remembered; quotas come and go with names of their own
@@ -84,7 +84,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         rejected = f"Pod {pod.key} is rejected in PreFilter because"
         if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # nobody knows what the namespace may have
             name, reason = next(iter(broken.items()))
-            text = f"ElasticQuota {pod.namespace}/{name} cannot be understood: {reason}; correct it, or delete it"
+            text = f"ElasticQuota {pod.namespace}/{name} cannot be decoded: {reason}; correct it, or delete it"
             return Rejection(f"{rejected} {text}", preemption_helps=False, held_as=QUEUED)
         ledger = self.ledger(cycle.objects)
         quota = ledger.quota_of(pod)
@@ -299,7 +299,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
             self._settled = objects, version
             for quota in table.quotas:
                 for fault in quota.faults:
-                    self._warn(f"quota {quota.key}: {fault}, it is overlooked")
+                    self._warn(f"quota {quota.key}: {fault}; it is ignored")
         return self._ledger
 
     def _warn(self, text: str) -> None:

@@ -89,7 +89,7 @@ def _by_quota(table: QuotaTable, pods: Sequence[Pod]) -> list[tuple[Quota, Reque
 
 
 def _full(excess: Sequence[Excess], bound: str) -> str:
-    return f"placed pods and those that ask for nodes already come to all that {bound} ({_names(excess)})"
+    return f"placed pods and pods that already ask for nodes use all that {bound} ({_names(excess)})"
 
 
 def _names(excess: Sequence[Excess]) -> str:

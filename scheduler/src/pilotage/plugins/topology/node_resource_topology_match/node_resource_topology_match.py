@@ -329,7 +329,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
 
 
 def _except(troubles: Mapping[str, str], nodes: Nodes, codes: Codes) -> Verdicts:
-    """Reject the nodes whose reports cannot be understood, and the others as their codes say."""
+    """Reject the nodes whose reports cannot be decoded, and the others as their codes say."""
     reasons = {reason: code for code, reason in enumerate(dict.fromkeys(troubles.values()), len(REJECTIONS) + 1)}
     for place, node in enumerate(nodes) if troubles else ():
         if (reason := troubles.get(node.name)) is not None:
@@ -338,7 +338,7 @@ def _except(troubles: Mapping[str, str], nodes: Nodes, codes: Codes) -> Verdicts
 
 
 def _not_understood(reason: str) -> Rejection:
-    return Rejection(f"node(s) had a NodeResourceTopology that cannot be understood: {reason}", preemption_helps=False)
+    return Rejection(f"node(s) had a NodeResourceTopology that cannot be decoded: {reason}", preemption_helps=False)
 
 
 def _victims(cycle: Cycle, plugin: str) -> dict[str, Pod]:

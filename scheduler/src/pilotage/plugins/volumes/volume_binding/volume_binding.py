@@ -200,7 +200,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         if self.pre_bind_pre_flight(cycle, pod, node) is SKIP:
             return None
         if self._writer is None:
-            raise PluginFailed("binding volumes: there is nobody here who can write to the API server")
+            raise PluginFailed("binding volumes: this process cannot write to the API server")
         held = _state(cycle).held
         assert held is not None
         volumes = [each.changed for each in held.volumes]

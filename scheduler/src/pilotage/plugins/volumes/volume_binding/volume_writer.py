@@ -31,7 +31,7 @@ from pilotage.plugins.volumes.volume_binding.volume_progress import (
 BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
 BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
 OUT_OF_TIME = "context deadline exceeded"
-NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is not there any more"
+NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is gone"
 
 _Key = tuple[type[Any], str, str]
 
