@@ -53,7 +53,7 @@ class Arrivals:
         self._doubts = undecided
 
     def needs_nodes(self, now: float) -> bool:
-        """Tell whether a doubt is ripe and only a fresh list of nodes is missing."""
+        """Return whether a doubt is ripe and only a fresh list of nodes is missing."""
         return any(now > doubt.at + self._grace for doubt in self._doubts)
 
     def _is_cleared(self, doubt: Doubt) -> bool:

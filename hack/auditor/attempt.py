@@ -55,5 +55,5 @@ def attempt_of(event: dict[str, Any]) -> Attempt | None:
 
 
 def is_binding(target: dict[str, Any]) -> bool:
-    """Tell whether an audit event's object is a binding, in either of its two spellings."""
+    """Return whether an audit event's object is a binding, in either of its two spellings."""
     return (target.get("resource"), target.get("subresource", "")) in (("pods", "binding"), ("bindings", ""))

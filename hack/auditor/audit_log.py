@@ -28,7 +28,7 @@ class AuditLog:
         return await asyncio.to_thread(lambda: list(self._new_attempts()))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         if self._file:
             self._file.close()
 

@@ -55,12 +55,12 @@ def views(spec: Manifest, status: Manifest, note: Note) -> list[tuple[RequestsOf
 
 
 def has_amounts(state: Manifest) -> bool:
-    """Tell whether a status carries resource amounts of its own."""
+    """Return whether a status carries resource amounts of its own."""
     return bool(state.get("allocatedResources") or (state.get("resources") or {}).get("requests"))
 
 
 def resize_is_infeasible(status: Manifest) -> bool:
-    """Tell whether the kubelet has refused the pod's resize for good."""
+    """Return whether the kubelet has refused the pod's resize for good."""
     return any(
         condition.get("type") == "PodResizePending" and condition.get("reason") == "Infeasible"
         for condition in status.get("conditions") or ()
@@ -84,12 +84,12 @@ def pod_total(spec: Manifest, requests_of: RequestsOf, whole: Amounts) -> Amount
 
 
 def is_sidecar(init_container: Manifest) -> bool:
-    """Tell whether an init container stays running beside the others."""
+    """Return whether an init container stays running beside the others."""
     return init_container.get("restartPolicy") == "Always"
 
 
 def may_be_pod_level(name: str) -> bool:
-    """Tell whether a pod-level request replaces the containers' sum of this resource."""
+    """Return whether a pod-level request replaces the containers' sum of this resource."""
     return name in ("cpu", "memory") or name.startswith("hugepages-")
 
 
@@ -100,7 +100,7 @@ def claimed(status: Manifest) -> set[str]:
 
 
 def is_counted(name: str) -> bool:
-    """Tell whether schedulers account for this resource; other names are ignored."""
+    """Return whether schedulers account for this resource; other names are ignored."""
     if name in NATIVE or name.startswith(("hugepages-", "attachable-volumes-")):
         return True
     return "/" in name and not name.startswith("requests.")

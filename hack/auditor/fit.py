@@ -8,7 +8,7 @@ from auditor.ports import conflict
 
 
 def fits(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
-    """Tell whether the node is ready, is one the pod allows and endures, and has the room."""
+    """Return whether the node is ready, is one the pod allows and endures, and has the room."""
     return (
         node.usable
         and allows(pod.placement, node.name, node.labels)

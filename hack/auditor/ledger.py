@@ -65,7 +65,7 @@ class Ledger:
             self._judge_versions(*taken, now)
 
     def pod_gone(self, uid: str, now: float) -> None:
-        """Take note that a pod is gone."""
+        """Record that a pod is gone."""
         if last := self._records.end(uid, now):
             self._account(last, None)
 
@@ -119,7 +119,7 @@ class Ledger:
             self._waiting.touch([node.name])
 
     def node_gone(self, name: str, now: float) -> None:
-        """Take note that a node is gone."""
+        """Record that a node is gone."""
         if self._nodes.lose(name, now):
             self._waiting.touch([name])
 

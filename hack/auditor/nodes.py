@@ -13,7 +13,7 @@ class Nodes:
         self._past: dict[str, list[tuple[float, Node]]] = {}
 
     def see(self, node: Node, now: float) -> bool:
-        """Take note of a node's version, and tell whether anything that matters changed."""
+        """Record a node's version, and return whether anything that matters changed."""
         old = self.current.get(node.name)
         if old == node:
             return False
@@ -23,7 +23,7 @@ class Nodes:
         return True
 
     def lose(self, name: str, now: float) -> bool:
-        """Take note that a node is gone, and tell whether that is news."""
+        """Record that a node is gone, and return whether that is news."""
         old = self.current.pop(name, None)
         if old:
             self._keep(old, now)

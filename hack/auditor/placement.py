@@ -82,14 +82,14 @@ def requirements(raw: Manifest, key: str) -> tuple[Requirement, ...]:
 
 
 def allows(placement: Placement, name: str, labels: Mapping[str, str]) -> bool:
-    """Tell whether a node of this name and these labels is one the pod may run on."""
+    """Return whether a node of this name and these labels is one the pod may run on."""
     if any(labels.get(key) != value for key, value in placement.selector):
         return False
     return placement.terms is None or any(term_holds(term, name, labels) for term in placement.terms)
 
 
 def term_holds(term: Term, name: str, labels: Mapping[str, str]) -> bool:
-    """Tell whether every requirement of a term holds; a term without any holds nowhere."""
+    """Return whether every requirement of a term holds; a term without any holds nowhere."""
     if not term.labels and not term.fields:
         return False
     if not all(holds(requirement, labels) for requirement in term.labels):
@@ -98,7 +98,7 @@ def term_holds(term: Term, name: str, labels: Mapping[str, str]) -> bool:
 
 
 def field_holds(requirement: Requirement, name: str) -> bool:
-    """Tell whether a requirement on a field holds; Kubernetes knows metadata.name, In and NotIn, and one value."""
+    """Return whether a requirement on a field holds; Kubernetes knows metadata.name, In and NotIn, and one value."""
     if requirement.operator not in ("In", "NotIn") or len(requirement.values) != 1:
         return False
     actual = name if requirement.key == "metadata.name" else ""
@@ -106,7 +106,7 @@ def field_holds(requirement: Requirement, name: str) -> bool:
 
 
 def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
-    """Tell whether a requirement holds on labels; one that Kubernetes would refuse to parse never does."""
+    """Return whether a requirement holds on labels; one that Kubernetes would refuse to parse never does."""
     value = labels.get(requirement.key)
     match requirement.operator:
         case "In":
@@ -124,7 +124,7 @@ def holds(requirement: Requirement, labels: Mapping[str, str]) -> bool:
 
 
 def compares(requirement: Requirement, value: str | None) -> bool:
-    """Tell whether a label is a number strictly above or below the one asked for."""
+    """Return whether a label is a number strictly above or below the one asked for."""
     numbers = [value or "", *requirement.values]
     # Python reads more as a number than Go does: "1_0", for one.
     if len(numbers) != 2 or not all(WHOLE.fullmatch(number) for number in numbers):
@@ -134,12 +134,12 @@ def compares(requirement: Requirement, value: str | None) -> bool:
 
 
 def endures(tolerations: tuple[Toleration, ...], taint: Taint) -> bool:
-    """Tell whether the taint is no obstacle to a pod with these tolerations."""
+    """Return whether the taint is no obstacle to a pod with these tolerations."""
     return taint.effect not in HARD_EFFECTS or any(tolerates(toleration, taint) for toleration in tolerations)
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """Tell whether one toleration covers the taint."""
+    """Return whether one toleration covers the taint."""
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     return toleration.operator == "Exists" or (toleration.operator == "Equal" and toleration.value == taint.value)

@@ -38,7 +38,7 @@ def conflict(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> HostPort 
 
 
 def clash(one: HostPort, other: HostPort) -> bool:
-    """Tell whether two ports are the same door."""
+    """Return whether two ports are the same door."""
     if (one.protocol, one.port) != (other.protocol, other.port):
         return False
     return one.address == other.address or EVERY_ADDRESS in (one.address, other.address)

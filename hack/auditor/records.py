@@ -18,14 +18,14 @@ class Span:
     until: float | None = None
 
     def see(self, active: bool, now: float) -> None:
-        """Take note of whether the state holds now."""
+        """Record whether the state holds now."""
         if active and (self.since is None or self.until is not None):
             self.since, self.until = now, None
         elif not active and self.since is not None and self.until is None:
             self.until = now
 
     def covers(self, at: float, settled: float, slack: float) -> bool:
-        """Tell whether the state had been visible for `settled` seconds at a time, and lasted `slack` beyond it."""
+        """Return whether the state had been visible for `settled` seconds at a time, and lasted `slack` beyond it."""
         if self.since is None or self.since + settled >= at:
             return False
         return self.until is None or at < self.until - slack
@@ -43,18 +43,18 @@ class Record:
     bindings: list[Attempt] = field(default_factory=list)
 
     def see(self, pod: Pod, now: float) -> None:
-        """Take note of the pod's next version."""
+        """Record the pod's next version."""
         self.pod = pod
         self.gated.see(pod.gated, now)
         self.deleting.see(pod.deleting, now)
         self.bound.see(bool(pod.node), now)
 
     def end(self, now: float) -> None:
-        """Take note that the pod is gone."""
+        """Record that the pod is gone."""
         self.gone = now
 
     def lived_at(self, at: float) -> bool:
-        """Tell whether the pod can have existed at a time."""
+        """Return whether the pod can have existed at a time."""
         return self.pod.created <= at + CREATION_STEP and (self.gone is None or at <= self.gone)
 
 
@@ -71,7 +71,7 @@ class Records:
         return [uid for uid, record in self.by_uid.items() if record.gone is None]
 
     def see(self, pod: Pod, now: float) -> Record:
-        """Take note of a pod's version and return its record."""
+        """Record a pod's version and return its record."""
         record = self.by_uid.get(pod.uid)
         if record is None:
             record = self.by_uid[pod.uid] = Record(pod)
@@ -80,7 +80,7 @@ class Records:
         return record
 
     def end(self, uid: str, now: float) -> Pod | None:
-        """Take note that a pod is gone, and return its last version if that is news."""
+        """Record that a pod is gone, and return its last version if that is news."""
         record = self.by_uid.get(uid)
         if record is None or record.gone is not None:
             return None

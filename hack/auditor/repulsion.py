@@ -38,7 +38,7 @@ def selector_of(raw: Manifest | None) -> tuple[Requirement, ...] | None:
 
 
 def reaches(repulsion: Repulsion, namespace: str, labels: Mapping[str, str]) -> bool:
-    """Tell whether a pod of this namespace and these labels is repelled, on whatever node."""
+    """Return whether a pod of this namespace and these labels is repelled, on whatever node."""
     if repulsion.namespaces is not None and namespace not in repulsion.namespaces:
         return False
     return repulsion.selector is not None and all(holds(requirement, labels) for requirement in repulsion.selector)
@@ -67,7 +67,7 @@ class Repulsions:
             self._answers.clear()
 
     def keep_away(self, namespace: str, labels: tuple[tuple[str, str], ...]) -> bool:
-        """Tell whether any term in force may keep such a pod from some node."""
+        """Return whether any term in force may keep such a pod from some node."""
         key = (namespace, labels)
         if key not in self._answers:
             self._answers[key] = any(reaches(term, namespace, dict(labels)) for term in self._terms)

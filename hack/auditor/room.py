@@ -18,7 +18,7 @@ class Room:
         self._most: dict[str, int] = {}
 
     def refresh(self, touched: Iterable[str]) -> None:
-        """Count anew what is free on nodes that changed."""
+        """Count again what is free on nodes that changed."""
         for name in touched:
             self._free.pop(name, None)
             if (node := self._nodes.current.get(name)) and node.usable:

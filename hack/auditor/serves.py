@@ -20,12 +20,12 @@ class Serves:
         return bool(self.names)
 
     def may_bind(self, user: str, scheduler: str) -> bool:
-        """Tell whether this user may bind pods that name this scheduler."""
+        """Return whether this user may bind pods that name this scheduler."""
         served = self.names.get(user, frozenset())
         return not self.names or ANY in served or scheduler in served
 
     def is_served(self, scheduler: str) -> bool:
-        """Tell whether anyone declared serves pods that name this scheduler."""
+        """Return whether anyone declared serves pods that name this scheduler."""
         return not self.names or any(ANY in served or scheduler in served for served in self.names.values())
 
 

@@ -59,7 +59,7 @@ class Sight:
     async def _come(
         self, wanted: Iterable[Coroutine[Any, Any, None]], limit: float, stopped: asyncio.Event | None = None
     ) -> bool:
-        """Wait until all that is wanted is there, and tell whether it came before a limit, a stop or a failure."""
+        """Wait until all that is wanted is there, and return whether it came before a limit, a stop or a failure."""
         coming = asyncio.gather(*wanted)
         stop = asyncio.ensure_future((stopped or asyncio.Event()).wait())
         try:

@@ -32,7 +32,7 @@ class Kind:
     looked: float = -1.0
 
     def depends_on(self, touched: set[str]) -> bool:
-        """Tell whether the answer may have changed with these nodes, or is missing."""
+        """Return whether the answer may have changed with these nodes, or is missing."""
         return self.stale or (bool(touched) if self.fits_on is None else self.fits_on in touched)
 
 
@@ -59,7 +59,7 @@ class Waiting:
             self._kinds.setdefault(likeness(new), Kind()).waiters[new.uid] = kept
 
     def touch(self, names: Iterable[str]) -> None:
-        """Take note of nodes whose room or nature changed."""
+        """Record nodes whose room or nature changed."""
         self._touched.update(names)
 
     def check(self, elapsed: float, now: float, out_of_time: Callable[[], bool]) -> None:
@@ -86,7 +86,7 @@ class Waiting:
                     yield violation("waits-though-fits", waiter.overdue, waiter.pod, text, node=kind.fits_on or "")
 
     def needs_view(self) -> bool:
-        """Tell whether a pod is overdue and only a fresh view of the cluster is missing."""
+        """Return whether a pod is overdue and only a fresh view of the cluster is missing."""
         waiters = (waiter for kind in self._kinds.values() for waiter in kind.waiters.values())
         return any(waiter.overdue is not None and not waiter.told for waiter in waiters)
 

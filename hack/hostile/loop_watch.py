@@ -24,7 +24,7 @@ class LoopWatch:
         return thread_time() - self._own
 
     def reset(self) -> None:
-        """Begin anew."""
+        """Begin again."""
         self.longest, self.where = 0.0, ""
 
     def new_loop(self) -> asyncio.AbstractEventLoop:

@@ -125,7 +125,7 @@ class Scene:
         self.live.core.loop.wake()
 
     def is_quiet(self) -> bool:
-        """Tell whether nothing is left to read, to decide or to build."""
+        """Return whether nothing is left to read, to decide or to build."""
         hot = self.live.hot
         building = hot is not None and hot.following._news.is_set()
         return not self.server.backlog() and not self.live.core.queue.pending().active and not building

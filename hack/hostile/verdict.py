@@ -37,7 +37,7 @@ def cost(found: Measurement) -> float:
 
 
 def is_beyond_doubt(found: Measurement) -> bool:
-    """Tell whether something is so wrong that it cannot be noise."""
+    """Return whether something is so wrong that it cannot be noise."""
     return bool(found.trouble) or found.standstill_ms > 3 * LONGEST_STANDSTILL
 
 

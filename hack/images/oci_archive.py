@@ -113,7 +113,7 @@ class _Part(io.RawIOBase):
         return len(chunk)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         self._file.close()
         super().close()
 

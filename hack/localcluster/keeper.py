@@ -94,7 +94,7 @@ class Keeper:
         return not any(one.is_task for one in self._running.values())
 
     def _reap(self) -> None:
-        """Take note of every process that ended; as process 1 that includes orphans of containers."""
+        """Record every process that ended; as process 1 that includes orphans of containers."""
         while self._running:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:

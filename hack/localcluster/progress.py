@@ -82,7 +82,7 @@ class Step:
         return self
 
     def update(self, done: int, total: int, unit: str) -> None:
-        """Take note of how far it is; cheap to call often."""
+        """Record how far it is; cheap to call often."""
         self._progress = (done, total, unit)
 
     def text(self) -> str:

@@ -66,7 +66,7 @@ def _parsed(file: Path) -> Any:
 
 
 def is_affected(affected: Mapping[str, Any], version: str) -> bool:
-    """Tell whether an entry of an advisory means this version."""
+    """Return whether an entry of an advisory means this version."""
     if version in affected.get("versions", ()):
         return True
     return any(_is_within(each.get("events", ()), version) for each in affected.get("ranges", ()) if _is_ordered(each))

@@ -155,7 +155,7 @@ class Cluster:
     # ------------------------------------------------------------------------------------------------- reading
 
     async def is_served(self) -> bool:
-        """Tell whether SchedulerProfiles are served."""
+        """Return whether SchedulerProfiles are served."""
         return PLURAL in await self._resources(GROUP)
 
     async def look(self, *, with_owner: bool) -> Seen:
@@ -366,7 +366,7 @@ class Cluster:
 
 
 def _is_of_the_cluster(profile: StoredProfile) -> bool:
-    """Tell whether a profile has the name of the cluster's own scheduler."""
+    """Return whether a profile has the name of the cluster's own scheduler."""
     named = profile.spec.get("schedulerName") if isinstance(profile.spec, dict) else None
     return (named or profile.name) == DEFAULT_SCHEDULER
 

@@ -49,7 +49,7 @@ class EventBudget:
         self._left, self._at = float(burst), monotonic()
 
     def take(self) -> bool:
-        """Tell whether one more event may be told."""
+        """Return whether one more event may be told."""
         now = monotonic()
         self._left = min(self._burst, self._left + (now - self._at) / self._seconds)
         self._at = now

@@ -43,7 +43,7 @@ def kopf_settings(settings: Settings) -> kopf.OperatorSettings:
     own.posting.enabled = False
     own.scanning.disabled = True
     own.peering.standalone = True
-    own.process.ultimate_exiting_timeout = None  # it would kill us also when it is only started anew
+    own.process.ultimate_exiting_timeout = None  # it would kill us also when it is only started again
     own.networking.request_timeout = _REQUEST_SECONDS
     own.networking.connect_timeout = _REQUEST_SECONDS
     own.networking.error_backoffs = _BACKOFFS

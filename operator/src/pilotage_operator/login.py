@@ -40,7 +40,7 @@ class Login:
         return client
 
     async def is_new_after(self, refused: Identity) -> bool:
-        """Read the credentials again after the server refused them, and tell whether they are others."""
+        """Read the credentials again after the server refused them, and return whether they are others."""
         await self._renew(refused)
         return self.identity is not refused
 

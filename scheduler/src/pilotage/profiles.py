@@ -103,7 +103,7 @@ def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plu
 
 
 def _same_or_new(before: Plugin | None, plugin: Plugin) -> Plugin:
-    """Return the plugin of before, with all that it keeps, if only its arguments count."""
+    """Return the previous plugin, with all that it keeps, if only its arguments count."""
     if before is None or type(before) is not type(plugin):
         return plugin
     return before if before.args.model_dump() == plugin.args.model_dump() else plugin

@@ -52,7 +52,7 @@ class ControllerApi:
         return self._cluster.client
 
     async def serves(self, resource: Resource) -> bool:
-        """Tell whether a resource is served, with a status; what has no group always is."""
+        """Return whether a resource is served, with a status; what has no group always is."""
         if not resource.group:
             return True
         try:

@@ -25,7 +25,7 @@ class StoredCondition(Struct, frozen=True, rename="camel"):
 
     @property
     def is_true(self) -> bool:
-        """Tell whether it holds."""
+        """Return whether it holds."""
         return self.status == "True"
 
     @property

@@ -38,7 +38,7 @@ class Aftermath:
 
     @property
     def restarts(self) -> bool:
-        """Tell whether the group starts again."""
+        """Return whether the group starts again."""
         return self.said is not None and self.said.reason == RESTARTING
 
 
@@ -124,7 +124,7 @@ def stories(stored: StoredCondition, failed: int, status: Mapping[str, Any]) -> 
 
 
 def _is_new(message: str, stored: StoredCondition, *, more: bool) -> bool:
-    """Tell whether a failure is named that was not."""
+    """Return whether a failure is named that was not."""
     if not stored.status:
         return more  # a definition of PodGroup that somebody else brought may keep no conditions, but it keeps counts
     (latest, *others), known = _failed_in(message), _failed_in(stored.message)

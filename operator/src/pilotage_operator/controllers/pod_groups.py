@@ -87,7 +87,7 @@ class Tally:
 
 
 def is_member(pod: Pod, group: StoredPodGroup) -> bool:
-    """Tell whether a pod counts for a group; one that goes without having ended does no longer."""
+    """Return whether a pod counts for a group; one that goes without having ended does no longer."""
     is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
     return is_own and (pod.is_finished or not pod.is_terminating)
 
@@ -147,7 +147,7 @@ def _phase(quorum: int, tally: Tally) -> str:
 
 
 def _waits_too_long(group: StoredPodGroup, tally: Tally, now: datetime) -> bool:
-    """Tell whether nobody runs although the group has waited for its first member for two days."""
+    """Return whether nobody runs although the group has waited for its first member for two days."""
     past = group.status
     if past.phase not in (PENDING, SCHEDULING) or tally.running or tally.succeeded or not tally.waiting:
         return False

@@ -31,7 +31,7 @@ class Api(Protocol):
         """Return what opens watches."""
 
     async def serves(self, resource: Resource) -> bool:
-        """Tell whether a resource is served."""
+        """Return whether a resource is served."""
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
         """Return the data of a ConfigMap; None if there is none."""
@@ -64,7 +64,7 @@ class Controllers:
         self._refusals: dict[Key, str] = {}
 
     async def run(self) -> None:
-        """Run until cancelled; what fails as a whole is started anew."""
+        """Run until cancelled; what fails as a whole is started again."""
         if not self._controllers:
             return
         while True:

@@ -170,7 +170,7 @@ class Watching:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def is_whole(self, controller: Controller) -> bool:
-        """Tell whether everything that a controller looks at has been listed."""
+        """Return whether everything that a controller looks at has been listed."""
         views = [self._views.get(resource) for resource in (controller.resource, *controller.reads)]
         return all(view is not None and view.reflector.is_synced for view in views)
 

@@ -35,5 +35,5 @@ class Case:
 
     @property
     def is_new(self) -> bool:
-        """Tell whether what is served was not served before."""
+        """Return whether what is served was not served before."""
         return self.chosen is not None and (self.ran is None or self.ran.hash != self.chosen.hash)

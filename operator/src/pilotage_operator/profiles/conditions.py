@@ -52,12 +52,12 @@ class Facts:
 
     @property
     def is_applied(self) -> bool:
-        """Tell whether what is served is what its author wants."""
+        """Return whether what is served is what its author wants."""
         return self.chosen is not None and self.chosen.hash == self.hash
 
     @property
     def is_settled(self) -> bool:
-        """Tell whether all replicas ran it before; then a change elsewhere gets its time before it counts here."""
+        """Return whether all replicas ran it before; then a change elsewhere gets its time before it counts here."""
         # A spec that cannot run makes the profile not ready at once: the next round would count otherwise.
         is_wanted = self.is_applied and not self.complaints
         return is_wanted and not self.is_new and self.past.ready_since is not None
@@ -68,11 +68,11 @@ class Facts:
         return timedelta(seconds=self.chosen.verdict.spec.rollout.progress_deadline_seconds if self.chosen else 0)
 
     def counts(self, replica: Replica) -> bool:
-        """Tell whether a replica runs what is served."""
+        """Return whether a replica runs what is served."""
         return replica.hash == self.at.hash or bool(replica.hash and self.has_time(replica))
 
     def has_time(self, replica: Replica) -> bool:
-        """Tell whether a replica need not run it yet."""
+        """Return whether a replica need not run it yet."""
         due = self.at.due(replica, self.deadline, moment(self.past.applied_at))
         return self.is_settled and self.at.now < due
 

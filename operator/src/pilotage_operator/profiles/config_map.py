@@ -25,7 +25,7 @@ from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 
 def is_intact(config_map: ConfigMap | None) -> bool:
-    """Tell whether the texts are still those whose hashes are written beside them."""
+    """Return whether the texts are still those whose hashes are written beside them."""
     if config_map is None:
         return False
     said, data = config_map.metadata.annotations, config_map.data

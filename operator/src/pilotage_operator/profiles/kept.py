@@ -57,7 +57,7 @@ def second_name(name: str, settings: Settings) -> str:
 
 
 def is_ours(profile: StoredProfile, settings: Settings) -> bool:
-    """Tell whether this release made a profile from its values."""
+    """Return whether this release made a profile from its values."""
     labels = profile.metadata.labels
     return labels.get(MANAGED_BY) == FIELD_MANAGER and labels.get(RELEASE) == settings.release_label
 

@@ -110,7 +110,7 @@ def taint_patches(
 
 
 def is_tainted_for(node: StoredNode, profile: str) -> bool:
-    """Tell whether a node has the taint of a profile."""
+    """Return whether a node has the taint of a profile."""
     return any(_is_ours(taint) and taint.get("value") == profile for taint in node.spec.taints)
 
 

@@ -6,7 +6,7 @@ from pilotage_operator.settings import Settings
 
 
 def serves(profile: StoredProfile, past: Past, settings: Settings) -> bool:
-    """Tell whether a profile is ours to serve."""
+    """Return whether a profile is ours to serve."""
     if profile.metadata.deletion_timestamp:
         return False
     named = profile.spec.get("instance") if isinstance(profile.spec, dict) else None
@@ -18,7 +18,7 @@ def serves(profile: StoredProfile, past: Past, settings: Settings) -> bool:
 
 
 def gives_up(profile: StoredProfile, past: Past, settings: Settings) -> bool:
-    """Tell whether a profile was ours and names somebody else now."""
+    """Return whether a profile was ours and names somebody else now."""
     is_there = not profile.metadata.deletion_timestamp
     return is_there and past.instance == settings.instance and not serves(profile, past, settings)
 

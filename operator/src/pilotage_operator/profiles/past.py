@@ -34,16 +34,16 @@ class Past:
         return moment(ready.last_transition_time) if ready and ready.status == "True" else None
 
     def is_true(self, condition: str) -> bool:
-        """Tell whether a condition is true."""
+        """Return whether a condition is true."""
         found = self.conditions.get(condition)
         return found is not None and found.status == "True"
 
     def ran_well(self, hash_: str) -> bool:
-        """Tell whether this spec is the last good one."""
+        """Return whether this spec is the last good one."""
         return self.last_good is not None and self.last_good.spec_hash == hash_
 
     def has_failed(self, hash_: str) -> bool:
-        """Tell whether this spec was taken back."""
+        """Return whether this spec was taken back."""
         return self.failed is not None and self.failed.spec_hash == hash_
 
 

@@ -67,7 +67,7 @@ def library(files: Sequence[PluginFile], describe: Describe) -> Library:
 
 
 def is_plugin_file(key: str) -> bool:
-    """Tell whether a key of a ConfigMap should hold plugins: not tests, and none that begins with an underscore."""
+    """Return whether a key of a ConfigMap should hold plugins: not tests, and none that begins with an underscore."""
     return key.endswith(".py") and not key.startswith(_NOT_PLUGINS) and key != "conftest.py"
 
 

@@ -1,4 +1,4 @@
-"""From the world as it is to what has to be done: the whole way of a SchedulerProfile, decided anew each time.
+"""From the world as it is to what has to be done: the whole way of a SchedulerProfile, decided from scratch each time.
 
 Nothing here does anything. Whatever happens between two rounds, the next one starts from what is there.
 """
@@ -154,7 +154,7 @@ def _verdict_on(spec: ServedSpec, case: Case, judge: UnitJudge) -> Verdict:
 
 
 def _had_files(case: Case) -> bool:
-    """Tell whether what could come back has plugin files, which a replica may have fallen silent over."""
+    """Return whether what could come back has plugin files, which a replica may have fallen silent over."""
     return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
 
 
@@ -259,7 +259,7 @@ def _wants_restart(world: World, before: Situation, cases: list[Case]) -> bool:
 
 
 def _restarts(case: Case) -> bool:
-    """Tell whether a change, or the way back from it, is one by new pods."""
+    """Return whether a change, or the way back from it, is one by new pods."""
     wanted = case.chosen.verdict.spec if case.chosen else None
     if case.chosen is not None and not case.chosen.is_wish:
         wanted = case.verdict.spec
@@ -267,7 +267,7 @@ def _restarts(case: Case) -> bool:
 
 
 def _may_write(world: World, settings: Settings) -> bool:
-    """Tell whether the configuration has an owner; what is being uninstalled gets no new one."""
+    """Return whether the configuration has an owner; what is being uninstalled gets no new one."""
     found = world.deployment
     return not settings.scheduler_deployment or (found is not None and not found.metadata.deletion_timestamp)
 

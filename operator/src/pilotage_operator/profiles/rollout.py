@@ -39,22 +39,22 @@ class Situation:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Tell whether there are replicas and all run it."""
+        """Return whether there are replicas and all run it."""
         return bool(self.replicas) and not self.lagging
 
     @property
     def needs_new_pods(self) -> bool:
-        """Tell whether it reaches replicas only as they start."""
+        """Return whether it reaches replicas only as they start."""
         return self.strategy == RESTART or any(self.troubles(NEEDS_RESTART))
 
     @property
     def is_restarting(self) -> bool:
-        """Tell whether the pods were told to start anew for it."""
+        """Return whether the pods were told to start again for it."""
         return self.strategy == RESTART or (self.deployment is not None and self.deployment.stamp == self.hash)
 
     @property
     def rolls_on(self) -> bool:
-        """Tell whether the Deployment is still replacing pods for it."""
+        """Return whether the Deployment is still replacing pods for it."""
         return self.is_restarting and self.deployment is not None and not self.deployment.is_rolled_out
 
     def troubles(self, kind: str) -> Iterable[Trouble]:

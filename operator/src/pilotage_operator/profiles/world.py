@@ -99,7 +99,7 @@ class Deployment(msgspec.Struct):
 
     @property
     def is_rolled_out(self) -> bool:
-        """Tell whether all its pods are made as it says now, and no others are left."""
+        """Return whether all its pods are made as it says now, and no others are left."""
         status, wanted = self.status, self.spec.replicas
         is_seen = status.observed_generation >= self.metadata.generation
         return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas

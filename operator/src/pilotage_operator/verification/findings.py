@@ -12,7 +12,7 @@ class Finding:
     is_well: bool
     sentence: str
     remedy: str = ""
-    may_pass: bool = False  # it may become well by itself, soon
+    may_pass: bool = False  # it may become well by itself soon
 
     def __str__(self) -> str:
         """Return what a person reads."""

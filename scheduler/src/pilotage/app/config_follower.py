@@ -46,7 +46,7 @@ class Applies(Protocol):
     """Who brings a configuration into service."""
 
     async def apply(self, unit: Unit) -> None:
-        """Run it from now on, or raise and let the one of before go on."""
+        """Run it from now on, or raise and let the previous one go on."""
 
 
 async def _nobody_is_told() -> None:
@@ -70,18 +70,18 @@ class Following:
         self.on_unchanged: Signal[()] = Signal()  # what runs was told again; what is wrong with it should be, too
 
     def begin_with(self, hash_: str) -> None:
-        """Take note of what runs from the start."""
+        """Record what runs from the start."""
         self._tell_running(hash_)
 
     # ----------------------------------------------------------------------------------- what the API server says
 
     def added(self, new: ConfigMap) -> None:
-        """Take in the ConfigMap."""
+        """Add the ConfigMap."""
         self._newest = new
         self._news.set()
 
     def updated(self, old: ConfigMap, new: ConfigMap) -> None:
-        """Take in what it is now."""
+        """Add what it is now."""
         self.added(new)
 
     def deleted(self, last: ConfigMap) -> None:

@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What would become of the pod now, why, and what there is to say about that."""
+    """What would become of the pod now, why, and what to say about that."""
 
     pod: Pod
     result: Result

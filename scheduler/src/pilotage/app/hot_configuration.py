@@ -48,7 +48,7 @@ class HotConfiguration:
         return [self._watch.run(), self.following.run(), *own]
 
     def leave_out(self, broken: BrokenPlugin) -> None:
-        """Take note of a profile that could not begin, and tell of it for as long as it cannot."""
+        """Record a profile that could not begin, and tell of it for as long as it cannot."""
         left_out, name = self.reloading.left_out, broken.profile
         left_out.add(name)
         self.policy_health.condemn(name, broken.plugin, str(broken), lambda: name in left_out)

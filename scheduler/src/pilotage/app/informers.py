@@ -96,7 +96,7 @@ class Watching:
             await reflector.wait_until_synced()
 
     async def refresh(self) -> None:
-        """List pods and nodes anew and wait for it: another leader may have acted until a moment ago."""
+        """List pods and nodes again and wait for it: another leader may have acted until a moment ago."""
         again = (self.nodes, self.pods)
         tasks = [self._tasks.pop(reflector) for reflector in again]
         for task in tasks:

@@ -36,7 +36,7 @@ class KeptObjects(Generic[T]):
         self._sink.updated(old, new)
 
     def deleted(self, last: T) -> None:
-        """Let go of the bytes, and pass it on."""
+        """Release the bytes, and pass it on."""
         self._bytes.pop(last.metadata.uid, None)
         self._sink.deleted(last)
 

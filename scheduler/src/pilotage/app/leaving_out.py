@@ -30,7 +30,7 @@ def without(loaded: Loaded, scheduler_name: str) -> Loaded | None:
 def begin_with_rest(ready: Configured, make: Callable[[Configured], Made]) -> tuple[Made, list[BrokenPlugin]]:
     """Return what is made of the profiles that can begin, and why others cannot; BrokenPlugin if none can.
 
-    It is made anew each time: a plugin is told only once what it looks at.
+    It is made again each time: a plugin is told only once what it looks at.
     """
     left_out: list[BrokenPlugin] = []
     while True:

@@ -143,7 +143,7 @@ class Live:
         return hot
 
     def leave_out(self, broken: Iterable[BrokenPlugin]) -> None:
-        """Take note of profiles that could not begin, and are served as soon as they can."""
+        """Record profiles that could not begin, and are served as soon as they can."""
         for each in broken:
             if self.hot is not None:
                 self.hot.leave_out(each)
@@ -162,7 +162,7 @@ class Live:
             self.plugin_watch.tell_crash(crash)
 
     def may_act(self) -> bool:
-        """Tell whether nobody else can be scheduling now."""
+        """Return whether nobody else can be scheduling now."""
         return not self.is_stopping and (self.election is None or self.election.may_act())
 
     def _watching(self) -> Watching:

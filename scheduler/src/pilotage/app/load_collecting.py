@@ -53,7 +53,7 @@ class LoadCollecting:
         return self._sources[settings].collector
 
     def unsubscribe(self, query: LoadQuery) -> None:
-        """Take note that a plugin does not run any more."""
+        """Record that a plugin does not run any more."""
         for running in self._sources.values():
             running.queries = [each for each in running.queries if each is not query]
         self._settle_soon()

@@ -13,7 +13,7 @@ _library = ctypes.CDLL(None)  # glibc has what is looked for below, others need 
 
 
 def keep_the_heap_small() -> None:
-    """Let what is large have pages of its own for ever, and threads share one heap.
+    """Let what is large have pages of its own forever, and threads share one heap.
 
     By itself glibc takes each large piece that is freed as a sign to put the next ones of that size among the small
     ones, where they leave holes; an hour of lists and bursts then takes ever more room for the same objects.

@@ -42,16 +42,16 @@ class PolicyHealth:
         self.remind()
 
     def decided(self, queued: QueuedPod, outcome: Outcome) -> None:
-        """Take note of how an attempt ended, unless its pod has got a place and is about to be bound."""
+        """Record how an attempt ended, unless its pod has got a place and is about to be bound."""
         if isinstance(outcome, Unplaced):
             self._take(queued.pod.scheduler_name, outcome)
 
     def bound(self, queued: QueuedPod) -> None:
-        """Take note of an attempt that ended well."""
+        """Record an attempt that ended well."""
         self._take(queued.pod.scheduler_name, None)
 
     def overran(self, name: str, plugin: str, message: str, is_there: IsThere) -> None:
-        """Take note that a plugin of a profile has taken too long."""
+        """Record that a plugin of a profile has taken too long."""
         self._overruns[name] = self._overruns.get(name, 0) + 1
         if self._overruns[name] >= ENOUGH:
             self.condemn(name, plugin, message, is_there)

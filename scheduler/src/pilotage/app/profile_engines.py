@@ -100,7 +100,7 @@ def _runs_so(running: Engine, plugin_set: PluginSet, percentage: int, remit: Rem
 
 
 def _is_same(one: PluginSet, other: PluginSet) -> bool:
-    """Tell whether the very same plugins take part in the same places, with the same weights."""
+    """Return whether the very same plugins take part in the same places, with the same weights."""
     points = (field.name for field in fields(PluginSet) if field.name != "weights")
     same = all([*map(id, getattr(one, point))] == [*map(id, getattr(other, point))] for point in points)
     return same and one.weights == other.weights

@@ -28,7 +28,7 @@ Value = TypeVar("Value")
 LONGEST_SLICE = 0.01  # seconds to make profiles ready before others have their turn
 LONG_TEXT = 16 << 10  # characters of a configuration that takes long to read
 LONGEST_LIST = 30.0  # seconds to wait for objects that only new plugins read
-LONGEST_BINDS = 5.0  # seconds to wait for binds that the policy of before has decided
+LONGEST_BINDS = 5.0  # seconds to wait for binds that the previous policy has decided
 
 
 class NeedsRestart(Exception):
@@ -36,7 +36,7 @@ class NeedsRestart(Exception):
 
 
 class NotListed(Exception):
-    """What new plugins read could not be listed; the profiles of before go on."""
+    """What new plugins read could not be listed; the previous profiles go on."""
 
 
 class Beside(Protocol):
@@ -59,7 +59,7 @@ class Reloading:
     _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds under way
 
     async def apply(self, unit: Unit) -> None:
-        """Run another configuration from now on; any exception leaves the one of before in service."""
+        """Run another configuration from now on; any exception leaves the previous one in service."""
         catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the plugins that there are
         # Code that is not ours can be ended, if it takes too long, in the main thread alone.
         is_ours = not unit.files and not any(is_foreign(entry.plugin) for entry in catalogue)
@@ -90,7 +90,7 @@ class Reloading:
         await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
         old = self._swap(profiles, made)  # 6. between two pods
         self.ready = Configured(loaded, catalogue)
-        await self._finish_binds(old)  # 7. nothing more comes of the policy of before
+        await self._finish_binds(old)  # 7. nothing more comes of the previous policy
         self._give_up()  # 8. nor does anybody look at what only that read
 
     def _refuse_the_rest(self, config: KubeSchedulerConfiguration) -> None:

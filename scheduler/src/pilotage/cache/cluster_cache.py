@@ -76,7 +76,7 @@ class ClusterCache:
         return [*self._pods.values(), *self._hidden.values()]
 
     def is_assumed(self, uid: str) -> bool:
-        """Tell whether a pod has a place that the API server has not confirmed yet."""
+        """Return whether a pod has a place that the API server has not confirmed yet."""
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
@@ -240,7 +240,7 @@ def _told(tell: Callable[[Pod], None], pod: Pod) -> None:
 
 
 def _counts_the_same(one: Pod, other: Pod) -> bool:
-    """Tell whether nobody who asks about the pods on a node would get another answer."""
+    """Return whether nobody who asks about the pods on a node would get another answer."""
     return (
         one.node_name == other.node_name
         and one.namespace == other.namespace

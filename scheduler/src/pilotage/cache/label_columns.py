@@ -58,7 +58,7 @@ class LabelColumns:
         self._holders: Counter[str] = Counter()  # how many nodes have a key
 
     def has(self, key: str) -> bool:
-        """Tell whether any node has a label."""
+        """Return whether any node has a label."""
         return key in self._holders
 
     def ids(self, key: str, infos: Sequence[NodeInfo]) -> Ids:
@@ -81,12 +81,12 @@ class LabelColumns:
         """Take over the labels of one node, which had others before."""
         self._count(before, labels)
         for key in [key for key, label in self._labels.items() if len(label.values) > 2 * nodes + SPARE_VALUES]:
-            del self._labels[key]  # nodes come and go with names of their own; it is built anew when asked for
+            del self._labels[key]  # nodes come and go with names of their own; it is built again when asked for
         for key, label in self._labels.items():
             label.write(slot, labels.get(key))
 
     def forget(self, labels: Mapping[str, str]) -> None:
-        """Take note that a node with these labels is gone."""
+        """Record that a node with these labels is gone."""
         self._count(labels, {})
 
     def _count(self, before: Mapping[str, str], labels: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from pilotage.model.quantity import HUGE, LARGEST
 from pilotage.model.tolerations import Taint
 
 SPARE_TAINT_SETS = 1024  # of nodes that are gone or changed, kept until they outnumber the nodes by this
-MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is built anew
+MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is built again
 FEWEST_RESOURCES = 64  # that are kept however large the cluster is
 
 
@@ -68,7 +68,7 @@ class NodeColumns:
 
     @property
     def unschedulable(self) -> Bools:
-        """Tell which nodes are cordoned."""
+        """Return which nodes are cordoned."""
         return self._unschedulable.data
 
     @property
@@ -92,7 +92,7 @@ class NodeColumns:
         return self._images.version
 
     def has_resource(self, resource: str) -> bool:
-        """Tell whether any node has ever so little of a resource; only then a column for it is worth its memory."""
+        """Return whether any node has ever so little of a resource; only then a column for it is worth its memory."""
         return resource in self._offered
 
     def allocatable(self, resource: str) -> Ints:
@@ -129,7 +129,7 @@ class NodeColumns:
         return tuple(self._taint_sets)
 
     def has_label(self, key: str) -> bool:
-        """Tell whether any node has a label."""
+        """Return whether any node has a label."""
         return self._labels.has(key)
 
     def label_ids(self, key: str) -> Ids:

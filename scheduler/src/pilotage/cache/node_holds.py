@@ -46,7 +46,7 @@ class NodeHolds:
     """All holds; each ends when its time has come, whatever happens."""
 
     def __init__(self) -> None:
-        self.active: dict[Hold, float] = {}  # each with its end; the same dictionary for ever
+        self.active: dict[Hold, float] = {}  # each with its end; the same dictionary forever
         self._nodes_of: dict[Hashable, set[str]] = {}  # by whom
         self._on: dict[str, set[Hold]] = {}  # by node
         self._ends: list[tuple[float, int, Hold]] = []  # a heap; some of them are out of date
@@ -68,7 +68,7 @@ class NodeHolds:
         return self.active.get(hold)
 
     def keep_off(self, hold: Hold, until: float) -> bool:
-        """Keep somebody off a node until a moment, which replaces that of before; False if there are too many."""
+        """Keep somebody off a node until a moment, which replaces the previous one; False if there are too many."""
         if len(self.active) >= MOST_HOLDS and hold not in self.active:
             return False
         self.active[hold] = until
@@ -96,7 +96,7 @@ class NodeHolds:
         return set().union(*sets)
 
     def is_closed_to(self, node: str, pod: Pod) -> bool:
-        """Tell whether a pod must not go to a node now."""
+        """Return whether a pod must not go to a node now."""
         return any(Hold(node, whom) in self.active for whom in (EVERYBODY, pod.shape, twins_of(pod)))
 
     def next_end(self) -> float | None:

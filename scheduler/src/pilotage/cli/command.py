@@ -39,7 +39,7 @@ class PlainCommand(click.Command):
 
 
 def is_bad_input(error: Exception) -> bool:
-    """Tell whether an error is about what a person gave; its text then says everything."""
+    """Return whether an error is about what a person gave; its text then says everything."""
     from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
     from pilotage.app.profile_files import UnusableProfiles
     from pilotage.cluster.transport.api_errors import NoAccess

@@ -77,7 +77,7 @@ def _with_count(documents: list[Document]) -> Iterator[tuple[Document, bool]]:
 
 
 class _Work:
-    """What was made so far, and what there is to say about it."""
+    """What was made so far, and what to say about it."""
 
     def __init__(self, catalogue: PluginCatalogue, output: str) -> None:
         self._catalogue, self._output = catalogue, output

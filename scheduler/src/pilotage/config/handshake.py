@@ -163,7 +163,7 @@ def running(found: str) -> Annotations:
 
 
 def trying(wanted: str) -> Annotations:
-    """Tell which hash is about to be built."""
+    """Return which hash is about to be built."""
     return {TRYING: wanted}
 
 

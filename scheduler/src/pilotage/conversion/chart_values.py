@@ -22,7 +22,7 @@ class NoValues(Exception):
 
 
 def are_values(value: Mapping[str, Any]) -> bool:
-    """Tell whether a map looks like values of the chart."""
+    """Return whether a map looks like values of the chart."""
     return not {"apiVersion", "kind"} & value.keys() and any(key in value for key in _KEYS)
 
 

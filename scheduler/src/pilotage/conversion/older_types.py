@@ -23,7 +23,7 @@ class Version(IntEnum):
 
     @property
     def has_multi_point(self) -> bool:
-        """Tell whether a plugin can be enabled at all of its points at once; before that, each point has its list."""
+        """Return whether a plugin can be enabled at all of its points at once; before that, each point has its list."""
         return self >= Version.V1BETA3
 
 

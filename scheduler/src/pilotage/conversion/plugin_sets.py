@@ -59,7 +59,7 @@ class _Work:
                 self.enabled[point.name.lower()] = list(self.lists[point])
 
     def starts_anew(self, point: ExtensionPoint) -> bool:
-        """Tell whether all defaults of a point are disabled."""
+        """Return whether all defaults of a point are disabled."""
         return ALL in self.given.at(point).disabled_names
 
     def others(self) -> list[str]:
@@ -87,7 +87,7 @@ class _Work:
     def is_wanted(
         self, name: str, point: ExtensionPoint, before: set[ExtensionPoint], now: set[ExtensionPoint]
     ) -> bool:
-        """Tell whether a default plugin takes part at a point that it has today."""
+        """Return whether a default plugin takes part at a point that it has today."""
         if point in now:
             return True
         if point in before or name in self.given.at(point).disabled_names:
@@ -98,7 +98,7 @@ class _Work:
         return main in now if main in before else bool(now)
 
     def _shut(self, name: str) -> bool:
-        """Tell whether a default plugin that came later is out, as all filters of its time are."""
+        """Return whether a default plugin that came later is out, as all filters of its time are."""
         filters = ExtensionPoint.FILTER
         return filters in self.catalogue.points(name) and self.starts_anew(filters)
 

@@ -22,7 +22,7 @@ class Untranslatable(ValueError):
 
 
 class Migration(NamedTuple):
-    """A plugin of old, and the driver that replaced it."""
+    """An in-tree plugin, and the driver that replaced it."""
 
     plugin: str
     driver: str
@@ -49,18 +49,18 @@ UNCOUNTED_PLUGINS = frozenset(migration.plugin for migration in UNCOUNTED.values
 
 
 def is_migratable(volume: Volume) -> bool:
-    """Tell whether an inline volume is one of a plugin of old."""
+    """Return whether an inline volume is of an in-tree plugin."""
     return driver_of(volume) is not None
 
 
 def driver_of(volume: Volume) -> str | None:
-    """Return the driver that serves an inline volume of a plugin of old."""
+    """Return the driver that serves an inline volume of an in-tree plugin."""
     migrations = (MIGRATIONS | UNCOUNTED).items()
     return next((migration.driver for field, migration in migrations if getattr(volume, field) is not None), None)
 
 
 def migration_of(volume: PersistentVolume) -> Migration | None:
-    """Return how a volume of a plugin of old is served, or None if it is not one."""
+    """Return how a volume of an in-tree plugin is served, or None if it is not one."""
     return _found(volume.spec)[0]
 
 

@@ -31,6 +31,6 @@ class ElasticQuota(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", 
         return self.metadata.annotations.get(PRIORITY_CLASSES)
 
     def says_the_same_as(self, other: "ElasticQuota") -> bool:
-        """Tell whether the two differ in nothing but their status, which changes with every pod and is not read."""
+        """Return whether the two differ in nothing but their status, which changes with every pod and is not read."""
         same = self.metadata.uid == other.metadata.uid and self.spec == other.spec
         return same and self.priority_classes == other.priority_classes

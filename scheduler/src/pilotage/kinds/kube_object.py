@@ -107,5 +107,5 @@ class KubeObject(Struct, metaclass=KindMeta, gc=False, rename="camel"):
     metadata: Metadata
 
     def says_the_same_as(self, other: Any) -> bool:
-        """Tell whether nothing that plugins read differs, so that no answer is asked again."""
+        """Return whether nothing that plugins read differs, so that no answer is asked again."""
         return False

@@ -25,7 +25,7 @@ def _named(shape: PodShape) -> tuple[str, ...]:
 
 
 def uses_claims(pod: Pod) -> bool:
-    """Tell whether a pod has any claim."""
+    """Return whether a pod has any claim."""
     return pod.shape.remember("uses claims", _uses)
 
 
@@ -44,7 +44,7 @@ def claims_of(pod: Pod) -> Iterator[PodClaim]:
 
 
 def concerns(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """Tell whether a claim is one of the pod's, going by its name."""
+    """Return whether a claim is one of the pod's, going by its name."""
     metadata = claim.metadata
     return metadata.namespace == pod.namespace and any(each.name == metadata.name for each in claims_of(pod))
 

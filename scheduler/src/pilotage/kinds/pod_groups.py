@@ -59,7 +59,7 @@ class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plur
 
     @property
     def was_satisfied(self) -> bool:
-        """Tell whether so many pods have had a place at once, as far as its status tells."""
+        """Return whether so many pods have had a place at once, as far as its status tells."""
         status = self.status
         if reached := status.condition(QUORUM_REACHED):
             return reached.status == "True"
@@ -105,6 +105,6 @@ class NativePodGroup(KubeObject, group="scheduling.k8s.io", version="v1beta1", p
 
     @property
     def was_satisfied(self) -> bool:
-        """Tell whether so many pods have had a place at once."""
+        """Return whether so many pods have had a place at once."""
         scheduled = self.status.condition(INITIALLY_SCHEDULED)
         return scheduled is not None and scheduled.status == "True"

@@ -78,7 +78,7 @@ class Quota:
         return {resource: amount for resource, amount in request.items() if resource in self.named}
 
     def borrows(self, used: Mapping[str, int], resource: str) -> bool:
-        """Tell whether more of a resource is used than is guaranteed."""
+        """Return whether more of a resource is used than is guaranteed."""
         return resource in self.named and used.get(resource, 0) > self.min.get(resource, 0)
 
     def contradictions(self) -> list[Excess]:
@@ -96,7 +96,7 @@ def counts_as(pod: Pod) -> Requests:
 
 
 def is_charged(pod: Pod) -> bool:
-    """Tell whether a pod counts: it has a node, and has not run to its end."""
+    """Return whether a pod counts: it has a node, and has not run to its end."""
     return bool(pod.node_name) and not pod.is_finished
 
 
@@ -243,7 +243,7 @@ class QuotaLedger:
         self._count(pod, -1)
 
     def settle(self, table: QuotaTable) -> None:
-        """Count everything anew by other quotas: pods that were there before them count at once."""
+        """Count everything again by other quotas: pods that were there before them count at once."""
         self.table = table
         in_force = {quota.key: quota for quota in table.serving.values()}
         self._by_quota = {key: {} for key in in_force}

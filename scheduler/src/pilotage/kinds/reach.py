@@ -21,7 +21,7 @@ NOWHERE: Reach = ()
 
 
 def reaches(reach: Reach, labels: Labels) -> bool:
-    """Tell whether a node with these labels is within reach."""
+    """Return whether a node with these labels is within reach."""
     return reach is None or any(condition.matches(labels) for condition in reach)
 
 

@@ -54,7 +54,7 @@ class PersistentVolumeClaim(KubeObject, group="", version="v1", plural="persiste
 
     @property
     def is_bound(self) -> bool:
-        """Tell whether the claim has its volume for good; one that only names a volume has not."""
+        """Return whether the claim has its volume for good; one that only names a volume has not."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
     @property
@@ -181,7 +181,7 @@ class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes
 
     @property
     def migrated_plugins(self) -> frozenset[str]:
-        """Return the plugins of old whose volumes CSI drivers serve on the node."""
+        """Return the in-tree plugins whose volumes CSI drivers serve on the node."""
         return frozenset(self.migrated_plugins_text.split(","))
 
     @property
@@ -190,7 +190,7 @@ class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes
         return self.metadata.annotations.get(MIGRATED_PLUGINS, "")
 
     def has_driver(self, driver: str) -> bool:
-        """Tell whether a driver runs on the node."""
+        """Return whether a driver runs on the node."""
         return any(each.name == driver for each in self.spec.drivers)
 
 

@@ -24,7 +24,7 @@ def size_of(written: str | int | float) -> int:
 
 
 def belongs_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Tell whether a volume is bound to a claim, or kept for it."""
+    """Return whether a volume is bound to a claim, or kept for it."""
     reference, metadata = volume.spec.claim_ref, claim.metadata
     if reference is None or (reference.name, reference.namespace) != (metadata.name, metadata.namespace):
         return False

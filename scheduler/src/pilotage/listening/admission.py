@@ -72,11 +72,11 @@ class Admission(Generic[V]):
         return next(iter(self._idle.get(peer, ())), otherwise)
 
     def begin(self, visit: V) -> None:
-        """Take note that it is being answered."""
+        """Record that it is being answered."""
         self._move(visit, self._busy)
 
     def end(self, visit: V) -> None:
-        """Take note that it has its answer."""
+        """Record that it has its answer."""
         self._move(visit, self._idle)
 
     def _move(self, visit: V, group: dict[str, dict[V, None]]) -> None:

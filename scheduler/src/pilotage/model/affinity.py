@@ -20,7 +20,7 @@ class AffinityTerm(NamedTuple):
     weight: int = 0  # of a preferred term
 
     def matches(self, pod: Pod, namespace_labels: Labels) -> bool:
-        """Tell whether the term means this pod, whose namespace has these labels."""
+        """Return whether the term means this pod, whose namespace has these labels."""
         return (
             pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         ) and self.selector.matches(pod.labels)

@@ -79,7 +79,7 @@ def _pod_counts(shape: PodShape) -> Iterator[Excess]:
 
 
 def has_too_many_terms(shape: PodShape) -> bool:
-    """Tell whether a pod says more about other pods than anybody would look at for each of them."""
+    """Return whether a pod says more about other pods than anybody would look at for each of them."""
     return shape.remember("too many terms", lambda _: any(each.number > each.most for each in _term_counts(shape)))
 
 

@@ -23,7 +23,7 @@ def _is_exclusive(volume: Volume) -> bool:
 
 
 def clash(pod: Pod, other: Pod) -> bool:
-    """Tell whether two pods have the same disk in a way that excludes each other."""
+    """Return whether two pods have the same disk in a way that excludes each other."""
     one, present = (each.shape.remember("uses of disks", _uses) for each in (pod, other))
     if not one or not present:
         return False

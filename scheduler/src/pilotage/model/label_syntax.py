@@ -29,7 +29,7 @@ _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
 def is_key(text: str) -> bool:
-    """Tell whether a text is a label key, of which there is nothing to complain."""
+    """Return whether a text is a label key, of which there is nothing to complain."""
     if len(text) > 63:  # else both of its parts are short enough
         prefix, _, name = text.rpartition("/")
         if len(name) > 63 or len(prefix) > 253:
@@ -38,7 +38,7 @@ def is_key(text: str) -> bool:
 
 
 def is_value(text: str) -> bool:
-    """Tell whether a text is the value of a label, of which there is nothing to complain."""
+    """Return whether a text is the value of a label, of which there is nothing to complain."""
     return _VALUE.fullmatch(text) is not None
 
 

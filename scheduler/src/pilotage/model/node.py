@@ -110,7 +110,7 @@ class Node:
         return f"Node({self.name})"
 
     def has_same_facts(self, other: "Node") -> bool:
-        """Tell whether nothing differs that plugins ask about, besides images."""
+        """Return whether nothing differs that plugins ask about, besides images."""
         return all(getattr(self, fact) == getattr(other, fact) for fact in FACTS)
 
 

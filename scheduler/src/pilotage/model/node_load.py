@@ -25,7 +25,7 @@ class NodeLoad(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Tell whether anything was measured at all."""
+        """Return whether anything was measured at all."""
         return self.cpu is not None or self.memory is not None
 
 
@@ -33,7 +33,7 @@ Loads = Mapping[str, NodeLoad]  # by the node's name
 
 
 def is_share(number: float) -> bool:
-    """Tell whether a number can be a measured share in percent."""
+    """Return whether a number can be a measured share in percent."""
     return math.isfinite(number) and abs(number) <= LARGEST_SHARE
 
 

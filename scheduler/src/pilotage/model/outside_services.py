@@ -89,7 +89,7 @@ def _of_files(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Tell whether a path leads into a directory, as it is written; links are another question."""
+    """Return whether a path leads into a directory, as it is written; links are another question."""
     parts, inside = PurePosixPath(path).parts, PurePosixPath(directory).parts
     return "\0" not in path and ".." not in parts and len(parts) > len(inside) and parts[: len(inside)] == inside
 

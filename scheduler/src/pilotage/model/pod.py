@@ -157,12 +157,12 @@ class Pod:
 
     @property
     def is_terminating(self) -> bool:
-        """Tell whether the pod is being deleted."""
+        """Return whether the pod is being deleted."""
         return self.metadata.deletion_timestamp is not None
 
     @property
     def is_finished(self) -> bool:
-        """Tell whether the pod has run to its end and holds nothing any more."""
+        """Return whether the pod has run to its end and holds nothing any more."""
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
@@ -177,7 +177,7 @@ class Pod:
 
     @property
     def usage(self) -> Requests:
-        """Return what the pod takes on its node, where a resize counts as the larger of before and after."""
+        """Return what the pod takes on its node, where a resize counts as the previous larger and after."""
         return self._measured()[0]
 
     @property

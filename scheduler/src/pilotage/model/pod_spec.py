@@ -65,7 +65,7 @@ class Container(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def is_sidecar(self) -> bool:
-        """Tell whether an init container keeps running beside the others."""
+        """Return whether an init container keeps running beside the others."""
         return self.restart_policy == "Always"
 
 

@@ -20,7 +20,7 @@ def redacted(value: Any, name: str = "") -> Any:
 
 
 def is_secret(name: str) -> bool:
-    """Tell whether a field of this name holds a credential, and not only where one is."""
+    """Return whether a field of this name holds a credential, and not only where one is."""
     return _SECRET.search(name) is not None
 
 

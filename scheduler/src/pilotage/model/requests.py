@@ -23,7 +23,7 @@ REMEMBERED = 1 << 12  # names of resources; a cluster has dozens, a hostile one 
 
 
 def _is_tracked(resource: str) -> bool:
-    """Tell whether a node's account has this resource; any other name is overlooked, as by kube-scheduler."""
+    """Return whether a node's account has this resource; any other name is overlooked, as by kube-scheduler."""
     return _is_scalar(resource) or resource in (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
@@ -32,7 +32,7 @@ is_tracked = lru_cache(maxsize=REMEMBERED)(_is_tracked)
 
 @lru_cache(maxsize=REMEMBERED)
 def is_scalar(resource: str) -> bool:
-    """Tell whether the resource is counted under its own name: extended ones, huge pages, attachable volumes."""
+    """Return whether the resource is counted under its own name: extended ones, huge pages, attachable volumes."""
     return _is_scalar(resource)
 
 
@@ -46,7 +46,7 @@ def _is_scalar(resource: str) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def is_extended(resource: str) -> bool:
-    """Tell whether the resource is one that a device plugin or a person added to nodes."""
+    """Return whether the resource is one that a device plugin or a person added to nodes."""
     return _is_extended(resource)
 
 
@@ -90,12 +90,12 @@ def container_totals(spec: PodSpec, of: Callable[[Container], Amounts]) -> dict[
 
 
 def is_pod_level(resource: str) -> bool:
-    """Tell whether a pod can ask for the resource as a whole."""
+    """Return whether a pod can ask for the resource as a whole."""
     return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
 
 
 def is_as_asked(spec: PodSpec, status: PodStatus) -> bool:
-    """Tell whether a placed pod takes what its spec says, because its status says nothing else."""
+    """Return whether a placed pod takes what its spec says, because its status says nothing else."""
     if status.resources is not None or _is_infeasible(status):
         return False
     asked = {each.name: each.resources.requests for each in (*spec.containers, *spec.init_containers)}
@@ -162,7 +162,7 @@ def _pod_level(requests: Exact) -> Exact:
 
 
 def _is_infeasible(status: PodStatus) -> bool:
-    """Tell whether the node can never grant the resize that the spec asks for."""
+    """Return whether the node can never grant the resize that the spec asks for."""
     resize = status.condition("PodResizePending")
     return resize is not None and resize.reason == "Infeasible"
 

@@ -69,7 +69,7 @@ class NodeSelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def empty(self) -> bool:
-        """Tell whether there is no condition at all; such a term matches nothing, unlike an empty label selector."""
+        """Return whether there is no condition at all; such a term matches nothing, unlike an empty label selector."""
         return not self.match_expressions and not self.match_fields
 
     def canonical(self) -> TermKey:
@@ -108,7 +108,7 @@ class PreferredSchedulingTerm(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def idle(self) -> bool:
-        """Tell whether the term changes nothing, so that even its mistakes are overlooked."""
+        """Return whether the term changes nothing, so that even its mistakes are overlooked."""
         return self.weight == 0 or self.preference.empty
 
 
@@ -226,7 +226,7 @@ class LabelMatcher:
 
     @property
     def empty(self) -> bool:
-        """Tell whether everything matches because nothing is asked."""
+        """Return whether everything matches because nothing is asked."""
         return self.requirements == ()
 
 
@@ -250,7 +250,7 @@ class TermMatcher:
         self.fields = key[1]
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Tell whether a node with these labels and this name meets all conditions."""
+        """Return whether a node with these labels and this name meets all conditions."""
         return self.expressions.matches(labels) and all(
             # metadata.name is the only field there is; every other one reads as "".
             ((name if field == NAME_FIELD else "") == values[0]) == (operator == "In")
@@ -270,7 +270,7 @@ class NodeMatcher:
         self.flawed = len(valid) < len(used)
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Tell whether any term matches the node; a selector without usable terms matches none."""
+        """Return whether any term matches the node; a selector without usable terms matches none."""
         return any(term.matches(labels, name) for term in self.terms)
 
 
@@ -284,7 +284,7 @@ class RequiredNodeAffinity:
         self.selector = None if required is None else compile_node_selector_leniently(required)
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Tell whether the node meets both demands."""
+        """Return whether the node meets both demands."""
         return self.labels.matches(labels) and (self.selector is None or self.selector.matches(labels, name))
 
 

@@ -38,7 +38,7 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
     effect: str = ""
 
     def tolerates(self, taint: Taint, *, comparisons: bool = False) -> bool:
-        """Tell whether the pod may ignore this taint; Lt and Gt count only with the gate for comparisons."""
+        """Return whether the pod may ignore this taint; Lt and Gt count only with the gate for comparisons."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -78,7 +78,7 @@ class Tolerated:
                 self._compared.setdefault(each.key, []).append(each)
 
     def covers(self, taint: Taint, *, comparisons: bool = False) -> bool:
-        """Tell whether any of the tolerations covers the taint."""
+        """Return whether any of the tolerations covers the taint."""
         key, value, effect = taint.key, taint.value, taint.effect
         keys, values = self._keys, self._values
         if keys and ((key, effect) in keys or (key, "") in keys or ("", effect) in keys or ("", "") in keys):
@@ -94,7 +94,7 @@ Tolerations = Collection[Toleration] | Tolerated
 
 
 def tolerated(taint: Taint, tolerations: Tolerations, *, comparisons: bool = False) -> bool:
-    """Tell whether any of the tolerations covers the taint."""
+    """Return whether any of the tolerations covers the taint."""
     return coverage(tolerations).covers(taint, comparisons=comparisons)
 
 

@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 def is_stored(manifest: Manifest) -> bool:
-    """Tell whether an object comes from an API server, which gives every object its uid."""
+    """Return whether an object comes from an API server, which gives every object its uid."""
     return bool(manifest.get("metadata", {}).get("uid"))
 
 

@@ -24,7 +24,7 @@ class PodsInMemory:
         return self._pods.get(key)
 
     def put(self, pod: Pod) -> None:
-        """Take in a pending pod, in place of any other of its name."""
+        """Add a pending pod, in place of any other of its name."""
         self._pods[pod.key] = pod
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:

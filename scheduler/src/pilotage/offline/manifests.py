@@ -92,7 +92,7 @@ class _Work:
         self.generated: Counter[str] = Counter()
 
     def is_sound(self, entry: Entry) -> bool:
-        """Tell whether all values of an object have the right type; it gets its name on the way."""
+        """Return whether all values of an object have the right type; it gets its name on the way."""
         faults = list(_faults(entry))
         if not faults:
             self.name(entry)
@@ -113,7 +113,7 @@ class _Work:
             metadata["namespace"] = "default"
 
     def is_first(self, entry: Entry) -> bool:
-        """Tell whether no other object has the same name or uid, and complain of a second one."""
+        """Return whether no other object has the same name or uid, and complain of a second one."""
         metadata = entry.metadata
         name, uid = (entry.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid")
         if (other := self.names.setdefault(name, entry)) is not entry:

@@ -38,27 +38,27 @@ class Results:
         return self._results[key]
 
     def placed(self, pod: Pod, scores: Mapping[str, PluginScore]) -> None:
-        """Take note that a pod has its node; whom it has evicted before stays on record."""
+        """Record that a pod has its node; whom it has evicted before stays on record."""
         known = self._of(pod)
         self._results[pod.key] = replace(
             known, node=pod.node_name, message="", reason="", nominated_node="", scores=scores
         )
 
     def waits(self, pod: Pod, message: str, reason: str) -> None:
-        """Take note of why a pod waits, and of the node that is nominated for it by now."""
+        """Record why a pod waits, and of the node that is nominated for it by now."""
         known = self._of(pod)
         self._results[pod.key] = replace(known, message=message, reason=reason, nominated_node=pod.nominated_node)
 
     def gated(self, pod: Pod, message: str) -> None:
-        """Take note of what keeps a pod from being tried at all."""
+        """Record what keeps a pod from being tried at all."""
         self._results[pod.key] = replace(self._of(pod), message=message)
 
     def evicts(self, pod: Pod, victims: tuple[str, ...]) -> None:
-        """Take note of who goes for a pod."""
+        """Record who goes for a pod."""
         self._results[pod.key] = replace(self._of(pod), victims=victims)
 
     def evicted(self, pod: Pod, message: str) -> None:
-        """Take note that a pod has lost its node, if it got it here."""
+        """Record that a pod has lost its node, if it got it here."""
         if pod.key in self._results:
             self._results[pod.key] = replace(self._results[pod.key], node=None, message=message, scores={})
 

@@ -92,7 +92,7 @@ class Simulation:
         )
 
     def add(self, found: Pod | Node | KubeObject) -> None:
-        """Take in an object: a pod without a node is pending."""
+        """Add an object: a pod without a node is pending."""
         if isinstance(found, Node):
             self._cache.put_node(found)
         elif not isinstance(found, Pod):
@@ -107,7 +107,7 @@ class Simulation:
             self._queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
-        """Take note of an object that is there and cannot be decoded."""
+        """Record an object that is there and cannot be decoded."""
         self._cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:

@@ -97,7 +97,7 @@ class PluginCatalogue:
     def with_files(self, files: FilesByProfile) -> "PluginCatalogue":
         """Return these plugins and those of plugin files, each for its profile; a text that is known stays the same.
 
-        Two profiles may run two texts of one file: that of before, where the new one did not do.
+        Two profiles may run two texts of one file: the previous one, where the new one did not do.
         """
         found = PluginCatalogue()
         found._entries = self._entries
@@ -110,7 +110,7 @@ class PluginCatalogue:
         return found
 
     def add(self, plugin: type[Plugin], origin: str) -> None:
-        """Take in a plugin; two of one name are one too many."""
+        """Add a plugin; two of one name are one too many."""
         known = self._entries.get(plugin.name)
         if known is not None and known.plugin is not plugin:
             raise BrokenPlugin(
@@ -119,7 +119,7 @@ class PluginCatalogue:
         self._entries[plugin.name] = Entry(plugin, origin)
 
     def add_folder(self, folder: Path) -> list[str]:
-        """Take in every plugin of the .py files of a folder; returns their names."""
+        """Add every plugin of the .py files of a folder; returns their names."""
         if not folder.is_dir():
             raise BrokenPlugin(f"{folder}: no such folder; --plugin-dir requires a folder with .py files")
         names, problems = [], []

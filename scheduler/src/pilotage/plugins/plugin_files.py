@@ -52,7 +52,7 @@ def plugins_of(module: ModuleType, origin: str) -> Iterator[type[Plugin]]:
 
 
 def _is_abstract(plugin: type[Plugin]) -> bool:
-    """Tell whether a class leaves something to those that derive from it."""
+    """Return whether a class leaves something to those that derive from it."""
     return any(getattr(getattr_static(plugin, name), "__isabstractmethod__", False) for name in dir(plugin))
 
 

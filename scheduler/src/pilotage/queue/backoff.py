@@ -34,11 +34,11 @@ class Backoff:
         return queued.backoff_expiration
 
     def holds(self, queued: QueuedPod) -> bool:
-        """Tell whether the pod must still wait."""
+        """Return whether the pod must still wait."""
         return self.expiration(queued) >= floor(self._clock())
 
     def rests(self, queued: QueuedPod) -> bool:
-        """Tell whether the pod must wait whatever happens, for what its last attempt cost."""
+        """Return whether the pod must wait whatever happens, for what its last attempt cost."""
         return bool(queued.rest) and queued.timestamp + queued.rest > self._clock()
 
 
@@ -74,7 +74,7 @@ class BackoffQueue:
         return self._rejected if queued.was_rejected and not queued.rest else self._failed
 
     def remove(self, queued: QueuedPod) -> None:
-        """Let go of a pod."""
+        """Remove a pod."""
         self._heap_of.pop(queued.key).remove(queued)
 
     def first_rejected(self) -> QueuedPod | None:

@@ -14,7 +14,7 @@ class Doubts:
         self._noted = {}
 
     def note(self, queued: QueuedPod) -> None:
-        """Take note of a pod that an event did not help."""
+        """Record a pod that an event did not help."""
         if self._noted is not None:
             self._noted[queued.key] = queued
 

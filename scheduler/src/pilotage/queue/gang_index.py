@@ -19,7 +19,7 @@ class GangIndex:
             self._gangs.setdefault(queued.gang, {})[queued.key] = queued
 
     def leave(self, queued: QueuedPod) -> None:
-        """Let go of a pod that waits no more."""
+        """Remove a pod that waits no more."""
         if queued.gang is None:
             return
         members = self._gangs[queued.gang]

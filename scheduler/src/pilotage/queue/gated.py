@@ -21,7 +21,7 @@ class Gates:
         self._complaints: set[str] = set()
 
     def keep_out(self, queued: QueuedPod) -> bool:
-        """Tell whether a plugin keeps the pod out, and note which and why on the pod."""
+        """Return whether a plugin keeps the pod out, and note which and why on the pod."""
         for plugin in self._in_turn(queued):
             try:
                 answer: object = plugin.pre_enqueue(queued.pod)
@@ -35,7 +35,7 @@ class Gates:
         return False
 
     def is_shut(self, queued: QueuedPod) -> bool:
-        """Tell whether the plugin that keeps the pod out still does; nothing is noted on the pod."""
+        """Return whether the plugin that keeps the pod out still does; nothing is noted on the pod."""
         plugin = next((each for each in self._gates_of(queued.pod) if each.name == queued.gating_plugin), None)
         try:
             return plugin is not None and isinstance(plugin.pre_enqueue(queued.pod), Rejection)

@@ -50,7 +50,7 @@ class InFlight:
             self._happenings.append(Happening(self._number, event, old, new))
 
     def note_for(self, uid: str, events: Iterable[Event], old: Any, new: Any) -> bool:
-        """Remember what happened to a pod in flight, and tell whether it is."""
+        """Remember what happened to a pod in flight, and return whether it is."""
         if uid not in self._taken:
             return False
         for event in events:

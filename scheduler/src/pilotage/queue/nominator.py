@@ -83,7 +83,7 @@ class Nominator:
         self._note(node)
 
     def touch(self, pod: Pod) -> None:
-        """Take note that a pod begins or ends its flight, during which it has no needs here."""
+        """Record that a pod begins or ends its flight, during which it has no needs here."""
         node = self._node_of.get(pod.uid)
         if node is not None:
             self._note(node)

@@ -48,7 +48,7 @@ class PodHeap:
             self._rebuild(list(self._alive.values()))
 
     def remove(self, queued: QueuedPod) -> None:
-        """Let go of a pod."""
+        """Remove a pod."""
         del self._alive[queued.key]
 
     def first(self) -> QueuedPod | None:

@@ -16,7 +16,7 @@ class Place(Protocol):
         """Take a pod in."""
 
     def remove(self, queued: "QueuedPod") -> None:
-        """Let go of a pod that is here."""
+        """Remove a pod that is here."""
 
     def __len__(self) -> int: ...
 
@@ -76,12 +76,12 @@ class QueuedPod:
 
     @property
     def is_gated(self) -> bool:
-        """Tell whether a plugin keeps the pod from being tried at all."""
+        """Return whether a plugin keeps the pod from being tried at all."""
         return self.gating_plugin is not None
 
     @property
     def was_rejected(self) -> bool:
-        """Tell whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
+        """Return whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
         return bool(self.unschedulable_plugins or self.pending_plugins)
 
     def forget_rest(self) -> None:
@@ -90,7 +90,7 @@ class QueuedPod:
             self.rest, self.backoff_expiration = 0.0, None
 
     def note_failure(self, now: float, unschedulable: Iterable[str], pending: Iterable[str], rest: float = 0.0) -> None:
-        """Take note that an attempt failed now, and of the plugins that rejected the pod; none is an error."""
+        """Record that an attempt failed now, and of the plugins that rejected the pod; none is an error."""
         self.rest = rest
         self.unschedulable_plugins, self.pending_plugins = set(unschedulable), set(pending)
         self.gating_plugin, self.gating_reason = None, ""

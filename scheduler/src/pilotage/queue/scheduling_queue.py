@@ -87,7 +87,7 @@ class SchedulingQueue:
         return self._waiting.get(key)
 
     def is_in_flight(self, uid: str) -> bool:
-        """Tell whether a pod was taken and is not done."""
+        """Return whether a pod was taken and is not done."""
         return uid in self._in_flight
 
     def pending(self) -> Pending:
@@ -114,7 +114,7 @@ class SchedulingQueue:
     # ---------------------------------------------------------------------------------- what the API server says
 
     def add(self, pod: Pod) -> None:
-        """Take in a new pod, in place of any other of its name."""
+        """Add a new pod, in place of any other of its name."""
         if pod.uid in self._in_flight:
             log.error("pod %s is already being scheduled, it is not added again", pod.key)
             return
@@ -342,7 +342,7 @@ class SchedulingQueue:
     # --------------------------------------------------------------------------------------------------- moving
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, event: str) -> bool:
-        """Put a pod where the strategy wants it, and tell whether it will be tried."""
+        """Put a pod where the strategy wants it, and return whether it will be tried."""
         if strategy is SKIP:
             self._put(queued, self._unschedulable, event)
             return False

@@ -20,7 +20,7 @@ class Sweep:
         return self._next if any(self._pools) else None
 
     def is_due(self) -> bool:
-        """Tell whether it is time to look."""
+        """Return whether it is time to look."""
         return self._clock() >= self._next
 
     def overdue(self) -> list[QueuedPod]:

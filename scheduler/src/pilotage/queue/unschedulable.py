@@ -36,7 +36,7 @@ class Pool:
             self._alarms.add(queued)
 
     def remove(self, queued: QueuedPod) -> None:
-        """Let go of a pod."""
+        """Remove a pod."""
         del self._pods[queued.key]
         if queued.again_at is not None:
             self._alarms.remove(queued)

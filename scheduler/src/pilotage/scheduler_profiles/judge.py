@@ -60,7 +60,7 @@ class Verdict:
 
     @property
     def can_run(self) -> bool:
-        """Tell whether the scheduler can build it."""
+        """Return whether the scheduler can build it."""
         return not any(each.reason in _NEVER_RUNS and not each.is_harmless for each in self.complaints)
 
     @property
@@ -128,7 +128,7 @@ class Judge:
         return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *facts)
 
     def has_built_in(self, plugin: str) -> bool:
-        """Tell whether a plugin is one of ours, whose rights the chart knows."""
+        """Return whether a plugin is one of ours, whose rights the chart knows."""
         entry = self._catalogue.entry(plugin)
         return entry is not None and entry.origin == BUILT_IN
 

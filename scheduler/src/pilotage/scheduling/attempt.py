@@ -144,7 +144,7 @@ class Attempt:
 
     @property
     def _is_guarded(self) -> bool:
-        """Tell whether there may be nodes that are left alone for a while."""
+        """Return whether there may be nodes that are left alone for a while."""
         return bool(self._holds.active) and self.engine.guard
 
     def _without_held(self, feasible: Nodes) -> Nodes:

@@ -80,7 +80,7 @@ class Bindings:
         return self._rooms.waiting_for_room()
 
     def found_no_place(self, pod: Pod) -> None:
-        """Take note that there is nothing to bind; whoever waits for room beside this pod may have it."""
+        """Record that there is nothing to bind; whoever waits for room beside this pod may have it."""
         self._rooms.pass_on(pod)
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
@@ -121,7 +121,7 @@ class Bindings:
             await asyncio.wait(tasks)
 
     def stop_waiting(self) -> None:
-        """Give up the pods that wait for a permission or for what they need; whoever leads next begins anew."""
+        """Give up the pods that wait for a permission or for what they need; whoever leads next begins again."""
         for uid, task in self._tasks.items():
             if uid in self._preparing or self._waiting.get(uid) is not None:
                 task.cancel()

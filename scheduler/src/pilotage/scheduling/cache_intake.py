@@ -19,7 +19,7 @@ class PodsIntoCache:
         self._cache = cache
 
     def added(self, new: Pod) -> None:
-        """Take in a pod."""
+        """Add a pod."""
         if new.node_name:
             self._cache.put_pod(new)
 
@@ -28,7 +28,7 @@ class PodsIntoCache:
         self.added(new)
 
     def deleted(self, last: Pod) -> None:
-        """Let go of a pod."""
+        """Remove a pod."""
         self._cache.remove_pod(last.uid)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
@@ -46,7 +46,7 @@ class NodesIntoCache:
         self._cache = cache
 
     def added(self, new: Node) -> None:
-        """Take in a node."""
+        """Add a node."""
         self._cache.put_node(new)
 
     def updated(self, old: Node, new: Node) -> None:
@@ -54,7 +54,7 @@ class NodesIntoCache:
         self._cache.put_node(new)
 
     def deleted(self, last: Node) -> None:
-        """Let go of a node."""
+        """Remove a node."""
         self._cache.remove_node(last.name)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
@@ -72,7 +72,7 @@ class ObjectsIntoCache:
         self._objects = cache.objects
 
     def added(self, new: KubeObject) -> None:
-        """Take in an object."""
+        """Add an object."""
         self._objects.put(new)
 
     def updated(self, old: KubeObject, new: KubeObject) -> None:
@@ -80,7 +80,7 @@ class ObjectsIntoCache:
         self._objects.put(new)
 
     def deleted(self, last: KubeObject) -> None:
-        """Let go of an object."""
+        """Remove an object."""
         self._objects.drop(last)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
@@ -89,5 +89,5 @@ class ObjectsIntoCache:
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Let go of an object that could not be understood."""
+        """Remove an object that could not be understood."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)

@@ -40,7 +40,7 @@ class Demand:
         return outcome
 
     def gone(self, *pods: Pod) -> bool:
-        """Take note that pods do not ask for nodes any more; True if any did, so that others may."""
+        """Record that pods do not ask for nodes any more; True if any did, so that others may."""
         return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # all are told
 
     def _limits(self, pod: Pod) -> Sequence[LimitsDemand]:

@@ -108,7 +108,7 @@ class Evictions:
         self._tasks.start(self._carry_out(preemptor, node, victims, holders))
 
     def noticed(self, pod: Pod) -> None:
-        """Take note that a pod is on its way out, or gone; call it before the queue hears of it."""
+        """Record that a pod is on its way out, or gone; call it before the queue hears of it."""
         for preemptor, holders in self._awaited.pop(pod.uid, {}).values():
             self._release(preemptor, holders)
 

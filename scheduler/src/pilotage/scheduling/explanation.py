@@ -126,7 +126,7 @@ def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScor
 
 
 def _scores(attempt: Attempt, nodes: Nodes) -> dict[int, dict[str, PluginScore]]:
-    """Return the scores of all plugins that score this pod, by slot; asked anew, not taken from what is remembered."""
+    """Return the scores of all plugins that score this pod, by slot; asked again, not taken from what is remembered."""
     runner = attempt.engine.runner
     attempt.not_scoring = frozenset(runner.pre_score(attempt.cycle, nodes))
     found: dict[int, dict[str, PluginScore]] = {int(slot): {} for slot in nodes.slots}

@@ -117,7 +117,7 @@ class Failures:
 
 
 def _says_otherwise(pod: Pod, reason: str) -> bool:
-    """Tell whether a pod's condition still has another reason: it must not wait for other news."""
+    """Return whether a pod's condition still has another reason: it must not wait for other news."""
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason != reason
 

@@ -19,12 +19,12 @@ class HeldUp:
         self._full_since: float | None = None
 
     def too_many_binds(self) -> None:
-        """Take note that pods wait for binds to be answered, from now on until `goes_on`."""
+        """Record that pods wait for binds to be answered, from now on until `goes_on`."""
         if self._full_since is None:
             self._full_since = perf_counter()
 
     def goes_on(self) -> None:
-        """Take note that pods can be taken, or that there are none."""
+        """Record that pods can be taken, or that there are none."""
         if self._full_since is not None:
             self._seconds[BINDS] += perf_counter() - self._full_since
             self._full_since = None

@@ -53,7 +53,7 @@ class PodIntake:
         self.on_lost: Signal[Pod] = Signal()  # one of ours that nobody deleted and no node started
 
     def added(self, new: Pod) -> None:
-        """Take in a pod."""
+        """Add a pod."""
         if new.node_name:
             self._place(new)
         elif new.scheduler_name in self._served:
@@ -78,7 +78,7 @@ class PodIntake:
         self._wake()
 
     def deleted(self, last: Pod) -> None:
-        """Let go of a pod; as it was last known, it may never have been seen with its node."""
+        """Remove a pod; as it was last known, it may never have been seen with its node."""
         self._evictions.noticed(last)
         placed, assumed = self._cache.find_pod(last.uid), self._cache.is_assumed(last.uid)
         nominated = self._queue.nominator.node_of(last) or last.nominated_node
@@ -143,7 +143,7 @@ class PodIntake:
 
 
 def _may_be_rejected(last: Pod) -> bool:
-    """Tell whether a pod that is gone may have failed before it ran: of those that have, the watch says no more."""
+    """Return whether a pod that is gone may have failed before it ran: of those that have, the watch says no more."""
     if last.is_terminating or last.status.start_time or MIRROR in last.annotations:
         return False
     # Whoever writes a node into a pod has it rejected as often as they like, and would keep everybody off the node.
@@ -160,7 +160,7 @@ class NodeIntake:
         self._wake = wake
 
     def added(self, new: Node) -> None:
-        """Take in a node."""
+        """Add a node."""
         self._cache.put_node(new)
         self._queue.move_all(NODE_ADDED, None, new)
         self._wake()
@@ -173,7 +173,7 @@ class NodeIntake:
             self._wake()
 
     def deleted(self, last: Node) -> None:
-        """Let go of a node; the queue hears of it while the cache still has it, as upstream."""
+        """Remove a node; the queue hears of it while the cache still has it, as upstream."""
         self._queue.move_all(NODE_GONE, last, None)
         self._cache.remove_node(last.name)
         self._wake()
@@ -202,7 +202,7 @@ class ObjectIntake:
         self._changes = ObjectChanges() if changes is None else changes
 
     def added(self, new: KubeObject) -> None:
-        """Take in an object."""
+        """Add an object."""
         self._objects.put(new)
         self._tell(Action.ADD, None, new)
 
@@ -212,7 +212,7 @@ class ObjectIntake:
         self._tell(Action.UPDATE, old, new)
 
     def deleted(self, last: KubeObject) -> None:
-        """Let go of an object."""
+        """Remove an object."""
         self._objects.drop(last)
         self._tell(Action.DELETE, last, None)
 
@@ -223,7 +223,7 @@ class ObjectIntake:
         self._tell_all(metadata.shape)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Let go of an object that could not be understood."""
+        """Remove an object that could not be understood."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)
         self._tell_all(metadata.shape)
 

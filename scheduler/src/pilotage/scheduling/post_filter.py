@@ -30,7 +30,7 @@ class PostFilterResult:
         self.nominate: str | None = None if self.asked else ""
 
     def take(self, answer: Nominated | NoRoom) -> bool:
-        """Take note of an answer; True if it settles the matter."""
+        """Record an answer; True if it settles the matter."""
         if isinstance(answer, Nominated):
             self.messages, self.nominate, self.victims = [answer.message], answer.node, answer.victims
             self.other_nodes = answer.other_nodes
@@ -42,7 +42,7 @@ class PostFilterResult:
         return False
 
     def fail(self, error: CycleFailed) -> None:
-        """Take note of a plugin that failed, after which nobody else is asked."""
+        """Record a plugin that failed, after which nobody else is asked."""
         self.messages, self.nominate, self.status = [str(error)], None, ERROR
         self.rest, self.cost = error.rest, error.cost
 

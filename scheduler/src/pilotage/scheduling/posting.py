@@ -28,7 +28,7 @@ class Posting:
         self._sightings: dict[str, Sighting] = {}  # by uid
 
     def may_write(self, pod: Pod | None, node: str) -> bool:
-        """Tell whether we lead, and what a request is about is there to stay; asked right before it is sent."""
+        """Return whether we lead, and what a request is about is there to stay; asked right before it is sent."""
         if not self._may_act() or (node and self._cache.find_node(node) is None):
             return False
         latest = None if pod is None else self._latest(pod)
@@ -39,7 +39,7 @@ class Posting:
         return bool(node) and self.may_write(pod, node) and self._still_fits(pod, node)
 
     def resolved(self, pod: Pod | None, uid: str) -> None:
-        """Take note that a pod has a node, or that it is gone."""
+        """Record that a pod has a node, or that it is gone."""
         sighting = self._sightings.get(uid)
         if sighting is not None and not sighting.done():
             sighting.set_result("" if pod is None else pod.node_name)

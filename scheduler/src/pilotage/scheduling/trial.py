@@ -23,21 +23,21 @@ class NodeTrial:
 
     @property
     def has_rules(self) -> bool:
-        """Tell whether any plugin has a say in who may be evicted."""
+        """Return whether any plugin has a say in who may be evicted."""
         return bool(self._runner.eviction_rules)
 
     def may_evict(self, pod: Pod) -> bool:
-        """Tell whether the profile and all its plugins let a pod be evicted, as things stand."""
+        """Return whether the profile and all its plugins let a pod be evicted, as things stand."""
         cycle = self._cycle
         return cycle.remit.may_evict(pod, cycle.nodes) and may_evict(self._runner.eviction_rules, self._cycle, pod)
 
     @property
     def spares_foreign(self) -> bool:
-        """Tell whether there are schedulers whose pods are never evicted for this one."""
+        """Return whether there are schedulers whose pods are never evicted for this one."""
         return self._cycle.remit.schedulers is not None
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Tell whether a pod is another scheduler's, and never evicted for this one."""
+        """Return whether a pod is another scheduler's, and never evicted for this one."""
         return self._cycle.remit.is_foreign(pod)
 
     def remove(self, pod: Pod) -> None:

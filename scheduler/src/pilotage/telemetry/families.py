@@ -105,7 +105,7 @@ class Gauges(Described):
         self._values: dict[Labels, float] = {}
 
     def put(self, value: float, labels: Labels = ()) -> None:
-        """Take the place of the number of before."""
+        """Take the place of the previous number."""
         self._values[labels] = value
 
     def put_all(self, values: Mapping[str, float]) -> None:

@@ -95,7 +95,7 @@ class Pages:
                 self._table["/debug/flags/v"] = {"PUT": self._verbosity}
 
     def reads_body(self, method: str, path: str) -> bool:
-        """Tell whether the body of such a request matters."""
+        """Return whether the body of such a request matters."""
         return method == "PUT" and "PUT" in self._table.get(path, {})
 
     async def answer(self, question: Question) -> Answer:

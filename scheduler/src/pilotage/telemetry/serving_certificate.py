@@ -145,7 +145,7 @@ class ServingCertificate:
 
 
 class _ReplaceableContext(ssl.SSLContext):
-    """What a listener holds for ever; each connection is made with the current context."""
+    """What a listener holds forever; each connection is made with the current context."""
 
     current: ssl.SSLContext
 

@@ -30,7 +30,7 @@ class Authorities:
         self._certificates = x509.load_pem_x509_certificates(pem.encode()) if pem.strip() else []
 
     def signed(self, certificate: x509.Certificate) -> bool:
-        """Tell whether one of them signed this certificate itself."""
+        """Return whether one of them signed this certificate itself."""
         return any(_signed(certificate, authority) for authority in self._certificates)
 
 

@@ -101,7 +101,7 @@ class DelegatedAuth:
         return self._trust.pem
 
     async def refresh(self) -> bool:
-        """Learn whom to trust now; tells whether that worked, and keeps what was known if not."""
+        """Learn whom to trust now; returns whether that worked, and keeps what was known if not."""
         try:
             async with asyncio.timeout(self._settings.lookup_timeout):
                 self._trust = await read_trust(self._api, self._settings.trust)

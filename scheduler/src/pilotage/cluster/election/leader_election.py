@@ -48,7 +48,7 @@ class LeaseClient(Protocol):
         """Replace."""
 
     def close(self) -> Awaitable[None]:
-        """Let go of the connection."""
+        """Release the connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Candidate:
         self.slow_paths = 0
 
     def may_act(self) -> bool:
-        """Tell whether nobody else can be leading at this moment."""
+        """Return whether nobody else can be leading at this moment."""
         return self._clock() < self._until
 
     @property

@@ -48,7 +48,7 @@ class LeaderElection:
         self._thread.start()
 
     def may_act(self) -> bool:
-        """Tell whether nobody else can be leading now; to be asked, from any thread, right before each bind."""
+        """Return whether nobody else can be leading now; to be asked, from any thread, right before each bind."""
         candidate = self._candidate
         return candidate is not None and candidate.may_act()
 

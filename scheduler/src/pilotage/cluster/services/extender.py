@@ -95,11 +95,11 @@ class Extender:
 
     @property
     def needs_nodes(self) -> bool:
-        """Tell whether whole node objects are sent."""
+        """Return whether whole node objects are sent."""
         return not self.node_cache_capable and bool(self.filter_verb or self.prioritize_verb)
 
     def interested(self, pod: Pod) -> bool:
-        """Tell whether the extender has a word in where this pod goes."""
+        """Return whether the extender has a word in where this pod goes."""
         managed = self._managed
         return not managed or any(
             _names_any(container, managed) for container in (*pod.spec.containers, *pod.spec.init_containers)
@@ -149,7 +149,7 @@ class Extender:
             raise ExtenderFailed(error)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._transport.close()
 
     def _question(self, pod: Pod, nodes: Sequence[str]) -> bytes:

@@ -170,7 +170,7 @@ class ExtenderServer:
 
 
 def knows_clients(context: ssl.SSLContext | None) -> bool:
-    """Tell whether every client has to show a certificate."""
+    """Return whether every client has to show a certificate."""
     return context is not None and context.verify_mode == ssl.CERT_REQUIRED
 
 
@@ -185,7 +185,7 @@ def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Tell whether an address is this machine alone; of names, only localhost is."""
+    """Return whether an address is this machine alone; of names, only localhost is."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:

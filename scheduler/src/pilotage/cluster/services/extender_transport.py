@@ -101,7 +101,7 @@ class Transport:
         return answer
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -162,7 +162,7 @@ class Breaker:
         self._last_try = 0.0
 
     def admits(self) -> bool:
-        """Tell whether to try: always while it works, else now and then."""
+        """Return whether to try: always while it works, else now and then."""
         if self.failures < FAILURES_IN_A_ROW:
             return True
         if self._clock() - self._last_try < PAUSE:
@@ -171,11 +171,11 @@ class Breaker:
         return True
 
     def worked(self) -> None:
-        """Take note of an answer, of whatever kind."""
+        """Record an answer, of whatever kind."""
         self.failures = 0
 
     def failed(self, error: str) -> None:
-        """Take note that there was none."""
+        """Record that there was none."""
         self.failures += 1
         self.error = error
         self._last_try = self._clock()

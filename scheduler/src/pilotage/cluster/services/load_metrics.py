@@ -55,11 +55,11 @@ class LoadCollector:
         return max(0.0, self._clock() - latest)
 
     def is_healthy(self) -> bool:
-        """Tell whether the last question was answered and some node has figures that are young enough."""
+        """Return whether the last question was answered and some node has figures that are young enough."""
         return not self._failure and not self._is_stale()
 
     def tune(self, every: float, stale_after: float) -> None:
-        """Take other times; whoever waits for the next question begins anew."""
+        """Take other times; whoever waits for the next question begins again."""
         if (every, stale_after) != (self.every, self.stale_after):
             self.every, self.stale_after = every, stale_after
             self._wake.set()
@@ -76,7 +76,7 @@ class LoadCollector:
                 continue
 
     async def poll(self) -> None:
-        """Ask once; what fails leaves the figures of before, which grow old."""
+        """Ask once; what fails leaves the previous figures, which grow old."""
         nodes = list(self._nodes())
         try:
             reading = await self._source.read(nodes, self._clock())
@@ -90,7 +90,7 @@ class LoadCollector:
         self._tell()
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._source.close()
 
     def _take(self, reading: Reading, nodes: Sequence[Node]) -> None:

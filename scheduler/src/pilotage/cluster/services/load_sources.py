@@ -85,7 +85,7 @@ class LoadSource(Protocol):
         """Return figures of these nodes, measured until now at the latest; LoadUnavailable if there are none."""
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
 
 
 class MetricsApi:
@@ -131,7 +131,7 @@ class LoadWatcher:
         return Reading(found, _told(("have no usable values", bad), ("belong to no node of this cluster", strange)))
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._transport.close()
 
 
@@ -160,7 +160,7 @@ class Prometheus:
         return Reading(_combined(found, now), complaints)
 
     async def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         await self._transport.close()
 
     async def _ask(self, query: str, headers: Mapping[str, str], names: InstanceNames) -> tuple[By, str]:

@@ -24,7 +24,7 @@ class ConnectionPool:
     async def take(self, seconds: float, *, fresh: bool = False) -> tuple[HttpConnection, float]:
         """Lend a connection that is ready for a request, and tell how many of the seconds are left for that.
 
-        They count anew once it is our turn: a request that is sent with a moment left is given up before it can be
+        They count again once it is our turn: a request that is sent with a moment left is given up before it can be
         answered, and has its effect all the same. Unreachable when there is no connection in time.
         """
         loop = asyncio.get_running_loop()

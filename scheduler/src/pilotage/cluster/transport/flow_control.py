@@ -38,7 +38,7 @@ class TokenBucket:
             raise
 
     def _wake_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Never less than a microsecond: what rounding left over would come back at once, for ever.
+        # Never less than a microsecond: what rounding left over would come back at once, forever.
         loop.call_later(max(1e-6, (1 - self._tokens) / self._qps), self._wake, loop)
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:

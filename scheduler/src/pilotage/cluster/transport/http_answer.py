@@ -85,7 +85,7 @@ class AnswerParser:
         return data
 
     def end(self) -> bool:
-        """Take note that no more bytes come, and tell whether the answer is whole."""
+        """Record that no more bytes come, and return whether the answer is whole."""
         if self._ends_with_connection:
             self.is_complete = True
         return self.is_complete
@@ -113,7 +113,7 @@ class AnswerParser:
         self._fields[name] = value.rstrip(b" \t").lower()
 
     def on_headers_complete(self) -> None:
-        """Take note of the status and of what the fields say, unless it is an answer before the answer."""
+        """Record the status and of what the fields say, unless it is an answer before the answer."""
         status = self._parser.get_status_code()
         if not 100 <= status <= 599:
             raise Irregular(f"{status} is not a status")
@@ -131,7 +131,7 @@ class AnswerParser:
         self.pieces.append(piece)
 
     def on_message_complete(self) -> None:
-        """Take note of the end."""
+        """Record the end."""
         self.is_complete = self.status != 0
 
     def _pass_interim(self, status: int) -> None:

@@ -13,7 +13,7 @@ from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
 from pilotage.listening.tls_protocol import opened
 
 LONGEST_CONNECTING = 10.0
-# A peer that is gone without a word is found out within a minute; a watch would wait for it for ever.
+# A peer that is gone without a word is found out within a minute; a watch would wait for it forever.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
 
 ConnectionT = TypeVar("ConnectionT", bound=asyncio.Protocol)
@@ -142,13 +142,13 @@ class HttpConnection(asyncio.Protocol):
             self._finish()
 
     def eof_received(self) -> None:
-        """Take note that the server sends no more."""
+        """Record that the server sends no more."""
         self.is_usable = False
         if self._waiter is not None and self._parser.end():
             self._finish()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take note that the connection is gone."""
+        """Record that the connection is gone."""
         if self._waiter is not None:
             reason = f" ({exc})" if exc else ""
             when = "in the middle of the response" if self._parser.has_begun else "before a response came"

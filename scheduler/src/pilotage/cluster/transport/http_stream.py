@@ -103,12 +103,12 @@ class HttpStream(asyncio.Protocol):
         self._tell()
 
     def eof_received(self) -> None:
-        """Take note that the server sends no more."""
+        """Record that the server sends no more."""
         if self._parser.end():
             self._tell()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Take note that the connection is gone."""
+        """Record that the connection is gone."""
         if not self._gone.done():
             self._gone.set_result(None)
         if self._failure is None and not self._parser.is_complete:

@@ -28,13 +28,13 @@ class Sink(Protocol[T_contra]):
         """Take the new state of an object."""
 
     def deleted(self, last: T_contra) -> None:
-        """Let go of an object, given as it was last told."""
+        """Remove an object, given as it was last told."""
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Take note of an object that cannot be decoded; what was known of it was deleted first, or still counts."""
+        """Record an object that cannot be decoded; what was known of it was deleted first, or still counts."""
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Let go of an object that could not be understood, and is gone; one that can be now is just added."""
+        """Remove an object that could not be understood, and is gone; one that can be now is just added."""
 
 
 def version_number(version: str) -> int:
@@ -93,7 +93,7 @@ class KnownObjects(Generic[T]):
         return True
 
     def lose(self, broken: UndecodableObject) -> bool:
-        """Take note of a state that cannot be decoded; False if it is no news."""
+        """Record a state that cannot be decoded; False if it is no news."""
         key = key_of(broken.metadata)
         old = self.objects.get(key)
         if not self._is_news(key, old, broken.metadata.resource_version):
@@ -196,7 +196,7 @@ def _same_state(one: Metadata | ObjectIdentity, other: Metadata | ObjectIdentity
 
 
 def _ends(gone: ObjectIdentity, last: Metadata | ObjectIdentity) -> bool:
-    """Tell whether a deletion is that of the last known state, or a later one."""
+    """Return whether a deletion is that of the last known state, or a later one."""
     deletion, known = version_number(gone.resource_version), version_number(last.resource_version)
     if UNKNOWN in (deletion, known):
         return gone.uid == last.uid

@@ -66,7 +66,7 @@ def _there(metadata: _ListMetadata | None) -> _ListMetadata:
 
 
 def is_expired(error: ApiError) -> bool:
-    """Tell whether the version that was asked for is of no use any more, or not yet."""
+    """Return whether the version that was asked for is of no use any more, or not yet."""
     if error.status == 410 or error.reason in ("Expired", "Gone"):
         return True
     return "Too large resource version" in error.message
@@ -174,5 +174,5 @@ class Lister(Generic[T]):
 
 
 def _may_be_too_much(error: OutcomeUnknown | ApiError) -> bool:
-    """Tell whether an answer may have failed because of its size."""
+    """Return whether an answer may have failed because of its size."""
     return isinstance(error, OutcomeUnknown) or (error.status == TIMED_OUT and not is_expired(error))

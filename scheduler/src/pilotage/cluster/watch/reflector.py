@@ -118,7 +118,7 @@ class Reflector(Generic[T]):
 
     @property
     def is_synced(self) -> bool:
-        """Tell whether a first complete list was delivered."""
+        """Return whether a first complete list was delivered."""
         return self._synced.is_set()
 
     async def wait_until_synced(self) -> None:

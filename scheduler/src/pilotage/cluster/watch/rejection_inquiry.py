@@ -42,7 +42,7 @@ class _Status(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def has_run(self) -> bool:
-        """Tell whether any container was made."""
+        """Return whether any container was made."""
         return any(each.container_id for each in (*self.container_statuses, *self.init_container_statuses))
 
 

@@ -62,7 +62,7 @@ def _pod(given: PodObject) -> Pod:
 
 
 def _is_placed(pod: Pod) -> bool:
-    """Tell whether a pod takes room on a node, which stays taken whatever is written on the pod."""
+    """Return whether a pod takes room on a node, which stays taken whatever is written on the pod."""
     return bool(pod.node_name)
 
 

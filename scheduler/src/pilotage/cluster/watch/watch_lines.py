@@ -38,7 +38,7 @@ class Gathered:
             self._pieces = []
 
     def take(self) -> bytes | TooLong:
-        """Return all of it, and begin anew."""
+        """Return all of it, and begin again."""
         found = self._too_long or b"".join(self._pieces)
         self._pieces, self._too_long, self.length = [], None, 0
         return found
@@ -53,7 +53,7 @@ class WatchLines:
 
     @property
     def is_between_lines(self) -> bool:
-        """Tell whether the last line was whole."""
+        """Return whether the last line was whole."""
         return not self._begun.length
 
     def split(self, chunk: bytes) -> list[bytes | TooLong]:

@@ -132,7 +132,7 @@ class Binder:
 
 
 def _can_have_worked(failure: Failure) -> bool:
-    """Tell whether the pod may be bound all the same: nothing is sent for it before it was looked at."""
+    """Return whether the pod may be bound all the same: nothing is sent for it before it was looked at."""
     if isinstance(failure, ApiError):
         return failure.status == 409 or failure.status >= 500  # 409: a conflict in words that we do not know
     return isinstance(failure, OutcomeUnknown)

@@ -235,7 +235,7 @@ class EventRecorder:
 
 
 def _may_pass(failure: Failure) -> bool:
-    """Tell whether a failure has to do with the server and not with the event."""
+    """Return whether a failure has to do with the server and not with the event."""
     return not isinstance(failure, ApiError) or failure.status in _OVERLOADED or failure.retry_after is not None
 
 

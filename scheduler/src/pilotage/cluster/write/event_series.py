@@ -34,12 +34,12 @@ class RecordedEvent(Struct, gc=False, eq=False):
 
     @property
     def needs_writing(self) -> bool:
-        """Tell whether the server should hear of it now: of the first sighting, and that there was a second."""
+        """Return whether the server should hear of it now: of the first sighting, and that there was a second."""
         return self.written == 0 or self.written == 1 < self.count
 
     @property
     def has_news(self) -> bool:
-        """Tell whether the server's count is behind."""
+        """Return whether the server's count is behind."""
         return self.count > self.written
 
 
@@ -90,5 +90,5 @@ class EventSeries:
 
 
 def is_stale(event: RecordedEvent, now: int) -> bool:
-    """Tell whether the server last heard of a series so long ago that it should hear of it again."""
+    """Return whether the server last heard of a series so long ago that it should hear of it again."""
     return event.written > 1 and now - event.written_at >= REFRESHED_AFTER

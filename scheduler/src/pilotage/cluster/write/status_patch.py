@@ -36,7 +36,7 @@ class NewCondition:
     generation: int
 
     def is_said_by(self, status: Conditioned) -> bool:
-        """Tell whether an object says this already; that it looked at an older generation makes no difference."""
+        """Return whether an object says this already; that it looked at an older generation makes no difference."""
         old = status.condition(self.type)
         return old is not None and (old.status, old.reason, old.message) == (self.status, self.reason, self.message)
 
@@ -63,7 +63,7 @@ class StatusChange:
         )
 
     def __bool__(self) -> bool:
-        """Tell whether there is anything to write."""
+        """Return whether there is anything to write."""
         return self.condition is not None or self.nominate is not None
 
 

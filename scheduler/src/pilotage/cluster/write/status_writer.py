@@ -108,7 +108,7 @@ class StatusWriter:
             self.nominate(pod, "")
 
     def drop(self, uid: str) -> bool:
-        """Write nothing more of what was said about a pod; tells whether a write is under way, for `settled`."""
+        """Write nothing more of what was said about a pod; returns whether a write is under way, for `settled`."""
         self._waiting.pop(uid, None)
         self._notice_idle()
         flight = self._under_way.get(uid)
@@ -123,7 +123,7 @@ class StatusWriter:
 
     @property
     def is_idle(self) -> bool:
-        """Tell whether nothing waits to be written."""
+        """Return whether nothing waits to be written."""
         return self._idle.is_set()
 
     async def flush(self) -> None:

@@ -54,7 +54,7 @@ async def with_retries(call: Callable[[], Awaitable[bytes]], passing: frozenset[
 
 
 def means_another_pod(error: ApiError) -> bool:
-    """Tell whether a write was refused because the pod of that name is no longer the one that was meant."""
+    """Return whether a write was refused because the pod of that name is no longer the one that was meant."""
     if error.status == 409:
         return "UID in precondition" in error.message or "UID in the precondition" in error.message
     # A patch whose uid is another one is an attempt to change the uid.
@@ -62,7 +62,7 @@ def means_another_pod(error: ApiError) -> bool:
 
 
 def means_gone(failure: Failure) -> bool:
-    """Tell whether a write failed because the pod that was meant is not there any more."""
+    """Return whether a write failed because the pod that was meant is gone."""
     return isinstance(failure, ApiError) and (failure.status == 404 or means_another_pod(failure))
 
 

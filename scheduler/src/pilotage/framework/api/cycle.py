@@ -19,17 +19,17 @@ class Trial(Protocol):
 
     @property
     def has_rules(self) -> bool:
-        """Tell whether any plugin has a say in who may be evicted."""
+        """Return whether any plugin has a say in who may be evicted."""
 
     def may_evict(self, pod: Pod) -> bool:
-        """Tell whether the profile and all its plugins let a pod be evicted, as things stand in this what-if."""
+        """Return whether the profile and all its plugins let a pod be evicted in this what-if."""
 
     @property
     def spares_foreign(self) -> bool:
-        """Tell whether there are schedulers whose pods are never evicted for this one."""
+        """Return whether there are schedulers whose pods are never evicted for this one."""
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Tell whether a pod is another scheduler's, and never evicted for this one."""
+        """Return whether a pod is another scheduler's, and never evicted for this one."""
 
     def remove(self, pod: Pod) -> None:
         """Pretend that a pod is not on the node, or not on the other node that it names."""

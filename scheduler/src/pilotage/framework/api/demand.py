@@ -18,5 +18,5 @@ class LimitsDemand(Plugin):
         raise NotImplementedError
 
     def asks_no_more(self, pod: Pod) -> bool:
-        """Take note that a pod does not ask for a node any more; True if it did."""
+        """Record that a pod does not ask for a node any more; True if it did."""
         raise NotImplementedError

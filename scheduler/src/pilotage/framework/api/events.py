@@ -101,7 +101,7 @@ class Event:
 
     @property
     def is_wildcard(self) -> bool:
-        """Tell whether the event may concern every waiting pod."""
+        """Return whether the event may concern every waiting pod."""
         return self.resource is Resource.EVERYTHING and self.action == Action.ALL
 
 
@@ -127,7 +127,7 @@ class Retry:
             object.__setattr__(self, "resource", what_changes(self.resource))
 
     def matches(self, event: Event) -> bool:
-        """Tell whether the event is of the kind that is waited for."""
+        """Return whether the event is of the kind that is waited for."""
         if self.resource is Resource.EVERYTHING and self.action == Action.ALL:
             return True
         pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD)

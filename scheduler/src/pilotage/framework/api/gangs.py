@@ -28,9 +28,9 @@ class FormsGangs(FollowsPods):
         raise NotImplementedError
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Take note that not enough pods of a gang found a place; True if it is known when to try again."""
+        """Record that not enough pods of a gang found a place; True if it is known when to try again."""
         raise NotImplementedError
 
     def placed_together(self, gang: GangName) -> None:
-        """Take note that enough pods of a gang have found a place."""
+        """Record that enough pods of a gang have found a place."""
         raise NotImplementedError

@@ -27,7 +27,7 @@ class OwnTerm(NamedTuple):
     query: PodQuery
 
     def matches(self, pod: Pod) -> bool:
-        """Tell whether the term means this pod."""
+        """Return whether the term means this pod."""
         return (self.namespaces is None or pod.namespace in self.namespaces) and self.selector.matches(pod.labels)
 
 
@@ -41,7 +41,7 @@ class OwnTerms(NamedTuple):
     preferred_anti: tuple[OwnTerm, ...] = ()
 
     def required_match(self, pod: Pod) -> bool:
-        """Tell whether a pod meets all required affinity terms, of which there must be one."""
+        """Return whether a pod meets all required affinity terms, of which there must be one."""
         return bool(self.required) and all(term.matches(pod) for term in self.required)
 
 
@@ -110,7 +110,7 @@ class Weighed(NamedTuple):
     weight: int = 1
 
     def exists(self, nodes: Nodes) -> bool:
-        """Tell whether any of them is in a domain at all."""
+        """Return whether any of them is in a domain at all."""
         ids = nodes.label_ids(self.topology_key)
         if isinstance(self.places, tuple):
             return any(ids[slot] != ABSENT for slot, _ in self.places)
@@ -136,7 +136,7 @@ class DomainSums:
 
     @property
     def empty(self) -> bool:
-        """Tell whether there is nothing in any domain."""
+        """Return whether there is nothing in any domain."""
         return not any(sums.any() for sums in self._by_key.values())
 
     def at(self, node: NodeInfo) -> list[int]:
@@ -148,7 +148,7 @@ class DomainSums:
         return [sums.take(nodes.label_ids(key)) for key, sums in self._by_key.items()]
 
     def has_domains(self, node: NodeInfo) -> bool:
-        """Tell whether the node has a domain for every key."""
+        """Return whether the node has a domain for every key."""
         return all(key in node.labels for key in self._by_key)
 
     def have_domains(self, nodes: Nodes) -> Bools:

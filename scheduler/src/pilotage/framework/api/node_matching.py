@@ -34,20 +34,20 @@ def _required(shape: PodShape) -> RequiredNodeAffinity:
 
 
 def match_labels(matcher: LabelMatcher, nodes: Nodes) -> Bools:
-    """Tell which nodes have labels that meet all requirements."""
+    """Return which nodes have labels that meet all requirements."""
     if matcher.requirements is None:
         return np.zeros(len(nodes), np.bool_)
     return _all_hold(matcher.requirements, nodes, _label_holds)
 
 
 def match_node_selector(matcher: NodeMatcher, nodes: Nodes) -> Bools:
-    """Tell which nodes any term matches."""
+    """Return which nodes any term matches."""
     matches = [_term_matches(term, nodes) for term in matcher.terms]
     return reduce(or_, matches) if matches else np.zeros(len(nodes), np.bool_)
 
 
 def match_required(required: RequiredNodeAffinity, nodes: Nodes) -> Bools:
-    """Tell which nodes meet both a pod's nodeSelector and its required terms."""
+    """Return which nodes meet both a pod's nodeSelector and its required terms."""
     if required.selector is None:
         return match_labels(required.labels, nodes)
     matches = match_node_selector(required.selector, nodes)

@@ -157,7 +157,7 @@ class NodeTable(Protocol):
 
     @property
     def unschedulable(self) -> Bools:
-        """Tell which nodes are cordoned."""
+        """Return which nodes are cordoned."""
 
     @property
     def taint_set_ids(self) -> Ids:
@@ -188,13 +188,13 @@ class NodeTable(Protocol):
         """Return what the pods on each node ask for."""
 
     def has_resource(self, resource: str) -> bool:
-        """Tell whether any node knows a resource."""
+        """Return whether any node knows a resource."""
 
     def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
         """Return the distinct lists of taints, which the ids index."""
 
     def has_label(self, key: str) -> bool:
-        """Tell whether any node has a label."""
+        """Return whether any node has a label."""
 
     def label_ids(self, key: str) -> Ids:
         """Return the id of each node's value of a label; ABSENT for those without it."""
@@ -256,7 +256,7 @@ class Nodes:
         return None if slot is None else self._table.infos[slot]
 
     def same_cluster(self, other: "Nodes") -> bool:
-        """Tell whether both are nodes of one cluster, whose slots and versions mean the same."""
+        """Return whether both are nodes of one cluster, whose slots and versions mean the same."""
         return self._table is other._table
 
     @property
@@ -291,7 +291,7 @@ class Nodes:
         return self._table.allocatable(resource)[self._index]
 
     def has_resource(self, resource: str) -> bool:
-        """Tell whether any node of the cluster knows a resource; if none does, no pod that wants it fits anywhere."""
+        """Return whether any node of the cluster knows a resource; if none does, no pod that wants it fits anywhere."""
         return self._table.has_resource(resource)
 
     def requested(self, resource: str) -> Ints:
@@ -320,7 +320,7 @@ class Nodes:
 
     @property
     def unschedulable(self) -> Bools:
-        """Tell which nodes are cordoned."""
+        """Return which nodes are cordoned."""
         return self._table.unschedulable[self._index]
 
     @property
@@ -334,7 +334,7 @@ class Nodes:
         return self._table.taint_sets()
 
     def has_label(self, key: str) -> bool:
-        """Tell whether any node of the cluster has a label."""
+        """Return whether any node of the cluster has a label."""
         return self._table.has_label(key)
 
     def label_ids(self, key: str) -> Ids:

@@ -68,7 +68,7 @@ class MetricStore:
         return iter(sorted(found, key=lambda each: each.name))
 
     def put(self, plugin: str, made: Counts | Histograms) -> Counts | Histograms:
-        """Take in a metric of a plugin; returns the one that is there already if it is the same."""
+        """Add a metric of a plugin; returns the one that is there already if it is the same."""
         own = self._families.setdefault(plugin, {})
         known = own.get(made.name)
         if known is not None and type(known) is type(made) and known.labels == made.labels:

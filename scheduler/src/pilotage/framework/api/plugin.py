@@ -58,7 +58,7 @@ class Plugin:
     depends_on: ClassVar[Scope] = CLUSTER
     same_for_shape: ClassVar[bool] = False
     retry_on: ClassVar[tuple[Retry, ...]] = (ANYTHING,)
-    # Answers are asked anew when one of these objects changes, whatever they depend on.
+    # Answers are asked again when one of these objects changes, whatever they depend on.
     reads: ClassVar[tuple[type[Kind], ...]] = ()
     # A pod that pre_filter skips gets no scores from the plugin and nothing reserved: it need not be asked then.
     idle_when_skipped: ClassVar[bool] = False
@@ -165,7 +165,7 @@ class QueueSort(Plugin):
     """Decides who is next."""
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Tell whether one goes before the other."""
+        """Return whether one goes before the other."""
         raise NotImplementedError
 
 
@@ -252,7 +252,7 @@ class Reserve(Plugin):
         raise NotImplementedError
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Let go of it; also called when nothing was held."""
+        """Release it; also called when nothing was held."""
 
 
 class Permit(Plugin):
@@ -287,7 +287,7 @@ class PostBind(Plugin):
     """Learns that a pod was bound."""
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Take note."""
+        """Record it."""
         raise NotImplementedError
 
 
@@ -295,7 +295,7 @@ class FollowsPods(Plugin):
     """Keeps count of placed pods by itself; no extension point, and no profile names it."""
 
     def pod_placed(self, pod: Pod) -> None:
-        """Take note of a pod that counts on the node that it names from now on, bound or about to be.
+        """Record a pod that counts on the node that it names from now on, bound or about to be.
 
         Also told of every pod that is placed already when the plugin begins. A pod that changes leaves and is placed
         again, all before anything else happens.
@@ -303,7 +303,7 @@ class FollowsPods(Plugin):
         raise NotImplementedError
 
     def pod_left(self, pod: Pod) -> None:
-        """Take note of a pod, as it was placed, that counts there no more."""
+        """Record a pod, as it was placed, that counts there no more."""
         raise NotImplementedError
 
 
@@ -311,7 +311,7 @@ class EvictionRule(Plugin):
     """Has a say in who is evicted for whom, whichever plugin evicts; no extension point, and no profile names it."""
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Tell whether the victim may go for the pod; the notes are as if those before it were gone already."""
+        """Return whether the victim may go for the pod; the notes are as if those before it were gone already."""
         raise NotImplementedError
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
@@ -330,10 +330,10 @@ class EvictionRule(Plugin):
         return ""
 
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        """Take note of pods that are told to go for another one, by whichever plugin and profile."""
+        """Record pods that are told to go for another one, by whichever plugin and profile."""
 
     def called_off(self, victims: Sequence[Pod]) -> None:
-        """Take note of pods that do not leave: they could not be evicted, or are back in the queue at once."""
+        """Record pods that do not leave: they could not be evicted, or are back in the queue at once."""
 
 
 class UsesLoad(Plugin):

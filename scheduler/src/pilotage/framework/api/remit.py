@@ -22,7 +22,7 @@ class Remit:
         self._count = 0
 
     def is_same(self, other: "Remit") -> bool:
-        """Tell whether another one leaves the same."""
+        """Return whether another one leaves the same."""
         return self.schedulers == other.schedulers and self.labels is other.labels  # equal selectors share a matcher
 
     def own(self, nodes: Nodes) -> Bools | None:
@@ -40,11 +40,11 @@ class Remit:
         return len(nodes) if self.own(nodes) is None else self._count
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Tell whether a pod is another scheduler's, and not to be evicted."""
+        """Return whether a pod is another scheduler's, and not to be evicted."""
         return self.schedulers is not None and pod.scheduler_name not in self.schedulers
 
     def may_evict(self, pod: Pod, nodes: Nodes) -> bool:
-        """Tell whether a placed pod may be evicted: it is no other scheduler's, and on a node of the profile."""
+        """Return whether a placed pod may be evicted: it is no other scheduler's, and on a node of the profile."""
         if self.is_foreign(pod):
             return False
         if self.labels is None:

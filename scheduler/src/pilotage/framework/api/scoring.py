@@ -53,7 +53,7 @@ def by_range(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints)
 
 
 def keeps_equals(plugin: Plugin) -> bool:
-    """Tell whether scores that are equal, and not negative, surely are so after the plugin has normalised them."""
+    """Return whether scores that are equal, and not negative, surely are so after the plugin has normalised them."""
     return getattr(type(plugin), "normalize", None) in (None, by_maximum, by_maximum_reversed)
 
 

@@ -8,7 +8,7 @@ from pilotage.model.tolerations import Tolerations, count_untolerated_preference
 
 
 def tolerates_all(tolerations: Tolerations, nodes: Nodes) -> Bools:
-    """Tell on which nodes all taints that forbid scheduling or running are tolerated."""
+    """Return on which nodes all taints that forbid scheduling or running are tolerated."""
     covered = coverage(tolerations)
     return answer_for_each(
         nodes.taint_set_ids, nodes.taint_sets, lambda taints: first_untolerated(taints, covered) is None, np.bool_

@@ -68,7 +68,7 @@ class Block:
     cost: float = 0.0  # seconds that this took
 
     def grow(self, now: float) -> float:
-        """Take note of one more call that was ended; returns the pause."""
+        """Record one more call that was ended; returns the pause."""
         while self.ended and now - self.ended[0] > REMEMBERED:
             self.ended.popleft()
         self.ended.append(now)
@@ -105,7 +105,7 @@ class Overrun:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A call during which the process of before has ended."""
+    """A call during which the previous process has ended."""
 
     plugin: str
     point: str
@@ -178,19 +178,19 @@ class CallWatch:
         self.on_foreign: Callable[[], None] = lambda: None  # told when there is something to watch
 
     def expect_calls(self) -> None:
-        """Take note that there is a plugin to watch."""
+        """Record that there is a plugin to watch."""
         if not self.has_foreign:
             self.has_foreign = True
             self.on_foreign()
 
     def next_turn(self) -> None:
-        """Begin anew to count what methods take."""
+        """Begin again to count what methods take."""
         self.turn += 1
 
     # ------------------------------------------------------------------------------------------- around a call
 
     def enter(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
-        """Take note of a call that begins; PluginFailed if it must not."""
+        """Record a call that begins; PluginFailed if it must not."""
         if desk.turn != self.turn:
             desk.turn, desk.spent = self.turn, 0.0
         if desk.stops or self.suspicions:
@@ -202,7 +202,7 @@ class CallWatch:
         self.call = desk
 
     def leave(self, desk: Desk) -> None:
-        """Take note of its end, whatever it was; the very first step is the one that counts."""
+        """Record its end, whatever it was; the very first step is the one that counts."""
         self.call = None
         desk.spent += perf_counter() - self.since
         if self.record is not None:
@@ -223,7 +223,7 @@ class CallWatch:
         return TookTooLong(message, cost=seconds)
 
     def is_doomed(self) -> bool:
-        """Tell whether the call that was last under way had to end, whatever became of that."""
+        """Return whether the call that was last under way had to end, whatever became of that."""
         return self.doomed == self.since
 
     def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:

@@ -72,11 +72,11 @@ class FencedGangs:
         return self._known(self._plugin.no_chance, (str, NoneType), None, gang, waiting)
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Tell whether it is known when to try again; a plugin that fails knows nothing."""
+        """Return whether it is known when to try again; a plugin that fails knows nothing."""
         return bool(self._known(self._plugin.turned_down, (object,), False, gang, waiting, why))
 
     def placed_together(self, gang: GangName) -> None:
-        """Take note."""
+        """Record it."""
         self._known(self._plugin.placed_together, (object,), None, gang)
 
     def _rejection(self, ask: Callable[..., Any], *args: Any) -> Rejection | None:

@@ -54,7 +54,7 @@ class Insistence:
         raise self._error()  # with which Python stops to trace
 
     def _is_handling(self, frame: FrameType) -> bool:
-        """Tell whether an `except` of the call begins or is under way: Python would not put away what it handles."""
+        """Return whether an `except` of the call begins or is under way: Python would not put away what it handles."""
         # Nothing but the instruction shows that a `with` has just caught an error: `sys.exc_info` knows of it one
         # instruction later, and for an outer `with` that gets what an inner one passes on there is no event
         # "exception" before the line. A repeated signal instead of lines would always find the same `try`, and

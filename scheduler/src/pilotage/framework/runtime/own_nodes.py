@@ -23,7 +23,7 @@ class NodesOfProfile(Filter):
     retry_on = (NODE_ADDED, NODE_LABELS_CHANGED)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._matcher: LabelMatcher | None = None
 
@@ -43,5 +43,5 @@ class NodesOfProfile(Filter):
 
 
 def is_left_out(rejection: Rejection) -> bool:
-    """Tell whether a rejection says that the node does not exist for the profile."""
+    """Return whether a rejection says that the node does not exist for the profile."""
     return rejection.plugin == NodesOfProfile.name

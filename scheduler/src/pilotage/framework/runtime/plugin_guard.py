@@ -30,7 +30,7 @@ Method = Callable[..., Any]
 
 
 def is_foreign(kind: type) -> bool:
-    """Tell whether a class is not part of this package."""
+    """Return whether a class is not part of this package."""
     return not kind.__module__.startswith(OURS)
 
 
@@ -55,7 +55,7 @@ def guard_class(kind: type[Plugin]) -> None:
 
 
 def _is_asked(name: str, method: object) -> bool:
-    """Tell whether somebody else than the plugin calls this: hints may have any name that is no private one."""
+    """Return whether somebody else than the plugin calls this: hints may have any name that is no private one."""
     if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
         return False
     return not name.startswith("_") and not hasattr(method, "is_guarded")
@@ -195,7 +195,7 @@ class _Steps:
         return answer
 
     def _is_wanted(self, error: BaseException) -> bool:
-        """Tell whether somebody ends the call: our own task was cancelled, or is thrown away."""
+        """Return whether somebody ends the call: our own task was cancelled, or is thrown away."""
         if isinstance(error, GeneratorExit):
             return error is self._thrown
         task = asyncio.current_task()

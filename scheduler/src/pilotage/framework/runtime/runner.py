@@ -47,7 +47,7 @@ class PreFilterResult:
     rejection: Rejection | None = None
 
     def take(self, plugin: str, answer: object) -> bool:
-        """Take note of what a plugin says; True if that settles it and nobody else needs to be asked."""
+        """Record what a plugin says; True if that settles it and nobody else needs to be asked."""
         if isinstance(answer, Skip):
             self.skipped.add(plugin)
             return False

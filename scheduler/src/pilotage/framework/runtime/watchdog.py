@@ -149,7 +149,7 @@ class Watchdog:
         return OverBudget()
 
     def _is_inside(self, frame: FrameType) -> bool:
-        """Tell whether code runs that the call has called: not the region itself, which begins and ends."""
+        """Return whether code runs that the call has called: not the region itself, which begins and ends."""
         return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
 
     def _under_way(self, innermost: FrameType) -> list[FrameType]:

@@ -108,11 +108,11 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return self._rejection(pod)
 
     def claims_are_made(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Tell whether every claim of the pod has a name now."""
+        """Return whether every claim of the pod has a name now."""
         return _unnamed(new) is None
 
     def got_its_claim(self, pod: Pod, event: Event, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """Tell whether the claim is the pod's and stays, and it is new, or its devices are."""
+        """Return whether the claim is the pod's and stays, and it is new, or its devices are."""
         if new.metadata.namespace != pod.namespace or new.metadata.name not in _names(pod):
             return False
         return new.metadata.deletion_timestamp is None and (old is None or old.status != new.status)

@@ -48,12 +48,12 @@ class TopologicalSort(QueueSort):
     retry_on = ()  # it rejects nobody
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._groups: dict[str, Group] = {}
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Tell whether one goes before the other."""
+        """Return whether one goes before the other."""
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> Key:

@@ -180,7 +180,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         return own if self._added_preferences is None else own + score_preferences(self._added_preferences, nodes)
 
     def came_to_match(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the node is selected now and was not, or was not there."""
+        """Return whether the node is selected now and was not, or was not there."""
         if self._added_selector is not None and not self._added_selector.matches(new.labels, new.name):
             return False
         required = required_of(pod)

@@ -44,11 +44,11 @@ class NodeDeclaredFeatures(PreFilter, Filter):
         return Verdicts.where(np.fromiter(lacking, np.bool_, len(nodes)), LACKING)
 
     def features_changed(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the node is new or declares other features than before."""
+        """Return whether the node is new or declares other features than before."""
         return old is None or old.declared_features != new.declared_features
 
     def needs_changed(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Tell whether the pod needs other features than before."""
+        """Return whether the pod needs other features than before."""
         return _needed(old) != _needed(new)
 
 

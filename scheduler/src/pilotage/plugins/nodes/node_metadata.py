@@ -58,7 +58,7 @@ class NodeMetadata(Score):
     retry_on = ()
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._look = LastLook()
         self._column: Floats = np.zeros(0)  # what nodes are worth, by slot

@@ -38,7 +38,7 @@ class NodePorts(PreFilter, Filter):
         return verdicts
 
     def freed_a_port(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether the pod that is gone had a port that this one wants, or was nominated to a node with it."""
+        """Return whether the pod that is gone had a port that this one wants, or was nominated to a node with it."""
         placed, numbers = old.node_name or old.nominated_node, old.shape.port_numbers
         if not placed or numbers.isdisjoint(pod.shape.port_numbers):
             return False
@@ -46,7 +46,7 @@ class NodePorts(PreFilter, Filter):
 
 
 def _conflict(wanting: PodShape, used: Container[HostPort], numbers: Set[PortNumber]) -> bool:
-    """Tell whether any port that a pod wants is used; the numbers are those of the used ones."""
+    """Return whether any port that a pod wants is used; the numbers are those of the used ones."""
     # Of two tables only the shorter one is gone through: a single pod can have thousands of ports.
     if numbers.isdisjoint(wanting.port_numbers):
         return False

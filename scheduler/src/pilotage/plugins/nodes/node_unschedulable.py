@@ -35,11 +35,11 @@ class NodeUnschedulable(PreFilter, Filter):
         return Verdicts.all_fit(len(nodes)) if _tolerates(pod) else Verdicts.where(nodes.unschedulable, CORDONED)
 
     def became_schedulable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the node was cordoned, or not there, and is open now."""
+        """Return whether the node was cordoned, or not there, and is open now."""
         return not new.unschedulable and (old is None or old.unschedulable)
 
     def now_tolerates(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Tell whether the pod tolerates cordoned nodes as it is now."""
+        """Return whether the pod tolerates cordoned nodes as it is now."""
         return _tolerates(new)
 
 

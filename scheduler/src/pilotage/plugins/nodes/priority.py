@@ -40,7 +40,7 @@ class Priority(Filter, Score):
     normalize = by_maximum
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._warned: dict[str, str] = {}  # the invalid value of each node, told already
 
@@ -77,7 +77,7 @@ class Priority(Filter, Score):
         return scores
 
     def got_the_label(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the node has the label now and had not before."""
+        """Return whether the node has the label now and had not before."""
         return self.label_key in new.labels and (old is None or self.label_key not in old.labels)
 
     def _unlabelled(self, node: NodeInfo) -> Rejection:

@@ -75,7 +75,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
     reads = (StickyJob,)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._vacant = VacantPlaces()
         self._clock: Callable[[], float] = time.time
@@ -143,17 +143,17 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return home.mask(nodes).astype(np.int64) * MAX_SCORE if home.nodes else 0
 
     def home_came_or_went(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
-        """Tell whether a node is one of those to which the pod may return."""
+        """Return whether a node is one of those to which the pod may return."""
         changed = new or old
         return changed is not None and changed.name in self._remembered(self.handle.objects, pod)
 
     def kin_came_or_went(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Tell whether a pod of the same owner has left a place, or has taken one that this pod waits for."""
+        """Return whether a pod of the same owner has left a place, or has taken one that this pod waits for."""
         other = new or old
         return other is not None and lineage(other) == lineage(pod)
 
     def job_moved(self, pod: Pod, event: Event, old: StickyJob | None, new: StickyJob | None) -> bool:
-        """Tell whether another node is written down in the pod's job."""
+        """Return whether another node is written down in the pod's job."""
         owner, job = pod.metadata.controller, new or old
         if owner is None or job is None or not _is_owner(pod, job):
             return False
@@ -224,7 +224,7 @@ def _job_name(pod: Pod) -> str:
 
 
 def _is_owner(pod: Pod, job: StickyJob) -> bool:
-    """Tell whether a pod is this job's; one of the same name in another group, or before this one, is another."""
+    """Return whether a pod is this job's; one of the same name in another group, or before this one, is another."""
     owner, about = pod.metadata.controller, job.metadata
     same_name = (_job_name(pod), pod.namespace) == (about.name, about.namespace or "default")
     return same_name and owner is not None and about.uid in ("", owner.uid)  # only in files there is none

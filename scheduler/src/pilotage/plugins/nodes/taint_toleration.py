@@ -46,7 +46,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         return untolerated_preferences(pod.shape.tolerated, nodes)
 
     def became_tolerable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the taints forbade the pod, or the node was not there, and they allow it now."""
+        """Return whether the taints forbade the pod, or the node was not there, and they allow it now."""
         return _may_run(pod, new) and (old is None or not _may_run(pod, old))
 
 

@@ -7,7 +7,7 @@ class PrioritySort(QueueSort):
     """Take the pod with the highest priority first, and of equal ones the one that has waited longest."""
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Tell whether one goes before the other."""
+        """Return whether one goes before the other."""
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, float]:

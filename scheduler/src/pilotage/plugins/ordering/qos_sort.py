@@ -12,7 +12,7 @@ class QOSSort(QueueSort):
     retry_on = ()
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Tell whether one goes before the other."""
+        """Return whether one goes before the other."""
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, int, float]:

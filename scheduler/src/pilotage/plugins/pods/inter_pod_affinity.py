@@ -64,7 +64,7 @@ class Surroundings:
         return Surroundings(self.own, self.may_be_first, *copies)
 
     def has_wanted(self, node: NodeInfo) -> bool:
-        """Tell whether a node meets the required affinity."""
+        """Return whether a node meets the required affinity."""
         if all(count > 0 for count in self.wanted.at(node)):
             return True
         return self.may_be_first and self.wanted.empty and self.wanted.has_domains(node)
@@ -174,7 +174,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return stretched.astype(np.int64)
 
     def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Tell whether a placed pod that came, changed its labels or went makes the difference."""
+        """Return whether a placed pod that came, changed its labels or went makes the difference."""
         if any(each is not None and not each.node_name and not each.nominated_node for each in (old, new)):
             return False
         try:
@@ -190,7 +190,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return came or (_any_matches(own.required_anti, old) and not _any_matches(own.required_anti, new))
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether a node that came or moved to other domains makes the difference."""
+        """Return whether a node that came or moved to other domains makes the difference."""
         try:
             own = terms_of(pod)
         except InvalidTerms:

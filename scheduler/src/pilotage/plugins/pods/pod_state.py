@@ -18,7 +18,7 @@ class PodState(Score):
     normalize = by_range
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._leaving = NodeColumn()
 

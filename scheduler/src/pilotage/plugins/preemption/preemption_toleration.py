@@ -39,7 +39,7 @@ class Policy:
     """From which priority on a preemptor may evict pods of a class at once, and how long the others must wait."""
 
     minimum: int
-    seconds: int  # negative is for ever
+    seconds: int  # negative is forever
 
     @classmethod
     def of(cls, given: PriorityClass) -> "Policy":
@@ -82,7 +82,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
     no_arguments = "got args of type <nil>, want *{}Args"
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._policies: tuple[Objects, int, dict[str, Policy | None]] | None = None
 
@@ -95,7 +95,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return found
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Tell whether the victim may go, for this plugin or for any other that evicts."""
+        """Return whether the victim may go, for this plugin or for any other that evicts."""
         end = self._end(cycle, victim, pod)
         watch: Watch | None = cycle.notes.get(self.name)
         now = time.time() if watch is None else watch.now

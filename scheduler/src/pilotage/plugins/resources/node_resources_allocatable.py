@@ -100,6 +100,6 @@ class NodeResourcesAllocatable(Score):
 
 
 def _stays_within_64_bits(columns: Sequence[tuple[int, Ints]]) -> bool:
-    """Tell whether no sum of weighted amounts can be too large, nor that of the weights alone."""
+    """Return whether no sum of weighted amounts can be too large, nor that of the weights alone."""
     extremes = [(weight, int(amounts.min(initial=0)), int(amounts.max(initial=1))) for weight, amounts in columns]
     return sum(weight * max(-low, high) for weight, low, high in extremes) <= LARGEST

@@ -93,11 +93,11 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         return scores_of(self._strategy, self._demands(pod), nodes)
 
     def after_pod_deleted(self, pod: Pod, event: Event, old: Pod, new: None) -> bool:
-        """Tell whether the deleted pod had a node, or the nomination of one."""
+        """Return whether the deleted pod had a node, or the nomination of one."""
         return bool(old.node_name or old.nominated_node)
 
     def after_node_change(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether the pod would fit the node without its pods, and whether that is new."""
+        """Return whether the pod would fit the node without its pods, and whether that is new."""
         wanted = pod.shape.remember(self.name, _wanted_of)
         # Resources that are ignored are not ignored here, as in kube-scheduler.
         if _shortage(wanted, NodeInfo(new)) is not None:
@@ -105,7 +105,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         return old is None or new.allowed_pods > old.allowed_pods or _has_more(wanted, old.allocatable, new.allocatable)
 
     def after_pod_scaled_down(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Tell whether a placed pod gave back some of what the pod wants."""
+        """Return whether a placed pod gave back some of what the pod wants."""
         return bool(new.node_name) and _has_more(pod.shape.remember(self.name, _wanted_of), new.usage, old.usage)
 
     @cached_property

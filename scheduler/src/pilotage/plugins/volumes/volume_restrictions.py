@@ -47,7 +47,7 @@ class VolumeRestrictions(PreFilter, Filter):
     reads = (PersistentVolumeClaim,)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._disks = NodeColumn()
 
@@ -96,7 +96,7 @@ class VolumeRestrictions(PreFilter, Filter):
         return taken
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the pod that went had a disk or claim of the waiting one; other namespaces do not count."""
+        """Return whether the pod that went had a disk or claim of the waiting one; other namespaces do not count."""
         if not isinstance(old, Pod):
             return True
         if old.namespace != pod.namespace:
@@ -104,7 +104,7 @@ class VolumeRestrictions(PreFilter, Filter):
         return clash(pod, old) or not set(named_claims(pod)).isdisjoint(named_claims(old))
 
     def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the pod names the new claim."""
+        """Return whether the pod names the new claim."""
         if not isinstance(new, PersistentVolumeClaim):
             return True
         return new.metadata.namespace == pod.namespace and new.metadata.name in named_claims(pod)

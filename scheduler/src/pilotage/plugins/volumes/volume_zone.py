@@ -79,17 +79,17 @@ class VolumeZone(PreFilter, Filter):
         return Verdicts.where(elsewhere, ELSEWHERE)
 
     def class_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether claims of the new class may wait for their pods."""
+        """Return whether claims of the new class may wait for their pods."""
         return not isinstance(new, StorageClass) or new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
     def claim_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the pod names the claim."""
+        """Return whether the pod names the claim."""
         if not isinstance(new, PersistentVolumeClaim):
             return True
         return new.metadata.namespace == pod.namespace and new.metadata.name in named_claims(pod)
 
     def volume_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether a volume is new, or is now somewhere else."""
+        """Return whether a volume is new, or is now somewhere else."""
         if not isinstance(old, PersistentVolume) or not isinstance(new, PersistentVolume):
             return True
         return _topologies(old) != _topologies(new)

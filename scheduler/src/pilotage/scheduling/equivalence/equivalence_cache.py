@@ -109,7 +109,7 @@ class EquivalenceCache:
         entry.score_epochs, entry.score_skipped = epochs, skipped
 
     def is_even(self, plugin: Score, score: int | None) -> bool:
-        """Tell whether a plugin that gives the same raw score to all nodes prefers none of them."""
+        """Return whether a plugin that gives the same raw score to all nodes prefers none of them."""
         if score is None or score < 0 or plugin.name not in self._keeping_equals:
             return False
         return score <= MAX_SCORE or plugin.normalize is not None

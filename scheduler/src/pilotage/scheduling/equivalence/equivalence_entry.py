@@ -73,7 +73,7 @@ class EquivalenceEntry:
         return np.array(table, np.uint16)
 
     def resize(self, count: int) -> None:
-        """Follow the number of nodes; what there is to say about new ones is not known yet."""
+        """Follow the number of nodes; what to say about new ones is not known yet."""
         if len(self.codes) < count:
             size = max(count, len(self.codes) + len(self.codes) // 2)
             for name in ("codes", "static_codes", "absolute", "static_absolute", "static_scored", "ranked"):

@@ -20,18 +20,18 @@ class NominatedNodeCache:
         self.version = -1  # of the nominations that are known here
 
     def __bool__(self) -> bool:
-        """Tell whether anything is known."""
+        """Return whether anything is known."""
         return self._priority is not None
 
     def forget(self, slots: Iterable[int] | None) -> None:
-        """Take note that something about these nodes has changed, or about any."""
+        """Record that something about these nodes has changed, or about any."""
         if slots is None:
             self._priority, self._stale = None, set()
         else:
             self._stale.update(slots)
 
     def is_for(self, priority: int, count: int) -> bool:
-        """Tell whether what is known is about pods of this priority and so many nodes."""
+        """Return whether what is known is about pods of this priority and so many nodes."""
         return self._priority == priority and len(self._codes) == count
 
     def start(self, priority: int, count: int, nominated: Iterable[int]) -> None:

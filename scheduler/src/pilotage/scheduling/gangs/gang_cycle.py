@@ -68,7 +68,7 @@ class GangScheduler:
         self._is_waiting = is_waiting  # whether a pod is still to be placed, asked when its turn comes
 
     def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
-        """Take note of what became of a pod that was placed for itself: it may be of a group all the same."""
+        """Record what became of a pod that was placed for itself: it may be of a group all the same."""
         name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
         if name is not None and plugin is not None:
             self._news.decided_alone(name, plugin, pod, outcome)

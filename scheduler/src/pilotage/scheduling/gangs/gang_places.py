@@ -51,7 +51,7 @@ class Placing:
         return sum(isinstance(outcome, Placed) for _, outcome in self.tried)
 
     def is_there(self, member: QueuedPod) -> bool:
-        """Tell whether a member without a place still wants one."""
+        """Return whether a member without a place still wants one."""
         uid = member.pod.uid
         if uid not in self._gone and not self._is_waiting(member.pod):
             self._gone.add(uid)

@@ -47,22 +47,22 @@ class GangTurns:
 
     @property
     def is_deciding(self) -> bool:
-        """Tell whether places are held, or pods hidden, about which it is not decided yet."""
+        """Return whether places are held, or pods hidden, about which it is not decided yet."""
         return self._steps is not None
 
     @property
     def is_telling(self) -> bool:
-        """Tell whether a gang is decided about, and not all of its pods know."""
+        """Return whether a gang is decided about, and not all of its pods know."""
         return bool(self._decided)
 
     @property
     def is_awaited(self) -> bool:
-        """Tell whether somebody waits for a moment without a decision: gangs may come one after the other for ever."""
+        """Return whether somebody waits for a moment without a decision: gangs may come one after the other forever."""
         return self._awaited > 0
 
     @property
     def is_busy(self) -> bool:
-        """Tell whether there is something to go on with."""
+        """Return whether there is something to go on with."""
         return self._steps is not None or bool(self._decided) or bool(self._aside)
 
     async def over(self) -> None:

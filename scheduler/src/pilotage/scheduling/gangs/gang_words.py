@@ -67,7 +67,7 @@ def objected(plugin: FormsGangs, objection: Rejection) -> Unplaced:
 def named(gang: Gang, blocker: Pod) -> Pod:
     """Return the pod to name as the one that did not fit: of those that are alike always the same one.
 
-    Which of them is left over depends on how many fit, and every member would be told anew for nothing.
+    Which of them is left over depends on how many fit, and every member would be told again for nothing.
     """
     return max((pod for pod in gang.pods if pod.shape is blocker.shape), key=lambda pod: pod.name)
 

@@ -40,7 +40,7 @@ class SecondLook:
         return choice
 
     def still_fits(self, pod: Pod, node: str) -> bool:
-        """Tell whether nothing speaks against a bind that is about to be sent."""
+        """Return whether nothing speaks against a bind that is about to be sent."""
         choice = self.under_way.get(pod.uid)
         if choice is None or choice.placed.node != node:
             return True
@@ -87,14 +87,14 @@ def _others_took(placed: Placed, info: NodeInfo) -> str:
 
 
 def _is_short(pod: Pod, info: NodeInfo) -> bool:
-    """Tell whether a node with the pod on it has more on it than it can hold."""
+    """Return whether a node with the pod on it has more on it than it can hold."""
     if len(info.pods) > info.node.allowed_pods or any(info.free(resource) < 0 for resource in pod.requests):
         return True
     return any(_is_shared(port[1:], info) for port in pod.shape.host_ports)
 
 
 def _is_shared(port: tuple[str, int], info: NodeInfo) -> bool:
-    """Tell whether several pods have the same host port, perhaps at different addresses."""
+    """Return whether several pods have the same host port, perhaps at different addresses."""
     return sum(count for used, count in info.used_ports.items() if used[1:] == port) > 1
 
 

@@ -16,7 +16,7 @@ class Contention:
         self._ends: deque[tuple[int, int, int]] = deque([(-1, 0, 0)], maxlen=MINUTES + 1)
 
     def turn(self, now: float) -> None:
-        """Take note of what there is; at least once a minute, or more is counted as of later minutes."""
+        """Record what there is; at least once a minute, or more is counted as of later minutes."""
         minute = int(now // MINUTE)
         if self._ends[-1][0] == minute:
             self._ends.pop()
@@ -29,6 +29,6 @@ class Contention:
         return self.binds - binds, self.rejections - rejections
 
     def is_too_much(self, now: float) -> bool:
-        """Tell whether more binds are rejected than anybody should put up with."""
+        """Return whether more binds are rejected than anybody should put up with."""
         binds, rejections = self.counts(now)
         return rejections > TOLERATED * max(binds, rejections)

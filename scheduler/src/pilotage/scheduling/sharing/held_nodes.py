@@ -35,7 +35,7 @@ class HeldNodes(Plugin):
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "is_hold_end"),)
 
     def is_hold_end(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether a node is no longer left alone."""
+        """Return whether a node is no longer left alone."""
         return isinstance(old, HoldEnd)
 
 

@@ -1,6 +1,6 @@
 """Room that was made by evictions and then taken by somebody else's scheduler: a node where that goes on is left alone.
 
-The owner of a victim makes it anew at once, and the other scheduler may put it back before the preemptor is there.
+The owner of a victim makes it again at once, and the other scheduler may put it back before the preemptor is there.
 """
 
 from collections.abc import Callable, Container
@@ -50,7 +50,7 @@ class LostNominations:
         return len(self._made) + len(self._lost)
 
     def made(self, preemptor: Pod, node: str) -> None:
-        """Take note that pods are evicted from a node for another one."""
+        """Record that pods are evicted from a node for another one."""
         self._forget()
         self._look(preemptor)
         info = self._cache.find_node(node)

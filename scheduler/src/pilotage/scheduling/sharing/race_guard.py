@@ -102,12 +102,12 @@ class RaceGuard:
     # -------------------------------------------------------------------------------------------------------- see
 
     def foreign_bind(self, pod: Pod) -> None:
-        """Take note that a pod of another scheduler has got a node."""
+        """Record that a pod of another scheduler has got a node."""
         if MIRROR not in pod.annotations:
             self.foreign.note(pod.node_name, pod.scheduler_name, self._clock())
 
     def bound(self, pod: Pod) -> None:
-        """Take note of a bind of ours."""
+        """Record a bind of ours."""
         try:
             self.contention[pod.scheduler_name].binds += 1
         except KeyError:
@@ -115,7 +115,7 @@ class RaceGuard:
             found.binds += 1
 
     def started(self, pod: Pod) -> None:
-        """Take note that a kubelet has taken a pod of ours: what its node said before is out of date."""
+        """Record that a kubelet has taken a pod of ours: what its node said before is out of date."""
         record = self.records.get(pod.node_name)
         if record is None or not record.strikes or pod.uid in record.sent_before:
             return
@@ -129,7 +129,7 @@ class RaceGuard:
         self._tell_ended(ended)
 
     def left(self, pod: Pod) -> None:
-        """Take note that a pod is gone: while races are seen, its room is not given away before its kubelet is done."""
+        """Record that a pod is gone: while races are seen, its room is not given away before its kubelet is done."""
         info = None if self._last_race is None else self._cache.find_node(pod.node_name)
         if info is not None:
             self._linger(pod, info)
@@ -142,7 +142,7 @@ class RaceGuard:
             self._cache.believe(info.name, lingering, amounts)
 
     def rejected(self, pod: Pod, rejection: KubeletRejection) -> None:
-        """Take note that the kubelet of its node did not take a pod of ours, which has left the cache by now."""
+        """Record that the kubelet of its node did not take a pod of ours, which has left the cache by now."""
         self.rejections[rejection.label] += 1
         engine, info = self._engines.get(pod.scheduler_name), self._cache.find_node(pod.node_name)
         if engine is None or info is None:
@@ -227,7 +227,7 @@ class RaceGuard:
         return engine.spread if engine.remit.labels is None or self._races_among(engine.remit.labels, now) else 0
 
     def _races_among(self, own: LabelMatcher, now: float) -> bool:
-        """Tell whether a race was seen on any of a profile's own nodes."""
+        """Return whether a race was seen on any of a profile's own nodes."""
         raced = [node for node, each in self.records.items() if each.raced and now - each.raced <= RACING_FOR]
         infos = map(self._cache.find_node, raced)
         return any(info is not None and own.matches(info.labels) for info in infos)
@@ -263,5 +263,5 @@ class RaceGuard:
 
 
 def _stays(hold: Hold) -> bool:
-    """Tell whether a hold goes on though a pod of ours was taken."""
+    """Return whether a hold goes on though a pod of ours was taken."""
     return hold.whom is EVERYBODY or isinstance(hold.whom, Twins | Lingering)

@@ -27,7 +27,7 @@ class Story:
 
     @property
     def is_old(self) -> bool:
-        """Tell whether the kubelet was late, so that no race need be behind it."""
+        """Return whether the kubelet was late, so that no race need be behind it."""
         return self.age is not None and self.age > OLD_BIND
 
 

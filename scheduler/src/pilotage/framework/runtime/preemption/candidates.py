@@ -42,7 +42,7 @@ class Candidates:
         return counts
 
     def add(self, place: int, outcome: Victims | Rejection) -> bool:
-        """Take note of what was found on a node, and tell whether to stop: once one violates no budget, if at all.
+        """Record what was found on a node, and return whether to stop: once one violates no budget, if at all.
 
         Past the wanted number a candidate is overlooked.
         """

@@ -21,7 +21,7 @@ UNDER_WAY = Rejection("waiting for the preemption for this pod to be finished", 
 
 
 def is_evicted(pod: Pod) -> bool:
-    """Tell whether a pod is on its way out because a scheduler needs its room."""
+    """Return whether a pod is on its way out because a scheduler needs its room."""
     target = pod.status.condition("DisruptionTarget") if pod.is_terminating else None
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
@@ -36,7 +36,7 @@ class Evicting(PreEnqueue, PostFilter):
     tells_when_open = True  # `end` is called by whoever follows the evictions, and tells the queue, too
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._under_way: set[str] = set()
         self._budgets: tuple[Objects, int, DisruptionBudgets] | None = None

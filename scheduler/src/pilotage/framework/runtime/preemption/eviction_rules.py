@@ -25,7 +25,7 @@ def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts
 
 
 def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
-    """Tell whether every plugin lets a pod be evicted for the pod of the cycle."""
+    """Return whether every plugin lets a pod be evicted for the pod of the cycle."""
     for plugin in rules:
         with fence(FAILED, plugin):
             if not plugin.may_evict(cycle, cycle.pod, victim):

@@ -60,7 +60,7 @@ class Tally:
 
     def _resize(self, size: int) -> None:
         if size != len(self._counts):
-            # What came into a slot is among the changes, and counted anew.
+            # What came into a slot is among the changes, and counted again.
             self._counts, self._foreign = _resized(self._counts, size), _resized(self._foreign, size)
             self._used = {resource: _resized(column, size) for resource, column in self._used.items()}
 

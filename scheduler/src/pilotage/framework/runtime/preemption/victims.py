@@ -62,7 +62,7 @@ def by_importance(pods: Iterable[Pod], now: float) -> list[Pod]:
 
 
 def needs_neighbours(pod: Pod) -> bool:
-    """Tell whether a pod may miss the very pods that would be evicted for it.
+    """Return whether a pod may miss the very pods that would be evicted for it.
 
     To all filters but the one for required affinity, fewer pods on a node are never worse.
     """

@@ -58,7 +58,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     permissions = (permission_on(NativePodGroup, "patch", part="status"),)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._records = GangRecords()
         self._room: FreeRoom | None = None
@@ -162,20 +162,20 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None if wish is None or self._room is None or self._room.could_fit(wish) else why
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Take note that a gang found no room; True if free resources will tell when to try again."""
+        """Record that a gang found no room; True if free resources will tell when to try again."""
         needed = self.missing(gang, waiting[0]) or 0
         self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)
         wish = self._records.wish(gang)
         return wish is not None and self._room is not None and not self._room.could_fit(wish)
 
     def placed_together(self, gang: GangName) -> None:
-        """Take note that a gang has found its places."""
+        """Record that a gang has found its places."""
         self._records.succeed(gang)
         if self._policy(gang) is MatchPolicy.ONLY_WAITING:
             self._records.let_go(gang)
 
     def is_sibling(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Tell whether a pod of the same gang has got its place elsewhere."""
+        """Return whether a pod of the same gang has got its place elsewhere."""
         return gang_of(new) == gang_of(pod) is not None
 
     def gang_of_placed(self, old: Pod | None, new: Pod) -> GangName | None:
@@ -188,7 +188,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return GangName(source, new.metadata.namespace, new.metadata.name)
 
     def has_room(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether there may be room for the gang now."""
+        """Return whether there may be room for the gang now."""
         gang = gang_of(pod)
         if gang is not None and self._records.lacks_members(gang):
             # Room is not what it waits for; but how many it needs may hang on labels of a pod of its own that has gone.
@@ -203,7 +203,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         old: PodGroup | NativePodGroup | None,
         new: PodGroup | NativePodGroup,
     ) -> bool:
-        """Tell whether it is the group of the pod that has come, or asks for something else now."""
+        """Return whether it is the group of the pod that has come, or asks for something else now."""
         if old is not None and _wanted(old) == _wanted(new):
             return False  # the rest of its status is what we and others say of it
         return gang_of(pod) == self.gang_of_group(old, new)
@@ -294,7 +294,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return -pod.priority, since, str(gang) if gang is not None else "", pod.key
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Tell whether one goes before the other."""
+        """Return whether one goes before the other."""
         return self.sort_key(one) < self.sort_key(other)
 
     def _created(self, gang: GangName) -> str | None:

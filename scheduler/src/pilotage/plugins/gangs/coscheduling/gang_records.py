@@ -88,7 +88,7 @@ class GangRecords:
     def fail(
         self, gang: GangName, now: float, pods: Sequence[Pod], needed: int, why: str = "", backoff: float = 0
     ) -> None:
-        """Take note of an attempt that failed, of which its pods are told."""
+        """Record an attempt that failed, of which its pods are told."""
         record = self._record(gang)
         record.failed_at, record.why = now, why
         record.wish, record.told = Wish.of(pods, needed), frozenset(pod.uid for pod in pods)
@@ -112,22 +112,22 @@ class GangRecords:
             record.lacks_members = False
 
     def lacks_members(self, gang: GangName) -> bool:
-        """Tell whether the last attempt found fewer pods of a gang than it needs."""
+        """Return whether the last attempt found fewer pods of a gang than it needs."""
         record = self._records.get(gang)
         return record is not None and record.lacks_members
 
     def let_go(self, gang: GangName) -> None:
-        """Take note that all pods that have a place now had their quorum."""
+        """Record that all pods that have a place now had their quorum."""
         record = self._record(gang)
         record.let_go = frozenset(record.placed)
 
     def was_let_go(self, gang: GangName, pod: Pod) -> bool:
-        """Tell whether a pod had its quorum, and others that had it too have a place."""
+        """Return whether a pod had its quorum, and others that had it too have a place."""
         record = self._records.get(gang)
         return record is not None and pod.uid in record.let_go and not record.let_go.isdisjoint(record.placed)
 
     def backs_off(self, gang: GangName, now: float) -> bool:
-        """Tell whether a gang is not to be tried yet."""
+        """Return whether a gang is not to be tried yet."""
         record = self._records.get(gang)
         return record is not None and now < record.backs_off_until
 

@@ -51,7 +51,7 @@ class FreeRoom:
         self._most: dict[Kind, int] = {}
 
     def could_fit(self, wish: Wish) -> bool:
-        """Tell whether what is free might do; False is sure, True is not.
+        """Return whether what is free might do; False is sure, True is not.
 
         All that is free is added up, whoever asks; pods that all want the same are counted node by node, too.
         """

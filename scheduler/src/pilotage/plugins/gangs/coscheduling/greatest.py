@@ -23,7 +23,7 @@ class Greatest:
             heapify(self._heap)
 
     def remove(self, number: int) -> None:
-        """Let go of a number that came before."""
+        """Remove a number that came before."""
         self._counts[number] -= 1
         if not self._counts[number]:
             del self._counts[number]

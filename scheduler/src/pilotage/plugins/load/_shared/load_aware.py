@@ -47,7 +47,7 @@ class LoadAware(Score, UsesLoad):
     normalize = others_mean
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._view = LoadView()
 

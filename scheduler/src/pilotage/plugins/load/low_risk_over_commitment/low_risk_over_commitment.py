@@ -40,7 +40,7 @@ class LowRiskOverCommitment(LoadAware, PreScore):
     caching = Caching(NODE, per=SHAPE)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._commitments = Commitments()
 

@@ -35,7 +35,7 @@ class Spread(NamedTuple):
 
     @property
     def is_steady(self) -> bool:
-        """Tell whether there is no distribution to speak of."""
+        """Return whether there is no distribution to speak of."""
         return self.mean <= 0.0 or self.deviation < STEADY
 
     def below(self, share: float) -> float:

@@ -16,11 +16,11 @@ class RecentPods:
     def __init__(self) -> None:
         self.is_asked = False  # somebody has begun to schedule by it
         self._moments: dict[str, dict[str, tuple[float, Pod]]] = {}  # by node and uid
-        self._left: dict[str, tuple[str, float]] = {}  # node and moment by uid, in case the pod is only told anew
+        self._left: dict[str, tuple[str, float]] = {}  # node and moment by uid, in case the pod is only told again
         self._swept = 0.0
 
     def placed(self, pod: Pod, now: float) -> None:
-        """Take note of a pod."""
+        """Record a pod."""
         node, moment = self._left.pop(pod.uid, ("", LONG_AGO))
         if node != pod.node_name:
             moment = self._moment(pod, now)
@@ -29,7 +29,7 @@ class RecentPods:
         self._sweep(now)
 
     def left(self, pod: Pod) -> None:
-        """Take note that a pod is gone, or about to be told anew."""
+        """Record that a pod is gone, or about to be told again."""
         pods = self._moments.get(pod.node_name, {})
         known = pods.pop(pod.uid, None)
         self._left[pod.uid] = pod.node_name, LONG_AGO if known is None else known[0]
@@ -63,7 +63,7 @@ class RecentPods:
         if now < self._swept + UNNOTICED:
             return
         self._swept = now
-        self._left.clear()  # a pod that is told anew comes back at once
+        self._left.clear()  # a pod that is told again comes back at once
         for node, pods in list(self._moments.items()):
             young = {uid: known for uid, known in pods.items() if known[0] > now - KEPT}
             if young:

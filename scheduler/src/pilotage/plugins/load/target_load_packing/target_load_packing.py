@@ -42,7 +42,7 @@ class TargetLoadPacking(LoadAware, FollowsPods):
     caching = Caching(NODE, per=SHAPE)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._recent = RecentPods()
 
@@ -64,11 +64,11 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         return found
 
     def pod_placed(self, pod: Pod) -> None:
-        """Take note of when a pod came to its node."""
+        """Record when a pod came to its node."""
         self._recent.placed(pod, self._view.clock())
 
     def pod_left(self, pod: Pod) -> None:
-        """Take note that a pod is gone."""
+        """Record that a pod is gone."""
         self._recent.left(pod)
 
     def figures(self, cycle: Cycle) -> LoadFigures:

@@ -64,7 +64,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     )
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._members = GroupMembers()
         # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
@@ -140,7 +140,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     # ------------------------------------------------------------------------------------------------- what helps
 
     def after_app_group(self, pod: Pod, event: Event, old: AppGroup | None, new: AppGroup | None) -> bool:
-        """Tell whether an application came, was described anew, or left the place to another of its name."""
+        """Return whether an application came, was described again, or left the place to another of its name."""
         return self._concerns(pod, app_group_of(pod), old, new) and (
             new is not None or self._group(self.handle.objects, pod) is not None
         )
@@ -148,13 +148,13 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     def after_network_topology(
         self, pod: Pod, event: Event, old: NetworkTopology | None, new: NetworkTopology | None
     ) -> bool:
-        """Tell whether costs came, changed, or left the place to others."""
+        """Return whether costs came, changed, or left the place to others."""
         return self._concerns(pod, self.network_topology_name, old, new) and (
             new is not None or self._topology(self.handle.objects, pod) is not None
         )
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
-        """Tell whether a node came, moved, or went with pods that the pod talks to."""
+        """Return whether a node came, moved, or went with pods that the pod talks to."""
         if not self._limits(pod):
             return False
         if old is not None and new is not None:
@@ -162,20 +162,20 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return old is None or old.name in self._members.nodes_of(app_group_of(pod))
 
     def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Tell whether a pod that the pod talks to came, went, or changed its part."""
+        """Return whether a pod that the pod talks to came, went, or changed its part."""
         before, after = (each is not None and self._talks_to(pod, each) for each in (old, new))
         if old is not None and new is not None and before and after:
             return workload_of(old) != workload_of(new)
         return before or after
 
     def after_own_labels(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Tell whether the pod has become part of something else."""
+        """Return whether the pod has become part of something else."""
         return (app_group_of(old), workload_of(old)) != (app_group_of(new), workload_of(new))
 
     def _concerns(
         self, pod: Pod, name: str, old: AppGroup | NetworkTopology | None, new: AppGroup | NetworkTopology | None
     ) -> bool:
-        """Tell whether an object is one that is looked up for the pod, and not merely its status is new."""
+        """Return whether an object is one that is looked up for the pod, and not merely its status is new."""
         changed = old if new is None else new
         if not app_group_of(pod) or changed is None or changed.metadata.name != name:
             return False

@@ -40,7 +40,7 @@ class SySched(Score):
     normalize = by_maximum_reversed
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._sets: tuple[Objects, int, SyscallSets] | None = None
         self._hosts: NodeFacts[Host] = NodeFacts()

@@ -24,7 +24,7 @@ class EvictingLower(Evicting):
     min_candidate_nodes_absolute: Int32 = 100
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._random = Random(0)  # noqa: S311 - no secret, a place to begin
         self._lower = LowerPriorityUsage()
@@ -45,7 +45,7 @@ class EvictingLower(Evicting):
         return found
 
     def seed(self, number: int) -> None:
-        """Begin the random numbers anew: the same seed and cluster give the same decisions."""
+        """Begin the random numbers again: the same seed and cluster give the same decisions."""
         self._random.seed(number)
 
     def may_go(self, cycle: Cycle, pod: Pod, now: float) -> MayGo | None:

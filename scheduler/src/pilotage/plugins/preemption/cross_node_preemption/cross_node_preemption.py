@@ -45,7 +45,7 @@ class CrossNodePreemption(Evicting):
     no_arguments = "got args of type <nil>, want *{}Args"
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._clock: Callable[[], float] = time.monotonic
         self._begin = 0  # where the next search begins, so that it is not always the same nodes

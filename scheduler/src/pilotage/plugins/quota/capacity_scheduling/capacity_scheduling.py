@@ -60,7 +60,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     reads = (ElasticQuota, Namespace, PodDisruptionBudget)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._ledger = QuotaLedger()
         self._settled: tuple[Objects, int] | None = None  # by which quotas and namespaces
@@ -108,7 +108,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         cycle.notes[self.name].change(other, -1)
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Tell whether a pod may go: within one quota for a higher priority, across quotas what is borrowed alone."""
+        """Return whether a pod may go: within one quota for a higher priority, across quotas what is borrowed alone."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is not None:
             return standing.may_evict(victim)
@@ -152,15 +152,15 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return self._demand.ask(self.ledger(self.handle.objects), pods)
 
     def asks_no_more(self, pod: Pod) -> bool:
-        """Take note that a pod does not ask for a node any more."""
+        """Record that a pod does not ask for a node any more."""
         return self._demand.withdraw(pod)
 
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        """Take note of pods that are told to go for another one."""
+        """Record pods that are told to go for another one."""
         self._pending_evictions.tell(preemptor, victims)
 
     def called_off(self, victims: Sequence[Pod]) -> None:
-        """Take note of pods that do not leave after all."""
+        """Record pods that do not leave after all."""
         self._pending_evictions.call_off(victims)
 
     def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
@@ -247,7 +247,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return VICTIM_IS_LEAVING if standing is None and self._victims_leave(cycle, pod, verdicts) else None
 
     def _victims_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> bool:
-        """Tell whether pods that were evicted for this one are still there."""
+        """Return whether pods that were evicted for this one are still there."""
         own = self._pending_evictions.made_for(pod)
         names = [other.node_name for other in own] or [pod.nominated_node]  # the API may not have told of it yet
         nominated = [info for name in names if name and (info := cycle.nodes.find(name)) is not None]
@@ -257,14 +257,14 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return bool(own) or any(self._made_room(cycle, pod, other) for other in leaving)
 
     def _made_room(self, cycle: Cycle, pod: Pod, other: Pod) -> bool:
-        """Tell whether a pod that leaves may have been evicted for this one."""
+        """Return whether a pod that leaves may have been evicted for this one."""
         ledger = self.ledger(cycle.objects)
         quota = ledger.quota_of(pod)
         of_its_own = quota is not None and ledger.quota_of(other) is quota and other.priority < pod.priority
         return of_its_own or self.may_evict(cycle, pod, other)
 
     def gave_something_back(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether something is free again that the pod asks for and its quota counts."""
+        """Return whether something is free again that the pod asks for and its quota counts."""
         ledger = self.ledger(self.handle.objects)
         quota = ledger.quota_of(pod)
         other = ledger.quota_of(old)
@@ -274,7 +274,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return any(amount > 0 and freed.get(name, 0) > 0 for name, amount in quota.of(counts_as(pod)).items())
 
     def bounds_changed(self, pod: Pod, event: Event, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
-        """Tell whether a quota says something else now; its status, and the limit of another quota, are no matter."""
+        """Return whether a quota says something else now; its status, and the limit of another quota, are no matter."""
         if old is None or new is None or old.metadata.uid != new.metadata.uid:
             return True
         if _whose(old) != _whose(new) or old.spec.min != new.spec.min:
@@ -284,7 +284,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return concerned and old.spec.max != new.spec.max
 
     def labels_changed(self, pod: Pod, event: Event, old: Namespace | None, new: Namespace | None) -> bool:
-        """Tell whether another quota may serve a namespace now."""
+        """Return whether another quota may serve a namespace now."""
         before = {} if old is None else old.metadata.labels
         after = {} if new is None else new.metadata.labels
         quotas = self.handle.objects.all(ElasticQuota)
@@ -331,5 +331,5 @@ def _whose(quota: ElasticQuota) -> tuple[LabelSelector | None, str | None]:
 
 
 def _may_do(verdict: Rejection | None) -> bool:
-    """Tell whether a node that does not do now may do later."""
+    """Return whether a node that does not do now may do later."""
     return verdict is not None and (verdict.preemption_helps or verdict.pending)

@@ -24,26 +24,26 @@ class PendingEvictions:
         self._seen: dict[str, Pod] = {}  # by uid: those that the API server shows leaving, whoever evicts them
 
     def placed(self, pod: Pod) -> None:
-        """Take note of a pod as it is now on its node."""
+        """Record a pod as it is now on its node."""
         if is_evicted(pod):
             self._seen[pod.uid] = pod
         if (told := self._told.get(pod.uid)) is not None:
             told.pod, told.is_there = pod, True
 
     def left(self, pod: Pod) -> None:
-        """Take note of a pod that is not on its node any more; one that changes leaves and is placed again."""
+        """Record a pod that is not on its node any more; one that changes leaves and is placed again."""
         self._seen.pop(pod.uid, None)
         if (told := self._told.get(pod.uid)) is not None:
             told.is_there = False
 
     def tell(self, preemptor: Pod, victims: Iterable[Pod]) -> None:
-        """Take note of pods that are told to go for another one."""
+        """Record pods that are told to go for another one."""
         self._told = {uid: told for uid, told in self._told.items() if told.is_there}
         for victim in victims:
             self._told.setdefault(victim.uid, _Told(victim)).preemptors.add(preemptor.uid)
 
     def call_off(self, victims: Iterable[Pod]) -> None:
-        """Take note of pods that were told to go and do not leave."""
+        """Record pods that were told to go and do not leave."""
         for victim in victims:
             self._told.pop(victim.uid, None)
 

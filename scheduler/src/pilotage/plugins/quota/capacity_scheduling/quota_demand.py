@@ -66,7 +66,7 @@ class QuotaDemand:
         return taken
 
     def _follow(self, ledger: QuotaLedger) -> None:
-        """Count anew where quotas have changed."""
+        """Count again where quotas have changed."""
         if self._table is not ledger.table:
             self._table, self._sums = ledger.table, {}
             for pod, _ in self._pods.values():

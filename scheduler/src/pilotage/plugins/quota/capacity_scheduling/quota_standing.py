@@ -71,7 +71,7 @@ class QuotaStanding:
         """Return the resources of which the quota would use more than it is sure of.
 
         One that it is not sure of at all is among them if anybody else is. Otherwise two quotas, each sure of another
-        resource, could take turns in evicting each other for ever.
+        resource, could take turns in evicting each other forever.
         """
         sure, in_all = self.quota.min, self._ledger.guaranteed_in_all
         return beyond(
@@ -89,7 +89,7 @@ class QuotaStanding:
         return used if changes is None else _sum(used, changes)
 
     def may_evict(self, victim: Pod) -> bool:
-        """Tell whether a pod may go for this one, as things stand."""
+        """Return whether a pod may go for this one, as things stand."""
         quota = self._ledger.quota_of(victim)
         if quota is None:
             return False

@@ -20,7 +20,7 @@ class Part:
 
     @property
     def keeps(self) -> bool:
-        """Tell whether what it gets is taken for those that come after it: an init container gives it back."""
+        """Return whether what it gets is taken for those that come after it: an init container gives it back."""
         return self.kind != INIT
 
 
@@ -35,16 +35,16 @@ class Demand:
 
     @property
     def guaranteed(self) -> bool:
-        """Tell whether the pod gets cores and memory for itself."""
+        """Return whether the pod gets cores and memory for itself."""
         return self.qos == QOSClass.GUARANTEED
 
     @property
     def is_free(self) -> bool:
-        """Tell whether the pod gets nothing of any zone for itself, so that it fits everywhere."""
+        """Return whether the pod gets nothing of any zone for itself, so that it fits everywhere."""
         return self.qos == QOSClass.BEST_EFFORT and not self.wants_devices
 
     def pinned(self, resource: str) -> bool:
-        """Tell whether an amount of the resource must be there in one zone, and not only the resource."""
+        """Return whether an amount of the resource must be there in one zone, and not only the resource."""
         return self.guaranteed or not is_shared(resource)
 
 
@@ -57,17 +57,17 @@ def demand_of(pod: Pod) -> Demand:
 
 
 def is_native(resource: str) -> bool:
-    """Tell whether a resource is Kubernetes' own."""
+    """Return whether a resource is Kubernetes' own."""
     return "/" not in resource or "kubernetes.io/" in resource
 
 
 def is_shared(resource: str) -> bool:
-    """Tell whether pods that are not guaranteed get the resource from what all of them share."""
+    """Return whether pods that are not guaranteed get the resource from what all of them share."""
     return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
 
 
 def is_host_level(resource: str) -> bool:
-    """Tell whether a resource may rightly belong to the node and to no zone of it."""
+    """Return whether a resource may rightly belong to the node and to no zone of it."""
     return resource in ("ephemeral-storage", "storage") or not is_native(resource)
 
 

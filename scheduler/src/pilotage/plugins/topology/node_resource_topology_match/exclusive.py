@@ -11,7 +11,7 @@ MILLIS_IN_CORE = 1000
 
 
 def is_exclusive(pod: Pod, reported: Collection[str]) -> bool:
-    """Tell whether a pod has anything for itself; `reported` are the resources of its node's zones."""
+    """Return whether a pod has anything for itself; `reported` are the resources of its node's zones."""
     return any(exclusive_requests(pod, container, reported) for container in lasting_containers(pod))
 
 

@@ -106,12 +106,12 @@ class Account:
 
     @property
     def is_open(self) -> bool:
-        """Tell whether another set of pods can change what is known of the zones."""
+        """Return whether another set of pods can change what is known of the zones."""
         return self._is_unsettled or bool(self._parting) or self._report is not self._newest
 
     @property
     def is_empty(self) -> bool:
-        """Tell whether no pod is on the node."""
+        """Return whether no pod is on the node."""
         return not self._known
 
     def view(self, newest: NodeResourceTopology | None, ours: set[str]) -> View:

@@ -236,7 +236,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return np.where(columns.reported[nodes.slots] & ~columns.stale[nodes.slots], scores, 0)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Take note of what the pod will take."""
+        """Record what the pod will take."""
         self._zones.reserve(pod, node)
         return None
 
@@ -245,21 +245,21 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         self._zones.unreserve(pod, node)
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Take note that the pod is there."""
+        """Record that the pod is there."""
         self._zones.bound(pod, node)
 
     def pod_placed(self, pod: Pod) -> None:
-        """Take note of a pod on a node, whoever placed it."""
+        """Record a pod on a node, whoever placed it."""
         self._zones.placed(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Let go of whatever was held for it."""
+        """Release whatever was held for it."""
         self._zones.left(pod)
 
     def after_report(
         self, pod: Pod, event: Event, old: NodeResourceTopology | None, new: NodeResourceTopology | None
     ) -> bool:
-        """Tell whether a report says anything else than before, by which the pod could fit."""
+        """Return whether a report says anything else than before, by which the pod could fit."""
         if new is None:
             return not self.require_topology
         if old is not None and _says_the_same(old, new):
@@ -271,18 +271,18 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return misfit(demand, zones, everything) is None
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Tell whether a node came, or has a resource of the pod that it had not before."""
+        """Return whether a node came, or has a resource of the pod that it had not before."""
         wanted = [name for name, amount in demand_of(pod).pod.requests.items() if amount > 0]
         if any(new.allocatable.get(name, 0) <= 0 for name in wanted):
             return False
         return old is None or any(old.allocatable.get(name, 0) <= 0 for name in wanted)
 
     def after_pod_came(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Tell whether more may be known of a node now that a pod has arrived there."""
+        """Return whether more may be known of a node now that a pod has arrived there."""
         return self._zones.came(new)
 
     def after_pod_went(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Tell whether more may be known of a node now that a pod has gone; what it had comes with a report."""
+        """Return whether more may be known of a node now that a pod has gone; what it had comes with a report."""
         return self._zones.went(old)
 
     def _verdict(self, demand: Demand, zones: View, node: NodeInfo) -> Filtered:

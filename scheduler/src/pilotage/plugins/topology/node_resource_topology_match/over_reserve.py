@@ -44,7 +44,7 @@ class OverReserve:
         return None if topology is None else self._account(node).evicted(victims, topology, self._ours)
 
     def serves(self, scheduler: str) -> None:
-        """Take note of the name of a scheduler that this program is: its pods are no strangers."""
+        """Record the name of a scheduler that this program is: its pods are no strangers."""
         if scheduler not in self._ours:
             self._ours.add(scheduler)
             for account in self._accounts.values():
@@ -67,7 +67,7 @@ class OverReserve:
         """Keep the reservation: the report does not know of it."""
 
     def placed(self, pod: Pod) -> None:
-        """Take note of a pod that counts on its node."""
+        """Record a pod that counts on its node."""
         if not pod.spec.node_name:
             self.serves(pod.scheduler_name)
             self._nodes[pod.uid] = pod.node_name
@@ -75,17 +75,17 @@ class OverReserve:
         self.touched.add(pod.node_name)
 
     def left(self, pod: Pod) -> None:
-        """Take note of a pod that counts there no more, or is about to count again."""
+        """Record a pod that counts there no more, or is about to count again."""
         self._account(pod.node_name).left(pod)
         self._nodes.pop(pod.uid, None)
         self.touched.add(pod.node_name)
 
     def came(self, pod: Pod) -> bool:
-        """Tell whether the pods on this pod's node can change what is known of it."""
+        """Return whether the pods on this pod's node can change what is known of it."""
         return self._is_open(pod)
 
     def went(self, pod: Pod) -> bool:
-        """Tell whether the pods on this pod's node can change what is known of it."""
+        """Return whether the pods on this pod's node can change what is known of it."""
         return self._is_open(pod)
 
     def _is_open(self, pod: Pod) -> bool:

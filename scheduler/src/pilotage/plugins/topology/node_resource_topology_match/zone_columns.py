@@ -39,7 +39,7 @@ class ZoneColumns:
         self._available: dict[str, Ints] = {}
 
     def is_of(self, nodes: Nodes) -> bool:
-        """Tell whether these are nodes of the same cluster."""
+        """Return whether these are nodes of the same cluster."""
         return self._nodes is not None and self._nodes.same_cluster(nodes)
 
     def refresh(self, nodes: Nodes, view: Callable[[str], View], state: object, touched: set[str]) -> None:

@@ -50,28 +50,28 @@ class ZoneSource(Protocol):
         """Return what would be known of a node without some of its pods, or why that cannot be told."""
 
     def serves(self, scheduler: str) -> None:
-        """Take note of the name of a scheduler that this program is."""
+        """Record the name of a scheduler that this program is."""
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Take note of a pod that has got the node."""
+        """Record a pod that has got the node."""
 
     def unreserve(self, pod: Pod, node: str) -> None:
-        """Take note of a pod that will not go there after all."""
+        """Record a pod that will not go there after all."""
 
     def bound(self, pod: Pod, node: str) -> None:
-        """Take note of a pod that the API server has on the node."""
+        """Record a pod that the API server has on the node."""
 
     def placed(self, pod: Pod) -> None:
-        """Take note of a pod that counts on its node."""
+        """Record a pod that counts on its node."""
 
     def left(self, pod: Pod) -> None:
-        """Take note of a pod that counts there no more, or is about to count again."""
+        """Record a pod that counts there no more, or is about to count again."""
 
     def came(self, pod: Pod) -> bool:
-        """Tell whether more may be known of a node, now that the API server has the pod there."""
+        """Return whether more may be known of a node, now that the API server has the pod there."""
 
     def went(self, pod: Pod) -> bool:
-        """Tell whether more may be known of a node, now that the pod has gone."""
+        """Return whether more may be known of a node, now that the pod has gone."""
 
 
 class ReportedZones:
@@ -172,7 +172,7 @@ class DiscardReserved(ReportedZones):
         return True
 
     def went(self, pod: Pod) -> bool:
-        """Tell whether the pod was on its way: the API server never had it anywhere."""
+        """Return whether the pod was on its way: the API server never had it anywhere."""
         return self._release(pod.uid) or not pod.spec.node_name
 
     def _release(self, uid: str) -> bool:

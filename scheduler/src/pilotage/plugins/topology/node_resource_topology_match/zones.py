@@ -105,7 +105,7 @@ class ZoneTable:
         return ZoneTable(self.manager, self.ids, available, self.allocatable, self.distances)
 
     def _accounts_for(self, resource: str, place: int) -> bool:
-        """Tell whether a zone knows what was taken of a resource; without a memory manager, memory is all free."""
+        """Return whether a zone knows what was taken of a resource; without a memory manager, memory is all free."""
         have = self.available[resource][place]
         unused = have == self.allocatable[resource][place]
         return have != NOT_THERE and not (unused and (resource == MEMORY or resource.startswith("hugepages-")))

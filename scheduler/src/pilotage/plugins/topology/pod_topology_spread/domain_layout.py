@@ -146,7 +146,7 @@ def _having_all(nodes: Nodes, keys: Sequence[str]) -> Bools | None:
 
 
 def _countable(nodes: Nodes, shape: PodShape, spread: Spread) -> Bools | None:
-    """Tell which nodes count, None for all: those that suit the pod as far as the constraint asks."""
+    """Return which nodes count, None for all: those that suit the pod as far as the constraint asks."""
     required = shape.remember("demands of nodes", _demands).required if spread.honors_affinity else None
     suits = None if required is None else match_required(required, nodes)
     if spread.honors_taints:

@@ -242,7 +242,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return normalized
 
     def after_assigned_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Tell whether a pod came, went or changed that a hard constraint counts."""
+        """Return whether a pod came, went or changed that a hard constraint counts."""
         for other in (new, old):
             if other is not None and not _counts_for(other, pod):
                 return False
@@ -255,7 +255,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return changed is not None and any(spread.selector.matches(changed.labels) for spread in spreads)
 
     def after_target_pod(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Tell whether the pod tolerates other taints, if that matters, or counts itself differently."""
+        """Return whether the pod tolerates other taints, if that matters, or counts itself differently."""
         spreads = self._hinted_spreads(pod)
         if spreads is None:
             return True
@@ -264,7 +264,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return _changes_a_match(spreads, old, new)
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
-        """Tell whether a node with all topology keys came or went, or moved to another domain or got other taints."""
+        """Return whether a node with all topology keys came or went, or moved to another domain or got other taints."""
         spreads = self._hinted_spreads(pod)
         if spreads is None:
             return True

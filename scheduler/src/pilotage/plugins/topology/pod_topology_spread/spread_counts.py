@@ -102,11 +102,11 @@ class SoftCounts:
         ]
 
     def ignores(self, node: NodeInfo) -> bool:
-        """Tell whether a node cannot be scored because it lacks a topology key."""
+        """Return whether a node cannot be scored because it lacks a topology key."""
         return self.layout.complete is not None and not self.layout.complete[node.slot]
 
     def ignored(self, nodes: Nodes) -> Bools | None:
-        """Tell the same for many nodes; None for none."""
+        """Return the same for many nodes; None for none."""
         return None if self.layout.complete is None else ~nodes.at(self.layout.complete)
 
     def scores(self, nodes: Nodes) -> Floats:

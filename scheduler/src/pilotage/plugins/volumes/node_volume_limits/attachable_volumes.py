@@ -31,12 +31,12 @@ class MissingClaim(Exception):
 
 
 def may_attach(pod: Pod) -> bool:
-    """Tell whether any volume of a pod is of a kind that may be attached."""
+    """Return whether any volume of a pod is of a kind that may be attached."""
     return bool(attachable_sources(pod))
 
 
 def attachable_sources(pod: Pod) -> tuple[Volume, ...]:
-    """Return the volumes of a pod that may be attached: those with claims, and inline ones of plugins of old."""
+    """Return the volumes of a pod that may be attached: those with claims, and inline ones of in-tree plugins."""
     return pod.shape.remember(ATTACHABLE, sources)
 
 
@@ -52,7 +52,7 @@ def sources(shape: PodShape) -> tuple[Volume, ...]:
 def volumes_of(pod: Pod, objects: Objects, *, on_csi_node: bool) -> Attachable:
     """Return what must be attached for a new pod, or raise MissingClaim.
 
-    Volumes of plugins of old count only on nodes that CSI drivers have told about themselves.
+    Volumes of in-tree plugins count only on nodes that CSI drivers have told about themselves.
     """
     found: Attachable = {}
     for volume in attachable_sources(pod):

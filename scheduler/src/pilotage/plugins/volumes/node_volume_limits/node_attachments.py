@@ -41,7 +41,7 @@ class Attached:
         self.counts.update(driver for name, driver in attachments(objects, others).items() if name not in self.volumes)
 
     def leaves_room(self, new: Attachable, limits: dict[str, int]) -> bool:
-        """Tell whether the new volumes can be attached too."""
+        """Return whether the new volumes can be attached too."""
         if self.is_full:
             return limits.keys().isdisjoint(new.values())
         wanted: dict[str, int] = {}

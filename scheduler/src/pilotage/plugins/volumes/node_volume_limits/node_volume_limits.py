@@ -50,7 +50,7 @@ class NodeVolumeLimits(PreFilter, Filter):
     reads = (PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode, CSIDriver, VolumeAttachment)
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._attachments = NodeAttachments()
 
@@ -120,24 +120,24 @@ class NodeVolumeLimits(PreFilter, Filter):
         return doubtful
 
     def limits_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether a node can now have more volumes of some driver."""
+        """Return whether a node can now have more volumes of some driver."""
         if not isinstance(old, CSINode) or not isinstance(new, CSINode):
             return True
         before = old.limits
         return any(limit > before.get(driver, 0) for driver, limit in new.limits.items())
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the pod that went had a node, and volumes there."""
+        """Return whether the pod that went had a node, and volumes there."""
         if not isinstance(old, Pod):
             return True
         return bool(old.node_name or old.nominated_node) and may_attach(old)
 
     def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the new claim is the pod's."""
+        """Return whether the new claim is the pod's."""
         return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
 
     def volume_detached(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the pod has volumes that may take the place; ephemeral claims are not thought of."""
+        """Return whether the pod has volumes that may take the place; ephemeral claims are not thought of."""
         if not isinstance(old, VolumeAttachment) or named_claims(pod):
             return True
         return any(driver_of(volume) == old.spec.attacher for volume in attachable_sources(pod))

@@ -28,7 +28,7 @@ class Assumption(Generic[Obj]):
         self.holders = 0
 
     def stands(self, stored: Obj) -> bool:
-        """Tell whether nothing newer has come."""
+        """Return whether nothing newer has come."""
         version = stored.metadata.resource_version
         # A simulation has no versions, but its objects do not come twice either.
         return stored is self.seen or bool(version and version == self.seen.metadata.resource_version)

@@ -13,7 +13,7 @@ from pilotage.model.selectors import LabelKey
 
 
 def within_reach(reach: Reach, nodes: Nodes) -> Bools:
-    """Tell which nodes are within reach."""
+    """Return which nodes are within reach."""
     if reach is None:
         return np.ones(len(nodes), np.bool_)
     return reduce(or_, (match_labels(condition, nodes) for condition in reach), np.zeros(len(nodes), np.bool_))

@@ -1,4 +1,4 @@
-"""Volumes and free capacities by storage class, with their reach; read anew only when such an object changes."""
+"""Volumes and free capacities by storage class, with their reach; read again only when such an object changes."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar

@@ -87,7 +87,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
     )
 
     def __post_init__(self) -> None:
-        """Begin with nothing in mind."""
+        """Start with empty state."""
         super().__post_init__()
         self._index = StorageIndex()
         self._reservations = Reservations()
@@ -180,7 +180,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Let go of the volumes."""
+        """Release the volumes."""
         state: _State | None = cycle.notes.get(self.name)
         if state is not None and state.held is not None:
             self._reservations.release(state.held)
@@ -211,17 +211,17 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return None
 
     def class_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether a class is new, or allows other nodes."""
+        """Return whether a class is new, or allows other nodes."""
         if not isinstance(old, StorageClass) or not isinstance(new, StorageClass):
             return True
         return old.allowed_topologies != new.allowed_topologies
 
     def claim_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether the claim is the pod's."""
+        """Return whether the claim is the pod's."""
         return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
 
     def csi_node_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether drivers are new on a node, or serve the volumes of other plugins there."""
+        """Return whether drivers are new on a node, or serve the volumes of other plugins there."""
         if not isinstance(old, CSINode) or not isinstance(new, CSINode):
             return True
         return old.migrated_plugins_text != new.migrated_plugins_text
@@ -234,7 +234,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return named and old.spec.storage_capacity is True and new.spec.storage_capacity is not True
 
     def capacity_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether larger volumes can be made somewhere."""
+        """Return whether larger volumes can be made somewhere."""
         if not isinstance(old, CSIStorageCapacity) or not isinstance(new, CSIStorageCapacity):
             return True
         before, now = volume_limit(old), volume_limit(new)

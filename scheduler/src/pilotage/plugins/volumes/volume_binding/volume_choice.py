@@ -24,7 +24,7 @@ NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 NONE = -1  # no volume
-# Tells on which nodes a CSI driver serves the volumes of a plugin of old.
+# Tells on which nodes a CSI driver serves the volumes of an in-tree plugin.
 MigratedOn = Callable[[str, Nodes], Bools]
 
 
@@ -70,7 +70,7 @@ class ManyNodesVolumes:
 
     @property
     def rejected(self) -> Bools:
-        """Tell where the pod cannot go."""
+        """Return where the pod cannot go."""
         return self.out_of_reach | self.gone | self.nothing_to_bind | self.not_enough_space
 
     def verdicts(self) -> Verdicts:

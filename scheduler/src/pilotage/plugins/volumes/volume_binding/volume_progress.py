@@ -48,7 +48,7 @@ class Written(Generic[Thing]):
     version: str
 
     def is_seen(self, stored: Thing) -> bool:
-        """Tell whether the watch has come as far as our own write."""
+        """Return whether the watch has come as far as our own write."""
         return version_number(stored.metadata.resource_version) >= version_number(self.version)
 
 

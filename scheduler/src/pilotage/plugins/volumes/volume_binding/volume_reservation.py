@@ -45,7 +45,7 @@ class Reservations:
         return held
 
     def release(self, held: Reservation) -> None:
-        """Let go of what is held; a second time does nothing."""
+        """Release what is held; a second time does nothing."""
         while held.volumes:
             self.volumes.release(held.volumes.pop())
         while held.claims:

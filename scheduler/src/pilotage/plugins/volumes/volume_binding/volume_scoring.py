@@ -97,7 +97,7 @@ class _ManyClasses:
 
 
 def _is_huge(chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> bool:
-    """Tell whether sums and percentages might not fit into 64 bits: anybody's claim can be of any size."""
+    """Return whether sums and percentages might not fit into 64 bits: anybody's claim can be of any size."""
     claims = [*(each for each, _ in chosen.bindings), *(each for each, _, _ in chosen.provisions)]
     wanted = sum(each.requested for each in claims)
     there = sum(value_of(volume.capacity) for volume in volumes)

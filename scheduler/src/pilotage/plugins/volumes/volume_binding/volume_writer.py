@@ -56,7 +56,7 @@ class VolumeWriter:
         self._last_look = 0.0  # that was given to anybody, as the loop has the time
 
     def noticed(self, changed: Kind) -> None:
-        """Take note that an object was added, changed or deleted."""
+        """Record that an object was added, changed or deleted."""
         for news in self._waiting.get(_key(changed), ()):
             news.set()
 
