@@ -25,7 +25,7 @@ DEFAULT_CONFIGURATION = f"apiVersion: {API_VERSION}\nkind: {KIND}\n"
 
 @dataclass(frozen=True)
 class Configured:
-    """A configuration that is right, and the plugins that there are."""
+    """A valid configuration, and all known plugins."""
 
     loaded: Loaded
     catalogue: PluginCatalogue
@@ -73,7 +73,7 @@ def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:
 
 
 def calm_garbage_collection() -> None:
-    """Leave alone what is there to stay, and look for rubbish less often: almost nothing here is made in circles."""
+    """Freeze what lives as long as the process, and collect garbage less often: hardly any object is in a cycle."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)

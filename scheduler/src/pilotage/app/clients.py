@@ -10,12 +10,12 @@ from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient, Observe
 
 AGENT = f"pilotage/{version('pilotage')}"
-BIND_SECONDS = 10.0  # for one request: an answer that comes after the lease is lost is of no use
+BIND_SECONDS = 10.0  # for one request: an answer after the lease is lost is useless
 
 
 @dataclass(frozen=True)
 class Clients:
-    """Connections with budgets of their own: what one is busy with does not delay the others."""
+    """Connections with their own budgets: a busy one does not delay the others."""
 
     watches: ApiClient
     binds: ApiClient
@@ -29,7 +29,7 @@ class Clients:
 
 
 def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients:
-    """Make all clients; binds and statuses share a limit in kube-scheduler, here each has it for itself."""
+    """Create all clients; binds and statuses share a limit in kube-scheduler, here each has its own."""
     limited = partial(ApiClient, access, qps=qps, burst=burst, observe=observe)
     return Clients(
         watches=ApiClient(access, agent=f"{AGENT} watch", timeout=60.0, observe=observe),
@@ -40,7 +40,7 @@ def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients
 
 
 def limits(ready: Configured, options: Options) -> tuple[float, int]:
-    """Return requests a second and at once: those that somebody wrote down, else none; the API server has its own."""
+    """Return the configured QPS and burst, otherwise no limits; the API server has its own."""
     connection = ready.loaded.config.client_connection
     if options.qps:
         return max(options.qps, 0.0), options.burst or connection.burst

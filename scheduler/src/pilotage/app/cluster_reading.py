@@ -1,4 +1,4 @@
-"""A live cluster, read once: what may not be read is noted, so that all of it can be told at once."""
+"""A live cluster, read once: missing permissions are collected, so that all can be reported together."""
 
 import re
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from pilotage.cluster.watch.resources import PODS, ApiResource, T
 from pilotage.cluster.watch.watch_events import EventReader, UndecodableObject
 from pilotage.model.pod import Pod
 
-FROM_MEMORY = "0"  # as the API server has it: quick, and as fresh as any watch
+FROM_MEMORY = "0"  # from the API server's watch cache: quick, and as fresh as any watch
 FORBIDDEN, NOT_FOUND = 403, 404
 USER = re.compile(r'User "([^"\s]{1,253})"')
 ACCOUNT = "system:serviceaccount:"
@@ -34,7 +34,7 @@ class _Served(msgspec.Struct):
 
 
 class ClusterReading:
-    """Lists resources, and goes on where it is refused."""
+    """Lists resources, and continues where it is forbidden."""
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
@@ -46,7 +46,7 @@ class ClusterReading:
         try:
             found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
         except ApiError as error:
-            # Who lacks a right is refused what is not there, too.
+            # Without the permission, the API server also refuses what does not exist.
             is_there = error.status != NOT_FOUND and await self._is_served(resource)
             if is_there and not self.refused(error, f"list {resource}"):
                 raise
@@ -63,7 +63,7 @@ class ClusterReading:
         return any(each.name == resource.plural for each in msgspec.json.decode(body, type=_Served).resources)
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Return one pod; None if it is not there, or not to be seen."""
+        """Return one pod; None if it does not exist or may not be read."""
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
         try:
             found = EventReader(PODS).object(await self._api.get(path))
@@ -74,7 +74,7 @@ class ClusterReading:
         return None if isinstance(found, UndecodableObject) else found
 
     def refused(self, error: ApiError, right: str) -> bool:
-        """Note a right that is missing, if that is what an error says."""
+        """Note a missing permission, if that is what the error is about."""
         if error.status != FORBIDDEN:
             return False
         self.missing.append(right)
@@ -83,13 +83,13 @@ class ClusterReading:
         return True
 
     def what_is_missing(self) -> str:
-        """Return all rights that were missing, and what to do about them."""
+        """Return all missing permissions, and what to do about them."""
         grant = GRANT.format(ROLE, _flag(self._user))
         return f"you are not allowed to {_joined(self.missing)} in all namespaces; {grant}"
 
 
 def _joined(rights: Iterable[str]) -> str:
-    """Return rights by their verbs: list nodes, pods; get configmaps."""
+    """Return permissions by verb: list nodes, pods; get configmaps."""
     by_verb: dict[str, list[str]] = {}
     for right in dict.fromkeys(rights):
         verb, _, resource = right.partition(" ")

@@ -15,12 +15,12 @@ from pilotage.scheduling.comparison import Comparison, Difference
 log = logging.getLogger(__name__)
 
 EVERY = 300.0  # seconds
-SECOND_LOOK = 15.0  # seconds later: what was only late is there by then
+SECOND_LOOK = 15.0  # seconds later: what was only late has arrived by then
 NEWEST = ""
 
 
 class Comparing:
-    """Lists pods and nodes twice, and tells what was different both times."""
+    """Lists pods and nodes twice, and reports what differed both times."""
 
     def __init__(
         self,

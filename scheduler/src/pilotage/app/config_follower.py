@@ -1,4 +1,4 @@
-"""Follows the ConfigMap with our configuration: every new text is brought into service, and our pod tells what runs."""
+"""Follows the ConfigMap with our configuration: every new text is applied, and our pod reports what runs."""
 
 import asyncio
 import logging
@@ -29,7 +29,7 @@ from pilotage.plugins.catalogue import BrokenPlugin
 log = logging.getLogger(__name__)
 
 UNUSABLE = (InvalidConfiguration, BrokenPlugin, InvalidUnit, NotListed)
-# Serves nobody: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
+# Serves no pod: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
 # and default plugins would read what our role may not allow, because no profile has them.
 IDLE = """
 apiVersion: kubescheduler.config.k8s.io/v1
@@ -43,10 +43,10 @@ Annotate = Callable[[Annotations], None]
 
 
 class Applies(Protocol):
-    """Who brings a configuration into service."""
+    """Applies configurations."""
 
     async def apply(self, unit: Unit) -> None:
-        """Run it from now on, or raise and let the previous one go on."""
+        """Run it from now on, or raise and keep running the previous one."""
 
 
 async def _nobody_is_told() -> None:
@@ -67,7 +67,7 @@ class Following:
         self.running = ""  # the hash of what runs; "" before there is anything
         self.swaps = self.refusals = 0
         self.on_applied: Signal[()] = Signal()
-        self.on_unchanged: Signal[()] = Signal()  # what runs was told again; what is wrong with it should be, too
+        self.on_unchanged: Signal[()] = Signal()  # what runs was reported again; problems should be, too
 
     def begin_with(self, hash_: str) -> None:
         """Record what runs from the start."""
@@ -76,33 +76,33 @@ class Following:
     # ----------------------------------------------------------------------------------- what the API server says
 
     def added(self, new: ConfigMap) -> None:
-        """Add the ConfigMap."""
+        """Read the ConfigMap."""
         self._newest = new
         self._news.set()
 
     def updated(self, old: ConfigMap, new: ConfigMap) -> None:
-        """Add what it is now."""
+        """Read its new state."""
         self.added(new)
 
     def deleted(self, last: ConfigMap) -> None:
-        """Go on with what runs: whoever wrote it will write it again."""
+        """Keep running the current one: its writer will recreate it."""
         log.warning("the ConfigMap with the configuration was deleted; the current configuration keeps running")
         self._newest = None
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Go on with what runs."""
+        """Keep running the current one."""
         log.error(
             "the ConfigMap with the configuration cannot be decoded, the current configuration keeps running: %s",
             reason,
         )
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Go on with what runs."""
+        """Keep running the current one."""
 
     # ------------------------------------------------------------------------------------------------------ acting
 
     async def run(self) -> None:
-        """Follow until cancelled; NeedsRestart if there is nothing to go on with."""
+        """Follow until cancelled; NeedsRestart if nothing can be run without a restart."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -137,7 +137,7 @@ class Following:
             self.on_applied()
 
     async def _tell_trying(self, wanted: str) -> None:
-        """Tell it before other people's code is imported: a replica that then falls silent did so over this one."""
+        """Report it before other people's code is imported: if the replica then goes silent, this one is the cause."""
         self._annotate(handshake.trying(wanted))
         await self._told()
 
@@ -149,10 +149,10 @@ class Following:
         self._annotate(handshake.troubled(Trouble(kind=kind, hash=wanted, message=message)))
 
     def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
-        """Tell that since the last change a plugin has failed for every pod of a profile."""
+        """Report that a plugin has failed for every pod of a profile since the last change."""
         found = Trouble(kind=FAILING, hash=self.running, scheduler_name=scheduler, plugin=plugin, message=message)
         self._annotate(handshake.troubled(found))
 
     def tell_well(self) -> None:
-        """Tell that no plugin fails for every pod any more."""
+        """Report that no plugin fails for every pod any more."""
         self._tell_running(self.running)

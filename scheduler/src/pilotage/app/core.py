@@ -1,4 +1,4 @@
-"""The scheduler without the cluster: everything between the news that come in and the writes that go out."""
+"""The scheduler without the cluster: everything between watch events and writes."""
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -36,7 +36,7 @@ from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 @dataclass(frozen=True)
 class Core:
-    """All parts, each of which knows only the ones that it needs."""
+    """All parts; each knows only those that it needs."""
 
     cache: ClusterCache
     queue: SchedulingQueue
@@ -69,14 +69,14 @@ class Outside:
 
 
 def steady_wall_clock() -> Callable[[], float]:
-    """Return a clock that shows the time of day and never steps: back-off ends with whole seconds, and not twice."""
+    """Return a clock that shows the time of day and never steps: back-off ends with whole seconds, and only once."""
     offset = time.time() - time.monotonic()
     return lambda: offset + time.monotonic()
 
 
 @dataclass(frozen=True)
 class _Ground:
-    """What all parts that decide and act stand on."""
+    """What all parts that decide and act are built on."""
 
     outside: Outside
     clock: Callable[[], float]
@@ -133,7 +133,7 @@ def _ground(
     queue: SchedulingQueue,
     tie_break: Random,
 ) -> _Ground:
-    """Make the profiles ready to run, with all that their plugins get from outside."""
+    """Prepare the profiles, with everything that their plugins get from outside."""
     waiting = WaitingPods()
     handles = Handles(
         cache,
@@ -157,7 +157,7 @@ def _ground(
 
 
 def _standing_on(ground: _Ground, extenders: Sequence[Extender]) -> Core:
-    """Construct the parts that decide and act; two of them are needed before they are there."""
+    """Construct the parts that decide and act; two of them are needed before they exist."""
     outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
     extended = _extended(ground, extenders, lambda: loop.between_decisions())
     evictions = _evictions(ground, lambda uid, cause: bindings.cancel(uid, cause))
@@ -232,7 +232,7 @@ def _loop(ground: _Ground, bindings: Bindings, failures: Failures, extended: Ext
 
 
 def _connect(made: Core, recorder: Recorder) -> None:
-    """Let the parts hear of each other."""
+    """Connect the parts' signals."""
     bindings, pods, guard = made.bindings, made.pods, made.guard
     bindings.on_ended.connect(made.loop.wake)
     bindings.on_bound.connect(lambda _queued, placed, _started: guard.bound(placed.pod))
@@ -251,7 +251,7 @@ def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
 def _gave_up(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
     bindings.found_no_place(pod)
     if demand.gone(pod):
-        queue.move_all(WAITING_POD_GONE, pod, None)  # somebody else may call for a node instead
+        queue.move_all(WAITING_POD_GONE, pod, None)  # another pod may ask for a node instead
 
 
 def _is_waiting(cache: ClusterCache, outside: Outside) -> Callable[[Pod], bool]:

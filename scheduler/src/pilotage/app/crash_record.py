@@ -1,11 +1,11 @@
-"""Which call of a plugin was under way when the process ended, for the next one: a file that is memory of both.
+"""Which call of a plugin was under way when the process ended, for the next process: a memory-mapped file.
 
 byte 0         1 while a plugin is called, and else 0
 bytes 8..      which one, and which of its methods
 bytes 1024..   about which pod: its profile, its uid and its name
-bytes 4096..   JSON: the calls that processes before have not survived
+bytes 4096..   JSON: the calls that earlier processes did not survive
 
-Around a call a few bytes of memory are written, and nothing else is done. The system keeps them, however the process
+Around a call only a few bytes of memory are written. The kernel keeps them, however the process
 ends.
 """
 
@@ -31,7 +31,7 @@ FIRST_REST, LONGEST_REST = 30.0, 600.0  # seconds until the plugin is asked abou
 
 
 class Fatal(msgspec.Struct, forbid_unknown_fields=True):
-    """A call that a process has not survived."""
+    """A call that a process did not survive."""
 
     plugin: str
     point: str
@@ -39,10 +39,10 @@ class Fatal(msgspec.Struct, forbid_unknown_fields=True):
     uid: str
     pod: str
     times: int
-    at: float  # seconds as on the wall
+    at: float  # wall-clock seconds
 
     def suspicion(self) -> Suspicion:
-        """Return for how long nobody should try that again."""
+        """Return for how long that should not be tried again."""
         rest = min(FIRST_REST * 2.0 ** (self.times - 1), LONGEST_REST)
         until = perf_counter() + rest
         return Suspicion(self.plugin, self.point, self.scheduler, self.uid, self.pod, self.times, until)
@@ -75,7 +75,7 @@ class CrashRecord:
         self._memory[0] = 0
 
     def read(self) -> tuple[Suspicion | None, list[Suspicion]]:
-        """Return the call that the process before has not survived, and all that are not long ago, with that one."""
+        """Return the call that the previous process did not survive, and all recent ones, including that one."""
         known, last = self._known(), self._in_flight()
         self.end()
         now = time.time()

@@ -40,7 +40,7 @@ NAME_IT = "name the configuration of that scheduler with --config FILE or --conf
 
 
 class CannotExplain(Exception):
-    """Something that is needed is not to be had; the text says what to do."""
+    """Something that is needed is unavailable; the text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What would become of the pod now, why, and what to say about that."""
+    """What would happen to the pod now, why, and notes about that."""
 
     pod: Pod
     result: Result
@@ -89,7 +89,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     ready = await _configured(api, reading, question, pod)  # 2. who decides about it
     profiles = ready.profiles()
     played = simulation(profiles, explain_pod=question.key)
-    notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
+    notes = await _fill(reading, played, kinds_read(profiles))  # 3. the objects that they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
         otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""
@@ -98,7 +98,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:
         plugin.recall(pod, stays)
-    result = played.decide_only(pod.key)  # 4. what they say
+    result = played.decide_only(pod.key)  # 4. the decision
     notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
     return Answer(pod, result, played.explanation, notes)
 
@@ -106,7 +106,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
 async def _past(
     reading: ClusterReading, profiles: Mapping[str, Profile], pod: Pod | None
 ) -> list[tuple[RemembersStays, list[Stay]]]:
-    """Return the plugins that remember what a reader has not seen, and what can still be found out of it."""
+    """Return the plugins that remember what a reader has not seen, and what of that can still be found out."""
     if pod is None or pod.scheduler_name not in profiles:
         return []
     plugins = profiles[pod.scheduler_name].plugin_set.plugins().values()
@@ -129,10 +129,10 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
-    """Return the configuration that serves a pod; the default one where rights are missing to find it."""
+    """Return the configuration that serves a pod; the default one if permissions are missing to find it."""
     wanted, found = "" if pod is None else pod.scheduler_name, []
     for source in await _sources(api, reading, question, wanted):
-        # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
+        # A unit names all of its plugins; a file also gets those of the folders, as with `run`.
         if isinstance(source, Unit):
             ready = unit_configured(source, plugins(question.plugin_folders)[0])
         else:
@@ -182,7 +182,7 @@ async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: 
 
 @dataclass(frozen=True)
 class _Written:
-    """What an operator has written, or whoever says so by labels."""
+    """What an operator has written, or anybody who sets its labels."""
 
     place: str
     unit: Unit
@@ -218,9 +218,9 @@ def _written(found: ConfigMap) -> _Written | None:
 
 
 def _alone(found: _Written, wanted: str) -> Unit:
-    """Return the configuration with one profile: others may be somebody else's, or not right for this release.
+    """Return the configuration with one profile: others may belong to others, or be invalid for this release.
 
-    Nobody's code is run because of labels, which anybody can write: whose plugin files are to run here, the user says.
+    Labels alone never cause code to run, since anybody can write them: the user says whose plugin files to run.
     """
     if found.unit.files.get(wanted):
         paths = ", ".join(file.path for file in found.unit.files[wanted])
@@ -233,7 +233,7 @@ def _alone(found: _Written, wanted: str) -> Unit:
 
 
 async def _fill(reading: ClusterReading, played: Simulation, kinds: Collection[type[KubeObject]]) -> list[str]:
-    """Bring in all nodes, and the objects of these kinds; returns what is to be said about them."""
+    """Load all nodes and the objects of these kinds; returns notes about them."""
     notes = []
     resources: list[ApiResource[Any]] = [NODES, *resources_of(kinds)]
     for resource in resources:

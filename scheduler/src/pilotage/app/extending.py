@@ -24,9 +24,9 @@ from pilotage.profiles import Profile
 from pilotage.scheduling.cache_intake import NodesIntoCache, ObjectsIntoCache, PodsIntoCache
 
 AGENT = f"pilotage/{version('pilotage')} extender"
-BIND_SECONDS = 3.0  # for one request: whoever asks us waits for five seconds by default
+BIND_SECONDS = 3.0  # for one request: clients wait for five seconds by default
 
-OnServing = Callable[[str], None]  # told the URL
+OnServing = Callable[[str], None]  # called with the URL
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Sinks:
-    """Who is told what the API server says."""
+    """The receivers of watch events."""
 
     pods: PodsIntoCache
     nodes: NodesIntoCache
@@ -55,7 +55,7 @@ async def serve(
     on_serving: OnServing,
     stopped: asyncio.Event | None = None,
 ) -> None:
-    """Serve until told to stop; None as a kubeconfig is no view of a cluster, "" is the one that kubectl would take.
+    """Serve until stopped; kubeconfig None means no view of a cluster, "" means kubectl's.
 
     Exposed if anybody could ask.
     """
@@ -80,7 +80,7 @@ async def serve(
 async def _live(
     stack: AsyncExitStack, cache: ClusterCache, profiles: Mapping[str, Profile], kubeconfig: str
 ) -> tuple[Bind, Callable[[], bool]]:
-    """Keep a cache up to date; returns how to bind pods, and whether the cache is filled."""
+    """Keep a cache up to date; returns functions that bind pods and that say whether the cache is filled."""
     access = find(kubeconfig)
     watches = ApiClient(access, agent=AGENT, timeout=60.0)
     binds = ApiClient(access, agent=AGENT, timeout=BIND_SECONDS)
@@ -95,7 +95,7 @@ async def _live(
 
 
 def binding_with(binder: Binder) -> Bind:
-    """Return how to bind a pod of which little more than the name is known."""
+    """Return a function that binds a pod of which little more than the name is known."""
 
     async def bind(binding: Binding) -> str:
         pod = Pod(PodObject(Metadata(name=binding.name, namespace=binding.namespace, uid=binding.uid)))

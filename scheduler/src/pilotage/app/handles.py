@@ -1,4 +1,4 @@
-"""Makes the handle of every plugin that begins, and ends it with the plugin."""
+"""Creates the handle of every plugin that starts, and closes it with the plugin."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -28,17 +28,17 @@ from pilotage.scheduling.outside import Recorder
 
 
 class Subscriptions(Protocol):
-    """Collects figures for as long as somebody wants them."""
+    """Collects figures for as long as they are needed."""
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
-        """Have figures collected; None where nobody collects any."""
+        """Have figures collected; None if there is no collector."""
 
     def unsubscribe(self, query: LoadQuery) -> None:
-        """Have them collected no more."""
+        """Stop collecting them."""
 
 
 class NoSubscriptions:
-    """Nobody collects figures."""
+    """Collects no figures."""
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
         """Return None."""
@@ -49,12 +49,12 @@ class NoSubscriptions:
 
 
 class _Silent:
-    """Tells nobody."""
+    """Discards events."""
 
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Tell nobody."""
+        """Discard it."""
 
 
 NO_SUBSCRIPTIONS: Subscriptions = NoSubscriptions()
@@ -83,14 +83,14 @@ class _Events:
     profile: str
 
     def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
-        """Tell the owner of a pod what happened to it."""
+        """Record what happened to a pod."""
         severity = "Warning" if warning else "Normal"
         self.recorder.record(pod, severity, reason, "Scheduling", note, controller=self.profile)
 
 
 @dataclass
 class Handles:
-    """What all plugins share, and the handle that each of them has; by default they are on their own."""
+    """What all plugins share, and the handle of each; by default there is nothing outside."""
 
     cache: ClusterCache
     waiting: WaitingPods = field(default_factory=WaitingPods)
@@ -105,7 +105,7 @@ class Handles:
     _given: dict[int, tuple[Plugin, Handle]] = field(default_factory=dict)  # by the id of the plugin
 
     def start(self, plugin: Plugin, profile: str, remit: Remit = EVERYTHING) -> None:
-        """Let a plugin begin; BrokenPlugin if it cannot."""
+        """Start a plugin; BrokenPlugin if that fails."""
         handle = self._handle(plugin, profile, remit)
         self._given[id(plugin)] = plugin, handle
         try:
@@ -119,12 +119,12 @@ class Handles:
             self.cache.follow(plugin)
 
     def move(self, plugin: Plugin, remit: Remit) -> None:
-        """Let a plugin that goes on have the nodes that its profile has now."""
+        """Give a plugin that keeps running the nodes that its profile has now."""
         if id(plugin) in self._given:
             self._given[id(plugin)][1].remit = remit
 
     def end(self, plugins: Collection[Plugin]) -> None:
-        """Tell nothing more to plugins that do not run any more."""
+        """Disconnect plugins that no longer run."""
         for plugin in plugins:
             if isinstance(plugin, FollowsPods):
                 self.cache.unfollow(plugin)

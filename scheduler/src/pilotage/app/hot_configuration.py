@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class HotConfiguration:
-    """Watches the ConfigMap, brings it into service, and tells on our own pod what runs and what is wrong."""
+    """Watches the ConfigMap, applies it, and reports on our own pod what runs and what is wrong."""
 
     def __init__(
         self, place: FollowedConfigMap, watches: ApiClient, writes: ApiClient, reloading: Reloading, first: str | None
@@ -48,7 +48,7 @@ class HotConfiguration:
         return [self._watch.run(), self.following.run(), *own]
 
     def leave_out(self, broken: BrokenPlugin) -> None:
-        """Record a profile that could not begin, and tell of it for as long as it cannot."""
+        """Record a profile that could not start, and report it for as long as it cannot."""
         left_out, name = self.reloading.left_out, broken.profile
         left_out.add(name)
         self.policy_health.condemn(name, broken.plugin, str(broken), lambda: name in left_out)
@@ -65,7 +65,7 @@ def _nobody_reads(_annotations: Mapping[str, str | None]) -> None:
 async def first_configuration(
     catalogue_of: Configured, place: FollowedConfigMap, access: Access, agent: str
 ) -> tuple[Configured, str | None]:
-    """Return what to start with and its hash: the ConfigMap's unit, or what serves nobody until there is one."""
+    """Return what to start with and its hash: the ConfigMap's unit, or one that serves no pod until there is one."""
     idle = unit_configured(Unit(IDLE), catalogue_of.catalogue)
     data = await _read(place, access, agent)
     if data is None:

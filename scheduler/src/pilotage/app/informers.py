@@ -1,4 +1,4 @@
-"""All watches of the scheduler: which resources its plugins need, and whether the view of them is whole."""
+"""All watches of the scheduler: which resources its plugins need, and whether all of them have been listed."""
 
 import asyncio
 import logging
@@ -49,12 +49,12 @@ class Watching:
         self._kinds = set(kinds)
         self.pods = Reflector(api, pods, sinks.pods)
         self.nodes = Reflector(api, nodes, sinks.nodes)
-        self.reflectors: list[Reflector[Any]] = [self.nodes]  # pods come last: their places are there when they come
+        self.reflectors: list[Reflector[Any]] = [self.nodes]  # pods come last: their nodes exist when they arrive
         self._tasks: dict[Reflector[Any], asyncio.Task[None]] = {}
         self._trouble = ""  # why the API server could not be asked what it serves
 
     async def start(self) -> None:
-        """Begin to watch everything."""
+        """Start watching everything."""
         self.reflectors += await self._reflectors_for(self._kinds)
         self.reflectors.append(self.pods)
         for reflector in self.reflectors:
@@ -76,9 +76,9 @@ class Watching:
             await reflector.wait_until_synced()
 
     def give_up(self, read: Iterable[type[KubeObject]]) -> set[type[KubeObject]]:
-        """Watch those no more that plugin files declare and nobody reads now; returns them.
+        """Stop watching kinds that plugin files declare and no plugin reads now; returns them.
 
-        A changed file declares its kinds again, as other classes. Ours stay: who reads one often does so again soon.
+        A changed file declares its kinds again, as other classes. Ours stay: they are often read again soon.
         """
         left = {kind for kind in self._kinds - set(read) if kind not in OURS}
         for reflector in [each for each in self.reflectors if each.resource.shape in left]:
@@ -96,12 +96,12 @@ class Watching:
             await reflector.wait_until_synced()
 
     async def refresh(self) -> None:
-        """List pods and nodes again and wait for it: another leader may have acted until a moment ago."""
+        """Relist pods and nodes and wait for it: another leader may have acted until a moment ago."""
         again = (self.nodes, self.pods)
         tasks = [self._tasks.pop(reflector) for reflector in again]
         for task in tasks:
             task.cancel()
-        await asyncio.wait(tasks)  # two runs of one reflector would spoil each other's list
+        await asyncio.wait(tasks)  # two runs of one reflector would break each other's list
         for reflector in again:
             reflector.expire()
             self._run(reflector)
@@ -113,7 +113,7 @@ class Watching:
         return [str(reflector.resource) for reflector in self.reflectors if not reflector.is_synced]
 
     def ended(self) -> list[str]:
-        """Return the watches that have come to an end, which none ever should."""
+        """Return the watches that have ended, which should never happen."""
         return [str(reflector.resource) for reflector, task in self._tasks.items() if task.done()]
 
     def silence(self) -> dict[str, float]:
@@ -133,13 +133,13 @@ class Watching:
         return self._of_each(lambda each: len(each.undecodable))
 
     def skipped(self) -> dict[str, float]:
-        """Return how often an object of each resource came that is too long to be understood."""
+        """Return how many objects of each resource were received that are too large to decode."""
         return self._of_each(lambda each: each.skipped)
 
     def _of_each(
         self, figure: Callable[[Reflector[Any]], float], together: Callable[[list[float]], float] = sum
     ) -> dict[str, float]:
-        """Return a figure of each resource; two plugin files may declare one of them, each in its own way."""
+        """Return a figure for each resource; two plugin files may declare the same one differently."""
         found: dict[str, list[float]] = {}
         for each in self.reflectors:
             found.setdefault(str(each.resource), []).append(figure(each))
@@ -153,7 +153,7 @@ class Watching:
     async def _is_served(self, resource: ApiResource[Any]) -> bool:
         """Ask whether the API server knows a resource; an older one may lack some, and plugins then find none."""
         if not resource.group or resource.optional:
-            return True  # the watch will find it whenever it comes
+            return True  # the watch will find it as soon as it exists
         while True:
             try:
                 await self._api.get(f"/apis/{resource.group}/{resource.version}")
@@ -162,7 +162,7 @@ class Watching:
                     log.warning("the API server does not serve %s; plugins that read it see no objects", resource)
                     return False
                 if error.status < 500 and error.status != 429:
-                    return True  # the watch will tell what is wrong
+                    return True  # the watch will report what is wrong
                 self._wait_for_answer(error)
             except (Unreachable, OutcomeUnknown) as error:
                 self._wait_for_answer(error)
@@ -183,7 +183,7 @@ def kinds_read(profiles: Mapping[str, Profile]) -> set[type[KubeObject]]:
 
 
 class KnownPods:
-    """Looks pods up where the watch has them, also before there is one."""
+    """Looks pods up in the watch's store, also before there is a watch."""
 
     def __init__(self) -> None:
         self.pods: Mapping[str, Pod] = {}

@@ -1,4 +1,4 @@
-"""Whole objects as they came, beside what is decoded of them: extenders want to see all of a pod or a node."""
+"""Whole objects as received, beside what is decoded of them: extenders need complete pods and nodes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,11 +19,11 @@ class KeptObjects(Generic[T]):
         self._sink = sink
         self._decode: Callable[[bytes], Any] = msgspec.json.Decoder(resource.shape).decode
         self._build = resource.build
-        self._bytes: dict[str, bytes] = {}  # by uid, as it was last told or is about to be
+        self._bytes: dict[str, bytes] = {}  # by uid, as last delivered or about to be
         self.resource: ApiResource[T] = replace(resource, shape=msgspec.Raw, build=self._keep)
 
     def json(self, uid: str) -> bytes | None:
-        """Return an object without apiVersion and kind; None if it is not there."""
+        """Return an object without apiVersion and kind; None if it does not exist."""
         found = self._bytes.get(uid)
         return None if found is None else without_type(found)
 
@@ -36,7 +36,7 @@ class KeptObjects(Generic[T]):
         self._sink.updated(old, new)
 
     def deleted(self, last: T) -> None:
-        """Release the bytes, and pass it on."""
+        """Drop the bytes, and pass it on."""
         self._bytes.pop(last.metadata.uid, None)
         self._sink.deleted(last)
 

@@ -1,4 +1,4 @@
-"""A profile whose plugin cannot begin is left out when a scheduler starts: the others are served."""
+"""A profile whose plugin cannot start is left out when a scheduler starts: the others are served."""
 
 import logging
 from collections.abc import Callable
@@ -28,9 +28,9 @@ def without(loaded: Loaded, scheduler_name: str) -> Loaded | None:
 
 
 def begin_with_rest(ready: Configured, make: Callable[[Configured], Made]) -> tuple[Made, list[BrokenPlugin]]:
-    """Return what is made of the profiles that can begin, and why others cannot; BrokenPlugin if none can.
+    """Return the result for the profiles that can start, and why others cannot; BrokenPlugin if none can.
 
-    It is made again each time: a plugin is told only once what it looks at.
+    It is built again each time: a plugin can be started only once.
     """
     left_out: list[BrokenPlugin] = []
     while True:

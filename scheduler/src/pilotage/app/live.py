@@ -1,4 +1,4 @@
-"""The live scheduler: constructs it, starts it, and brings it to its end."""
+"""The live scheduler: constructs it, starts it, and shuts it down."""
 
 import asyncio
 import logging
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LAST_SECONDS = 5.0  # for what is under way when we are told to stop
+LAST_SECONDS = 5.0  # for what is in progress when we are told to stop
 STOPPED, LOST = 0, 1
 
 
@@ -107,7 +107,7 @@ class Live:
         self.hot = self._hot(ready, followed)
         self.is_ready = False  # everything was listed once
         self.is_leaving = False  # told to stop
-        self.is_stopping = False  # and nothing may be begun any more
+        self.is_stopping = False  # and nothing new may start
         self._measure()
         annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
         self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self._clock)
@@ -143,13 +143,13 @@ class Live:
         return hot
 
     def leave_out(self, broken: Iterable[BrokenPlugin]) -> None:
-        """Record profiles that could not begin, and are served as soon as they can."""
+        """Record profiles that could not start; they are served as soon as they can."""
         for each in broken:
             if self.hot is not None:
                 self.hot.leave_out(each)
 
     def _own_name(self) -> str:
-        """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
+        """Return this replica's name in events: `helm test` checks which replica placed a pod."""
         place = self.options.config_map
         return place.pod_name if place is not None and place.pod_name else gethostname()
 
@@ -162,7 +162,7 @@ class Live:
             self.plugin_watch.tell_crash(crash)
 
     def may_act(self) -> bool:
-        """Return whether nobody else can be scheduling now."""
+        """Return whether no other replica can be scheduling now."""
         return not self.is_stopping and (self.election is None or self.election.may_act())
 
     def _watching(self) -> Watching:
@@ -233,7 +233,7 @@ class Live:
     # ----------------------------------------------------------------------------------------------- start to end
 
     async def run(self, stopped: asyncio.Event, crash: Suspicion | None = None) -> int:
-        """Work until told to stop, or until the lease is lost; returns the code to end with."""
+        """Run until stopped, or until the lease is lost; returns the exit code."""
         self._watch_plugins(crash)
         try:
             await self._serve()
@@ -263,7 +263,7 @@ class Live:
         self.is_stopping = True
         led = self.election is not None and self.election.is_leader
         if self.election is not None and not len(self.core.bindings):
-            await self.election.stop(LAST_SECONDS)  # while a bind is under way nobody else may begin
+            await self.election.stop(LAST_SECONDS)  # while a bind is in flight no other replica may start
         if led:
             with suppress(TimeoutError):
                 async with asyncio.timeout(1.0):
@@ -277,7 +277,7 @@ class Live:
         await self.clients.close()
 
     async def _tell_why(self, *tasks: "asyncio.Task[Any]") -> None:
-        """Say what came to an end that should not have."""
+        """Log what ended that should not have."""
         for task in tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 cause = _only_cause(error)
@@ -287,7 +287,7 @@ class Live:
         log.error("leader election lost: %s", "it was stopped" if loss is None else loss.reason)
 
     async def _serve(self) -> None:
-        """Start the server before anything else: whoever waits for us to be ready can ask."""
+        """Start the server before anything else, for readiness probes."""
         options = self.options.serving
         if not options.secure_port:
             return
@@ -326,7 +326,7 @@ class Live:
             return f"watches have ended: {ended}" if ended and not self.is_stopping else None
 
         return health(
-            # As with kube-scheduler: a replica that waits for the lease is well.
+            # As with kube-scheduler: a replica that waits for the lease is healthy.
             leads=None if self.election is None else ping,
             stopping=lambda: "shutting down" if self.is_leaving or self.is_stopping else None,
             synced=synced,
@@ -370,14 +370,14 @@ class Live:
         )
 
     async def _announce(self, change: Literal["became leader", "stopped leading"]) -> None:
-        """Tell on the Lease who leads, if anybody has to."""
+        """Record an event on the Lease about who leads, with leader election."""
         if self.election is not None:
             settings = self.election.settings
             lease = lease_subject(settings.namespace, settings.name, controller=next(iter(self.profiles)))
             await announce_leadership(self.clients.events, lease, settings.identity, change)
 
     async def _finish(self, work: "asyncio.Task[Any]") -> None:
-        """Stop scheduling, and let what is under way come to its end."""
+        """Stop scheduling, and let what is in flight finish."""
         log.info("requested to terminate, exiting")
         self.is_leaving = True
         work.cancel()

@@ -22,11 +22,11 @@ class _Running:
 
     collector: LoadCollector
     task: asyncio.Task[None] | None = None
-    queries: list[LoadQuery] = field(default_factory=list)  # of those who want it
+    queries: list[LoadQuery] = field(default_factory=list)  # of its subscribers
 
 
 class LoadCollecting:
-    """One collector for each source, however many plugins name it; one that nobody names any more is stopped."""
+    """One collector for each source, however many plugins name it; one that no plugin names any more is stopped."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class LoadCollecting:
         rules: OutsideRules | None = None,
     ) -> None:
         self._api = api
-        self._rules = rules  # for sources that profiles name; None: whoever configures the scheduler owns it
+        self._rules = rules  # for sources that profiles name; None: the author of the configuration owns the scheduler
         self._nodes = nodes
         self._clock = clock
         self._sources: dict[SourceSettings, _Running] = {}
@@ -44,7 +44,7 @@ class LoadCollecting:
         self._has_begun = False
 
     def subscribe(self, query: LoadQuery) -> LoadCollector:
-        """Collect what a plugin wants that is about to run."""
+        """Collect what a plugin needs that is about to run."""
         settings = settings_of(query, self._rules)
         if settings not in self._sources:
             self._sources[settings] = _Running(self._collector(settings, self._refused(query)))
@@ -53,7 +53,7 @@ class LoadCollecting:
         return self._sources[settings].collector
 
     def unsubscribe(self, query: LoadQuery) -> None:
-        """Record that a plugin does not run any more."""
+        """Unsubscribe a plugin that no longer runs."""
         for running in self._sources.values():
             running.queries = [each for each in running.queries if each is not query]
         self._settle_soon()
@@ -63,12 +63,12 @@ class LoadCollecting:
             asyncio.get_running_loop().call_soon(self.settle)  # others may come or go with this one
 
     def begin(self) -> None:
-        """Start to collect: the nodes are known from now on."""
+        """Start collecting: the nodes are known from now on."""
         self._has_begun = True
         self.settle()
 
     def settle(self) -> None:
-        """Start what is needed now, stop what is not, and ask as often as the most impatient plugin wants."""
+        """Start what is needed now, stop what is not, and query as often as the shortest interval asks for."""
         for settings in [settings for settings, running in self._sources.items() if not running.queries]:
             self._end(self._sources.pop(settings))
         for settings, running in self._sources.items():
@@ -86,7 +86,7 @@ class LoadCollecting:
         return {name: float(collector.is_healthy()) for name, collector in self._named()}
 
     def troubles(self) -> dict[str, str]:
-        """Return what is wrong with each source with which something is."""
+        """Return what is wrong with each source that has a problem."""
         return {name: trouble for name, collector in self._named() if (trouble := collector.trouble())}
 
     async def close(self) -> None:
@@ -132,7 +132,7 @@ class LoadCollecting:
 
 
 def settings_of(query: LoadQuery, rules: OutsideRules | None = None) -> SourceSettings:
-    """Return where a plugin wants its figures from."""
+    """Return the source from which a plugin wants its figures."""
     directory = None if rules is None else rules.directory
     if query.watcher_address:
         return SourceSettings(Provider.LOAD_WATCHER, query.watcher_address.rstrip("/"))

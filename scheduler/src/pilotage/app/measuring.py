@@ -1,4 +1,4 @@
-"""Brings what happens in the scheduler to its metrics."""
+"""Connects what happens in the scheduler to its metrics."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from pilotage.telemetry.metrics import Metrics
 
 
 class Measuring:
-    """Counts attempts as they end, and names the sources of all that is read when somebody looks."""
+    """Counts attempts as they end, and registers the sources of what is read on a scrape."""
 
     def __init__(self, metrics: Metrics, core: Core, clock: Callable[[], float]) -> None:
         self._metrics = metrics

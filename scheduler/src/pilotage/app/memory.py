@@ -1,4 +1,4 @@
-"""Memory that was needed for a moment goes back to the system, where the C library can do that."""
+"""Returns memory that was needed for a moment to the system, where the C library can do that."""
 
 import asyncio
 import ctypes
@@ -13,9 +13,9 @@ _library = ctypes.CDLL(None)  # glibc has what is looked for below, others need 
 
 
 def keep_the_heap_small() -> None:
-    """Let what is large have pages of its own forever, and threads share one heap.
+    """Always give large blocks their own pages, and let threads share one heap.
 
-    By itself glibc takes each large piece that is freed as a sign to put the next ones of that size among the small
+    By default glibc takes each freed large block as a sign to put the next ones of that size among the small
     ones, where they leave holes; an hour of lists and bursts then takes ever more room for the same objects.
     """
     set_option = getattr(_library, "mallopt", None)
@@ -25,7 +25,7 @@ def keep_the_heap_small() -> None:
 
 
 def give_back() -> None:
-    """Return the pages that nobody uses; of a heap with holes the C library by itself returns only the end."""
+    """Return unused pages to the system; by itself the C library returns only the end of the heap."""
     trim = getattr(_library, "malloc_trim", None)
     if trim is not None:
         trim(0)

@@ -1,7 +1,7 @@
 """A limit on the process's own memory, a little below the one of its container.
 
-Where the container's limit is met the kernel kills the process. Where ours is met first, Python raises a MemoryError in
-whoever asks for more, and a plugin that does is a plugin that fails.
+At the container's limit the kernel kills the process. At ours, which comes first, Python raises a MemoryError in
+the code that asks for more, so a plugin that does so fails alone.
 """
 
 import logging
@@ -16,7 +16,7 @@ NO_LIMIT = 1 << 50  # bytes: cgroup v1 writes a number as large as that for none
 
 
 def limit_memory(cgroups: Path = CGROUPS, own: Path = OWN) -> int | None:
-    """Let the process have no more memory than that; returns the bytes, None if its container has no limit."""
+    """Set the limit; returns the bytes, None if its container has no limit."""
     found = container_limit(cgroups, own)
     if found is None:
         return None
@@ -54,6 +54,6 @@ def _files(cgroups: Path, own: Path) -> list[Path]:
 def _number(file: Path) -> int | None:
     try:
         limit = int(file.read_text())
-    except (OSError, ValueError):  # not there, or "max"
+    except (OSError, ValueError):  # missing, or "max"
         return None
     return limit if limit < NO_LIMIT else None

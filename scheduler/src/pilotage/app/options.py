@@ -8,12 +8,12 @@ from pilotage.model.outside_services import OutsideRules
 
 
 class InvalidOptions(Exception):
-    """What the command line says cannot be; the text says what to change."""
+    """The command line is invalid; the text says what to change."""
 
 
 @dataclass(frozen=True)
 class Serving:
-    """How the HTTPS server is to be had."""
+    """How the HTTPS server is served."""
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - probes come from the node, as with kube-scheduler
     secure_port: int = 10259  # 0 for none
@@ -38,21 +38,21 @@ class Serving:
 
 @dataclass(frozen=True)
 class FollowedConfigMap:
-    """Where the configuration is, and on which pod to tell what became of it."""
+    """Where the configuration is, and on which pod to report what became of it."""
 
     namespace: str
     name: str
     pod_namespace: str = ""
-    pod_name: str = ""  # "" outside of a cluster: nobody is told
+    pod_name: str = ""  # "" outside of a cluster: nothing is reported
 
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that is no part of KubeSchedulerConfiguration, and what replaces parts of it."""
+    """Everything that is not part of KubeSchedulerConfiguration, and what replaces parts of it."""
 
     kubeconfig: str = ""
     config_map: FollowedConfigMap | None = None  # in place of a configuration file
-    # What profiles may have us do; only with a ConfigMap: a file is written by whoever starts us.
+    # What profiles may make us do; only with a ConfigMap: a file is trusted, since its author starts us.
     outside: OutsideRules | None = None
     master: str = ""
     qps: float | None = None  # only without a configuration file

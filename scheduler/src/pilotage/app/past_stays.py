@@ -1,6 +1,6 @@
-"""Where the predecessors of a pod were, as far as the cluster still tells: by pods that are there, and by events.
+"""Where the predecessors of a pod ran, as far as the cluster still shows: in existing pods, and in events.
 
-A scheduler sees pods come and go. Whoever reads a cluster once finds the pods that run, leave or have ended; of those
+A scheduler sees pods come and go. A single read finds the pods that run, terminate or have finished; of those
 that are gone the event remains with which their scheduler bound them, for an hour unless the cluster says otherwise.
 """
 
@@ -18,7 +18,7 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod
 
-ASSIGNED = re.compile(r"Successfully assigned \S+ to (\S+)")  # as kube-scheduler says it, and we
+ASSIGNED = re.compile(r"Successfully assigned \S+ to (\S+)")  # the message of kube-scheduler's event, and of ours
 GENERATED = "[a-z0-9]{5}"  # what the API server appends to generateName
 TEMPLATE = "[a-z0-9]{1,10}"  # a hash, between a deployment's name and that
 ENDED = "Ready"  # the condition that becomes false when a pod ends
@@ -42,7 +42,7 @@ class PodEvent(Struct, gc=False, rename="camel"):
 
     @property
     def at(self) -> float:
-        """Return when it was said first."""
+        """Return when it was first recorded."""
         times = (self.event_time, self.first_timestamp, self.metadata.creation_timestamp)
         return next((found for each in times if (found := seconds_of(each)) is not None), 0.0)
 
@@ -53,10 +53,10 @@ def _events(namespace: str, reason: str) -> ApiResource[PodEvent]:
 
 
 async def past_stays(reading: ClusterReading, pod: Pod, now: float) -> list[Stay]:
-    """Return the stays of a pod's lineage; one of its own that has not ended ends now."""
+    """Return the stays of a pod's lineage; the pod's own stay, if it has not ended, ends now."""
     if lineage(pod) is None:
         return []
-    everybody = replace(PODS, field_selector="", namespace=pod.namespace)  # also who has ended
+    everybody = replace(PODS, field_selector="", namespace=pod.namespace)  # also finished ones
     known = (await reading.list(everybody)).objects.values()
     scheduled = (await reading.list(_events(pod.namespace, "Scheduled"))).objects.values()
     killed = (await reading.list(_events(pod.namespace, "Killing"))).objects.values()
@@ -67,7 +67,7 @@ async def past_stays(reading: ClusterReading, pod: Pod, now: float) -> list[Stay
 
 
 def _stay(pod: Pod, killed: dict[str, float], otherwise: float | None) -> Stay:
-    """Return the stay of a pod that is there."""
+    """Return the stay of a pod that exists."""
     placed, ended = pod.status.condition("PodScheduled"), pod.status.condition(ENDED)
     times = (placed and placed.last_transition_time, pod.status.start_time, pod.metadata.creation_timestamp)
     came = next((found for each in times if (found := seconds_of(each)) is not None), 0.0)

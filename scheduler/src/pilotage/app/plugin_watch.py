@@ -1,4 +1,4 @@
-"""Brings the watch over calls of plugins into service, and what it finds to those who have to know."""
+"""Sets up the watchdog for plugin calls, and reports what it finds."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from pilotage.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# What a method is called in metrics; any other has its own name.
+# The names of methods in metrics, where they differ.
 POINTS = {
     "pre_enqueue": "PreEnqueue",
     "less": "QueueSort",
@@ -48,7 +48,7 @@ POINTS = {
 
 
 def remember_crashes(file: str) -> Suspicion | None:
-    """Note calls of plugins in a file, and return the one that the process before has not survived."""
+    """Record plugin calls in a file, and return the one that the previous process did not survive."""
     try:
         record = CrashRecord(Path(file))
         last, known = record.read()
@@ -63,13 +63,13 @@ def remember_crashes(file: str) -> Suspicion | None:
 
 
 def end_at_once() -> None:
-    """End a process that a plugin holds for good: another replica goes on, and the next process asks it last."""
+    """End a process that a plugin blocks: another replica takes over, and the next process calls that plugin last."""
     log.critical("a plugin cannot be interrupted: exiting, so that other pods are served")
     os._exit(1)
 
 
 def watch_calls(budget: float) -> None:
-    """End calls of plugins that take longer than some seconds, from now on; 0 is no limit."""
+    """Abort plugin calls that take longer than this many seconds from now on; 0: no limit."""
     loop = asyncio.get_running_loop()
 
     def ask_for_turn() -> None:
@@ -82,7 +82,7 @@ def watch_calls(budget: float) -> None:
 
 
 class PluginWatch:
-    """Tells of plugins that take too long, cannot be interrupted, or fail where no attempt shows it."""
+    """Reports plugins that take too long, cannot be interrupted, or fail where no attempt shows it."""
 
     def __init__(self, profiles: Mapping[str, Profile], metrics: Metrics, policy_health: PolicyHealth | None) -> None:
         self._profiles = profiles
@@ -92,7 +92,7 @@ class PluginWatch:
         WATCH.on_overrun, WATCH.on_failing = self._overran, self._failing
 
     def tell_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
-        """Let the watchdog's own thread write to our own pod what holds the main one."""
+        """Let the watchdog's thread write to our own pod what blocks the main thread."""
 
         async def write(trouble: Trouble) -> None:
             client = ApiClient(access, agent=agent, connections=1, timeout=5.0)
@@ -109,7 +109,7 @@ class PluginWatch:
         WATCHDOG.on_stalled, WATCHDOG.on_hopeless = stalled, end_at_once
 
     def tell_crash(self, found: Suspicion) -> None:
-        """Tell of a call that the process before has not survived."""
+        """Report a call that the previous process did not survive."""
         if self._policy_health is not None:
             by_name = (name for name, each in self._profiles.items() if found.plugin in each.plugin_set.plugins())
             self._policy_health.condemn(

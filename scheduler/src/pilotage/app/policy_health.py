@@ -1,6 +1,6 @@
-"""Notices a policy that cannot work: since it was put in service, one of its plugins has failed for every pod.
+"""Notices a policy that cannot work: since it was applied, one of its plugins has failed for every pod.
 
-A plugin that takes too long harms everybody, so that a few such calls are enough, whatever else it has answered.
+A plugin that takes too long harms all profiles, so a few such calls are enough, whatever else it returned.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from pilotage.scheduling.outcome import Outcome, Unplaced
 
 IsThere = Callable[[], bool]
 
-ENOUGH = 3  # attempts of a profile, all of them spoiled by a failing plugin; or calls of its plugins that took too long
+ENOUGH = 3  # attempts of a profile, all failed by a plugin; or calls of its plugins that took too long
 
 
 class PolicyHealth:
-    """Counts attempts of each profile since the last change, until one of them was not spoiled."""
+    """Counts attempts of each profile since the last change, until one of them is not failed by a plugin."""
 
     def __init__(self, tell_failing: Callable[[str, str, str], None], tell_well: Callable[[], None]) -> None:
         self._tell_failing = tell_failing
@@ -25,24 +25,24 @@ class PolicyHealth:
         self._overruns: dict[str, int] = {}
         self._has_worked: set[str] = set()
         self._failing: set[str] = set()
-        # Profiles with a plugin that no attempt absolves, why, and whether it is still in service.
+        # Profiles with a plugin that no later attempt clears, why, and whether it is still in use.
         self._condemned: dict[str, tuple[str, str, IsThere]] = {}
 
     def watch(self, loop: Loop, bindings: Bindings) -> None:
-        """Hear how attempts end, from those who end them."""
+        """Subscribe to the ends of attempts."""
         loop.on_decided.connect(lambda queued, outcome, _started, _ended: self.decided(queued, outcome))
         bindings.on_bound.connect(lambda queued, _placed, _started: self.bound(queued))
         bindings.on_failed.connect(lambda queued, outcome, _started: self.decided(queued, outcome))
 
     def begin(self) -> None:
-        """Forget everything, the policy is another one; except plugins that did harm and stayed as they are."""
+        """Start over for a new policy; except for harmful plugins that did not change."""
         for each in (self._spoiled, self._overruns, self._has_worked, self._failing):
             each.clear()
         self._condemned = {name: found for name, found in self._condemned.items() if found[2]()}
         self.remind()
 
     def decided(self, queued: QueuedPod, outcome: Outcome) -> None:
-        """Record how an attempt ended, unless its pod has got a place and is about to be bound."""
+        """Record how an attempt ended, unless its pod got a node and is about to be bound."""
         if isinstance(outcome, Unplaced):
             self._take(queued.pod.scheduler_name, outcome)
 
@@ -57,7 +57,7 @@ class PolicyHealth:
             self.condemn(name, plugin, message, is_there)
 
     def condemn(self, name: str, plugin: str, message: str, is_there: IsThere) -> None:
-        """Tell of a plugin that does harm; as long as it is there, no attempt that works changes that."""
+        """Report a harmful plugin; as long as it is in use, no successful attempt changes that."""
         if name not in self._condemned:
             self._condemned[name] = plugin, message, is_there
             self._tell_failing(name, plugin, message)
@@ -81,6 +81,6 @@ class PolicyHealth:
         self.remind()
 
     def remind(self) -> None:
-        """Tell again of plugins that do harm."""
+        """Report harmful plugins again."""
         for name, (plugin, message, _) in self._condemned.items():
             self._tell_failing(name, plugin, message)

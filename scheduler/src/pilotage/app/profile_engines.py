@@ -28,9 +28,9 @@ def engines(
     handles: Handles | None = None,
     served: Collection[str] | None = None,
 ) -> dict[str, Engine]:
-    """Make every profile ready to run on a cluster; one that runs already as it should goes on.
+    """Prepare every profile to run on a cluster; one that already runs unchanged is kept.
 
-    `handles` has what plugins get from outside; without it they are on their own. `served` are the names of all
+    `handles` has what plugins get from outside; without it they get nothing. `served` are the names of all
     profiles, where these are not all.
     """
     served = profiles.keys() if served is None else served
@@ -47,7 +47,7 @@ def engines(
 
 @contextmanager
 def naming(scheduler_name: str) -> Iterator[None]:
-    """Name the profile that is to blame where anything of its plugins fails: BrokenPlugin, whatever it was."""
+    """Name the profile whose plugin failed: whatever was raised becomes BrokenPlugin."""
     try:
         yield
     except Exception as error:
@@ -58,7 +58,7 @@ def naming(scheduler_name: str) -> Iterator[None]:
 
 
 def let_go(handles: Handles, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
-    """Tell nothing more to plugins that only profiles had that have ended."""
+    """Disconnect plugins whose profiles have all ended."""
     _end(handles, (engine.runner.plugin_set for engine in ended), running)
 
 
@@ -69,21 +69,21 @@ def _end(handles: Handles, plugin_sets: Iterable[PluginSet], running: Mapping[st
 
 
 def _remit(profile: Profile, served: Collection[str]) -> Remit:
-    """Return what a profile may touch; who stands in for the cluster's own scheduler evicts as that does."""
+    """Return what a profile may touch; a stand-in for default-scheduler may evict whatever that may."""
     named = profile.sharing.victims
     all_of_them = EVERYBODY in (named or ()) or (named is None and SCHEDULER_NAME in served)
     return Remit(None if all_of_them else frozenset((*served, *(named or ()))), profile.nodes.matcher())
 
 
 def _engine(profile: Profile, remit: Remit, handles: Handles, running: Engine | None) -> Engine:
-    """Make a profile ready; BrokenPlugin names it if it cannot be, so that nobody else is blamed."""
+    """Make a profile ready; BrokenPlugin names it if it cannot be, so that no other profile is blamed."""
     plugin_set, percentage = profile.plugin_set, profile.percentage_of_nodes_to_score
     if running is not None and _runs_so(running, plugin_set, percentage, remit):
         running.guard, running.spread = profile.sharing.guard, profile.sharing.spread
         return running
     with naming(profile.scheduler_name):
         known = set() if running is None else {id(plugin) for plugin in running.runner.plugin_set.plugins().values()}
-        guard(plugin_set.plugins().values())  # before anything of them is called
+        guard(plugin_set.plugins().values())  # before any of their methods is called
         for plugin in plugin_set.plugins().values():
             if id(plugin) not in known:
                 handles.start(plugin, profile.scheduler_name, remit)
@@ -100,13 +100,13 @@ def _runs_so(running: Engine, plugin_set: PluginSet, percentage: int, remit: Rem
 
 
 def _is_same(one: PluginSet, other: PluginSet) -> bool:
-    """Return whether the very same plugins take part in the same places, with the same weights."""
+    """Return whether the same plugins are enabled at the same points with the same weights."""
     points = (field.name for field in fields(PluginSet) if field.name != "weights")
     same = all([*map(id, getattr(one, point))] == [*map(id, getattr(other, point))] for point in points)
     return same and one.weights == other.weights
 
 
 def retries(profile: Profile, *more: Plugin) -> list[tuple[Plugin, Retry]]:
-    """Return what each plugin of a profile that can reject a pod waits for after it did."""
+    """Return which events each rejecting plugin of a profile waits for."""
     plugins = (*profile.plugin_set.rejecting().values(), HeldNodes(), *more)
     return [(plugin, retry) for plugin in plugins for retry in plugin.retry_on]

@@ -1,4 +1,4 @@
-"""The entry of one plugin in a SchedulerProfile: the patch that switches it, and what the status says of that."""
+"""The entry of one plugin in a SchedulerProfile: the patch that switches it, and what the status says about that."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Switch:
-    """Which plugin of which profile, and whether it is to take part."""
+    """Which plugin of which profile, and whether to enable it."""
 
     profile: str
     plugin: str
@@ -31,7 +31,7 @@ class Switch:
 
 
 def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
-    """Return the JSON patch that grants a wish, under the condition that it still finds what was seen; empty: done."""
+    """Return the JSON patch for a switch, which applies only to the state that was read; empty: nothing to do."""
     spec = spec_of(found)
     entries = spec.get("plugins")
     for place, entry in enumerate(entries or ()):
@@ -45,7 +45,7 @@ def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
     entry = {"name": wish.plugin} if wish.on else {"name": wish.plugin, "enabled": False}
     if entries is not None:
         return [{"op": "add", "path": "/spec/plugins/-", "value": entry}]
-    # Where there is no list yet, another one could come between: only the version tells.
+    # Where there is no list yet, one could be added meanwhile: only the version shows that.
     unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": found["metadata"]["resourceVersion"]}
     if "spec" not in found:
         return [unchanged, {"op": "add", "path": "/spec", "value": {"plugins": [entry]}}]
@@ -53,7 +53,7 @@ def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
 
 
 def base_of(spec: Mapping[str, Any]) -> frozenset[str]:
-    """Return the plugins that take part in a profile that says nothing about them."""
+    """Return the plugins that are enabled in a profile that does not mention them."""
     return NEEDED_BY_ALL if spec.get("base") == "None" else frozenset(plugin.name for plugin in DEFAULT_PLUGINS)
 
 

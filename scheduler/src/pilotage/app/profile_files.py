@@ -16,7 +16,7 @@ from pilotage.scheduler_profiles.resource import KIND
 
 
 class UnusableProfiles(Exception):
-    """SchedulerProfiles that cannot run; the text tells everything that is wrong with them."""
+    """SchedulerProfiles that cannot run; the text lists everything that is wrong with them."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def read_source(source: Path | str) -> Source:
     try:
         text = read_file(source).decode()
     except (OSError, Unreadable, UnicodeDecodeError):
-        return Source(source)  # whoever loads it tells what is wrong with it
+        return Source(source)  # loading it reports what is wrong with it
     return Source(text, str(source), _profiles_in(text, str(source)))
 
 
@@ -57,7 +57,7 @@ def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
 def configuration_of(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> str:
     """Return the configuration that an operator writes for these profiles; UnusableProfiles if they cannot run.
 
-    Whoever gives a file to a command may have it ask whom they like, with what they like.
+    A file given to a command may name any service and any credentials: it is trusted.
     """
     found = checked([profile.manifest for profile in profiles], Judge(catalogue, rules=None))
     wrong = [told for profile, each in zip(profiles, found, strict=True) for told in _told(profile, each)]

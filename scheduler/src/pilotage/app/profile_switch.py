@@ -1,4 +1,4 @@
-"""One plugin of a SchedulerProfile, switched on or off: nothing but its entry is touched, whoever edits beside us."""
+"""One plugin of a SchedulerProfile, switched on or off: only its entry is changed, even with concurrent edits."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ from pilotage.scheduler_profiles.resource import PATH as PROFILES
 
 AGENT = f"pilotage/{version('pilotage')} profile"
 TRIES = 5
-PAUSE = 0.1  # seconds between two looks at what becomes of it
+PAUSE = 0.1  # seconds between two polls
 NOT_FOUND, CONFLICT, REFUSED = 404, 409, 422
 
 
@@ -54,12 +54,12 @@ class ProfileSwitch:
         self._path = f"{PROFILES}/{wish.profile}"
 
     async def change(self, *, dry_run: bool = False) -> Change:
-        """Send the change, or let the API server judge it without keeping it."""
+        """Send the change, or let the API server validate it in a dry run."""
         async with self._client() as api:
             return await self._change(api, "?dryRun=All" if dry_run else "")
 
     async def follow(self, generation: int, seconds: float) -> Outcome:
-        """Wait until every replica runs this generation, it is refused or taken back, or the time is over."""
+        """Wait until every replica runs this generation, it is rejected or rolled back, or time is up."""
         async with self._client() as api:
             return await self._follow(api, generation, seconds)
 
@@ -85,7 +85,7 @@ class ProfileSwitch:
                 body = await api.patch(self._path + query, msgspec.json.encode(steps), content_type=JSON_PATCH)
             except ApiError as error:
                 before, found = found, await self._found(api)
-                # Somebody else changed the spec between our look and our patch: their edit stays, and we look again.
+                # The spec changed between our read and our patch: that edit stays, and we read again.
                 if error.status in (CONFLICT, REFUSED) and spec_of(before) != spec_of(found) and not is_last:
                     continue
                 raise

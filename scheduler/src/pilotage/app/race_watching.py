@@ -1,4 +1,4 @@
-"""The race guard of a live scheduler: where it gets its news from, and how it tells what it knows."""
+"""The race guard of a live scheduler: where it gets its events from, and how it reports what it knows."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -20,7 +20,7 @@ Annotate = Callable[[Annotations], None]
 
 
 class RaceWatching:
-    """Asks about lost pods while it leads, counts for metrics, and reports profiles with too many rejections."""
+    """Inquires about lost pods while it leads, counts for metrics, and reports profiles with too many rejections."""
 
     def __init__(
         self, core: Core, api: ApiClient, may_act: Callable[[], bool], annotate: Annotate, clock: Callable[[], float]
@@ -57,7 +57,7 @@ class RaceWatching:
         return {name: Contention(*found[name].counts(now)) for name in sorted(names)[:MOST_REPORTED]}
 
     def _lost(self, pod: Pod) -> None:
-        if self._may_act():  # a replica that only watches would tell the owner a second time
+        if self._may_act():  # a standby replica would record the event a second time
             self._inquiry.ask_about(pod)
 
     async def _report(self) -> None:

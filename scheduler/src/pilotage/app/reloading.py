@@ -1,4 +1,4 @@
-"""Other profiles for a scheduler that is running: built completely, then put in place between two pods."""
+"""New profiles for a running scheduler: built completely, then swapped in between two pods."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -25,10 +25,10 @@ from pilotage.scheduling.engine import Engine
 
 Value = TypeVar("Value")
 
-LONGEST_SLICE = 0.01  # seconds to make profiles ready before others have their turn
+LONGEST_SLICE = 0.01  # seconds to prepare profiles before yielding to others
 LONG_TEXT = 16 << 10  # characters of a configuration that takes long to read
 LONGEST_LIST = 30.0  # seconds to wait for objects that only new plugins read
-LONGEST_BINDS = 5.0  # seconds to wait for binds that the previous policy has decided
+LONGEST_BINDS = 5.0  # seconds to wait for binds that the previous policy decided
 
 
 class NeedsRestart(Exception):
@@ -36,18 +36,18 @@ class NeedsRestart(Exception):
 
 
 class NotListed(Exception):
-    """What new plugins read could not be listed; the previous profiles go on."""
+    """What new plugins read could not be listed; the previous profiles keep running."""
 
 
 class Beside(Protocol):
-    """Where work is done that may take long: at once, or beside the loop."""
+    """Where long work runs: inline, or in a thread."""
 
     async def __call__(self, work: Callable[[], Value]) -> Value: ...
 
 
 @dataclass
 class Reloading:
-    """Brings a configuration into service; the queue, the cache and all that is held stay as they are."""
+    """Applies a configuration; the queue, the cache and reservations stay as they are."""
 
     ready: Configured  # what runs now
     profiles: dict[str, Profile]
@@ -55,26 +55,26 @@ class Reloading:
     watching: Watching
     known: KnownPods
     has_extenders: bool = False
-    left_out: set[str] = field(default_factory=set)  # profiles that could not begin
+    left_out: set[str] = field(default_factory=set)  # profiles that could not start
     _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds under way
 
     async def apply(self, unit: Unit) -> None:
-        """Run another configuration from now on; any exception leaves the previous one in service."""
-        catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the plugins that there are
-        # Code that is not ours can be ended, if it takes too long, in the main thread alone.
+        """Run another configuration from now on; any exception leaves the previous one running."""
+        catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the known plugins
+        # Code that is not ours can be aborted only in the main thread.
         is_ours = not unit.files and not any(is_foreign(entry.plugin) for entry in catalogue)
         beside = _in_a_thread if is_ours and len(unit.configuration) > LONG_TEXT else _at_once
-        loaded = await beside(partial(load, unit.configuration, catalogue))  # 2. is it right
+        loaded = await beside(partial(load, unit.configuration, catalogue))  # 2. is it valid
         self._refuse_the_rest(loaded.config)  # 3. is it about profiles only
         while (less := await self._bring(loaded, catalogue, beside)) is not None:
             loaded = less
 
     async def _bring(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> Loaded | None:
-        """Bring a configuration into service; returns one to try instead, if a profile is left out as before."""
+        """Apply a configuration; returns one to try instead, if a profile is still left out."""
         try:
             await self._apply(loaded, catalogue, beside)
         except BrokenPlugin as error:
-            # It is no part of what is new, and others do not wait for it.
+            # It is not part of the change, and the others do not wait for it.
             less = without(loaded, error.profile) if error.profile in self.left_out else None
             if less is None:
                 raise
@@ -90,8 +90,8 @@ class Reloading:
         await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
         old = self._swap(profiles, made)  # 6. between two pods
         self.ready = Configured(loaded, catalogue)
-        await self._finish_binds(old)  # 7. nothing more comes of the previous policy
-        self._give_up()  # 8. nor does anybody look at what only that read
+        await self._finish_binds(old)  # 7. the previous policy has finished
+        self._give_up()  # 8. stop watching what only that read
 
     def _refuse_the_rest(self, config: KubeSchedulerConfiguration) -> None:
         now = self.ready.loaded.config
@@ -115,13 +115,13 @@ class Reloading:
         self._unread = self.watching.give_up(kinds_read(self.profiles))
 
     def _swap(self, profiles: Mapping[str, Profile], made: Mapping[str, Engine]) -> list[Engine]:
-        """Put profiles in the place of others; returns what runs no more."""
+        """Swap profiles; returns those that no longer run."""
         queue, running = self.core.queue, self.core.engines
         old = [engine for name, engine in running.items() if made.get(name) is not engine]
         new_names = made.keys() - running.keys()
         for queued in queue:
             if queued.pod.scheduler_name not in made:
-                queue.delete(queued.pod)  # nobody serves it any more; it stays in the cluster as it is
+                queue.delete(queued.pod)  # no profile serves it any more; it stays in the cluster as it is
         _replace(running, made)
         let_go(self.core.handles, old, made)
         _replace(self.profiles, profiles)
@@ -138,7 +138,7 @@ class Reloading:
         return old
 
     async def _engines(self, profiles: Mapping[str, Profile]) -> dict[str, Engine]:
-        """Make profiles ready one by one, so that a hundred of them hold nobody up."""
+        """Prepare profiles one by one, so that a hundred of them do not block the loop."""
         core, made = self.core, dict[str, Engine]()
         try:
             begun = perf_counter()
@@ -161,7 +161,7 @@ class Reloading:
             async with asyncio.timeout(LONGEST_BINDS):
                 await self.core.bindings.finished_of(old)
         except TimeoutError:
-            pass  # a volume may take minutes, and what holds it was decided before
+            pass  # a volume may take minutes, and its node was decided before
 
 
 async def _at_once(work: Callable[[], Value]) -> Value:

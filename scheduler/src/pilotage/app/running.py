@@ -1,4 +1,4 @@
-"""Starts a scheduler from what the command line says, and runs it until it is told to stop."""
+"""Starts a scheduler from what the command line says, and runs it until it is stopped."""
 
 import asyncio
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 
 async def run(ready: Configured, options: Options) -> int:
-    """Run the scheduler until it is told to stop; returns the code to end with."""
+    """Run the scheduler until it is stopped; returns the exit code."""
     keep_the_heap_small()
     verbosity = set_up_logs(options.verbosity, json=options.logging_format == "json", vmodule=options.vmodule)
     if options.limits_memory:
@@ -44,7 +44,7 @@ async def run(ready: Configured, options: Options) -> int:
 
 
 def begun(ready: Configured, options: Options, verbosity: Verbosity, first: str) -> Live:
-    """Return a scheduler that follows a ConfigMap, with those of its profiles that can begin."""
+    """Return a scheduler that follows a ConfigMap, with those of its profiles that can start."""
     try:
         live, left_out = begin_with_rest(ready, lambda found: Live(found, options, verbosity, followed=first))
     except BrokenPlugin as error:
@@ -59,7 +59,7 @@ def _on_signals(stop: Callable[[], None]) -> None:
 
     def tell() -> None:
         if told[0]:
-            os._exit(1)  # whoever asks twice does not want to wait
+            os._exit(1)  # a second signal means: do not wait
         told[0] = True
         stop()
 

@@ -47,7 +47,7 @@ def content(
 
 
 def guard(api: ApiClient, serving: Serving) -> DelegatedAuth:
-    """Return who decides who may see what: the API server, asked for each and remembered for a few seconds."""
+    """Return the guard of the pages: the API server decides, and its answers are cached for a few seconds."""
     return DelegatedAuth(
         api,
         AuthSettings(
@@ -77,7 +77,7 @@ def _trust(serving: Serving) -> TrustSettings:
 
 
 def server(shown: Content, auth: DelegatedAuth, serving: Serving) -> Server:
-    """Return the server, which is still to be started."""
+    """Return the server, not started yet."""
     tls = TlsSettings(
         serving.tls_cert_file, serving.tls_private_key_file, serving.tls_min_version, serving.tls_cipher_suites
     )

@@ -1,4 +1,4 @@
-"""The line of the log that says what has started: for who knows nothing of this scheduler but its name."""
+"""The log line that says what has started, for readers who know only the scheduler's name."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from pilotage.app.options import FollowedConfigMap
 
 @dataclass(frozen=True)
 class Started:
-    """What a scheduler is when it has seen everything once."""
+    """A scheduler after its first complete list."""
 
     version: str
     emulates: str  # the release whose scheduler it behaves like
@@ -16,7 +16,7 @@ class Started:
     followed: FollowedConfigMap | None
     nodes: int
     pods: int
-    lease: str  # NAMESPACE/NAME; empty: nobody takes turns
+    lease: str  # NAMESPACE/NAME; empty: no leader election
 
     def __str__(self) -> str:
         """Return the line."""

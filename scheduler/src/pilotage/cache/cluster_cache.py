@@ -1,10 +1,10 @@
-"""What the cluster looks like now: nodes, the pods on them, and the places that were just given away.
+"""What the cluster looks like now: nodes, the pods on them, and assumed pods.
 
 absent ── assume ──> assumed ── add (the API server confirms) ──> added
   ^                     │  forget (the bind failed)                 │
   └─────────────────────┴────────────── remove ─────────────────────┘
 
-A placed pod can be hidden: nobody sees it until it is shown again, and what is told of it meanwhile counts then.
+A placed pod can be hidden: it is invisible until it is shown again, and updates meanwhile take effect then.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 
 class AlreadyPlaced(Exception):
-    """A pod cannot be given a place because it has one."""
+    """A pod cannot be assumed because it already has a node."""
 
 
 class ClusterCache:
@@ -38,21 +38,21 @@ class ClusterCache:
         self._pods: dict[str, Pod] = {}  # by uid, each as it was counted
         self._assumed: set[str] = set()
         self.holds = NodeHolds()
-        # What is taken on a node by nobody whom we see, by node, whence we know it, and resource.
+        # What is used on a node by no pod that we see, by node, source and resource.
         self._beliefs: dict[str, dict[Hashable, dict[str, int]]] = {}
         self._hidden: dict[str, Pod] = {}  # by uid, each as it is to be counted again
-        self._homeless: dict[str, dict[str, Pod]] = {}  # pods on nodes that are not there, by node and uid
+        self._homeless: dict[str, dict[str, Pod]] = {}  # pods on nodes that do not exist, by node and uid
         self._all: tuple[int, Nodes] | None = None
         self._followers: list[FollowsPods] = []
 
     def follow(self, plugin: FollowsPods) -> None:
-        """Tell a plugin of all pods that are placed, now and from now on."""
+        """Notify a plugin of all placed pods, now and from now on."""
         self._followers.append(plugin)
         for pod in self._pods.values():
             _told(plugin.pod_placed, pod)
 
     def unfollow(self, plugin: FollowsPods) -> None:
-        """Tell a plugin no more."""
+        """Stop notifying a plugin."""
         self._followers = [each for each in self._followers if each is not plugin]
 
     def nodes(self) -> Nodes:
@@ -76,11 +76,11 @@ class ClusterCache:
         return [*self._pods.values(), *self._hidden.values()]
 
     def is_assumed(self, uid: str) -> bool:
-        """Return whether a pod has a place that the API server has not confirmed yet."""
+        """Return whether a pod is assumed: the API server has not confirmed its node yet."""
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
-        """Return how much there is, by kind."""
+        """Return how many objects there are, by kind."""
         return {
             "nodes": len(self.columns.infos),
             "pods": len(self._pods) + len(self._hidden),
@@ -88,7 +88,7 @@ class ClusterCache:
         }
 
     def put_node(self, node: Node) -> Node | None:
-        """Add a node or take over its new object; returns the old one."""
+        """Add or update a node; returns the old object."""
         info = self.find_node(node.name)
         if info is not None:
             old = info.node
@@ -116,14 +116,14 @@ class ClusterCache:
         self.columns.remove_node(info)
 
     def believed(self, name: str) -> Mapping[str, int]:
-        """Return what counts as taken on a node though no pod that we see has it."""
+        """Return what counts as used on a node although no visible pod uses it."""
         total: Counter[str] = Counter()
         for amounts in self._beliefs.get(name, {}).values():
             total.update(amounts)
         return total
 
     def believe(self, name: str, source: Hashable, amounts: Mapping[str, int]) -> None:
-        """Count amounts as taken on a node though no pod that we see has them, in place of those of the same source."""
+        """Count amounts as used on a node although no visible pod uses them, replacing those of the same source."""
         info, known = self.find_node(name), self._beliefs.get(name, {})
         if info is None:
             return
@@ -138,18 +138,18 @@ class ClusterCache:
             self._beliefs.pop(name, None)
 
     def assume(self, pod: Pod) -> None:
-        """Give a place away: the pod, which names its node, counts from now on."""
+        """Assume a pod on the node that it names: it counts from now on."""
         if pod.uid in self._pods or pod.uid in self._hidden:
             raise AlreadyPlaced(f"pod {pod.uid}({pod.key}) is in the cache, so can't be assumed")
         self._place(pod)
         self._assumed.add(pod.uid)
 
     def forget(self, uid: str) -> Pod | None:
-        """Take an assumed pod's place back; a pod that is not assumed stays."""
+        """Forget an assumed pod; a pod that is not assumed stays."""
         return self.remove_pod(uid) if uid in self._assumed else None
 
     def put_pod(self, pod: Pod) -> Pod | None:
-        """Add a bound pod, confirm an assumed one, or take over a new object; returns the old one."""
+        """Add a bound pod, confirm an assumed one, or update one; returns the old object."""
         if pod.uid in self._hidden:
             self._assumed.discard(pod.uid)
             hidden, self._hidden[pod.uid] = self._hidden[pod.uid], pod
@@ -170,7 +170,7 @@ class ClusterCache:
         return self._displace(uid)
 
     def hide(self, uid: str) -> None:
-        """Let nobody see a placed pod, as if it had left."""
+        """Hide a placed pod, as if it had been deleted."""
         is_assumed = uid in self._assumed
         pod = self._displace(uid)
         if pod is not None:
@@ -179,13 +179,13 @@ class ClusterCache:
             self._assumed.add(uid)
 
     def show(self, uid: str) -> None:
-        """Let a pod that was hidden be seen again, as it is by now; one that has left meanwhile stays away."""
+        """Show a hidden pod again, in its current state; one that was deleted meanwhile stays away."""
         pod = self._hidden.pop(uid, None)
         if pod is not None:
             self._place(pod)
 
     def _swap(self, pod: Pod) -> None:
-        """Take over a new object of a pod that leaves all counts as they are: most news about pods are like that."""
+        """Update a pod without changing any counts: most pod updates are like that."""
         self._pods[pod.uid] = pod
         self._assumed.discard(pod.uid)
         info = self.find_node(pod.node_name)
@@ -235,12 +235,12 @@ def _carrying_by_labels(info: NodeInfo) -> list[Pod]:
 def _told(tell: Callable[[Pod], None], pod: Pod) -> None:
     try:
         tell(pod)
-    except Exception:  # one plugin must not keep the others, or the cache, from what is true
+    except Exception:  # one plugin must not keep the others, or the cache, from being up to date
         log.exception("%s failed on pod %s", tell.__qualname__, pod.key)
 
 
 def _counts_the_same(one: Pod, other: Pod) -> bool:
-    """Return whether nobody who asks about the pods on a node would get another answer."""
+    """Return whether no answer about the pods on a node changes."""
     return (
         one.node_name == other.node_name
         and one.namespace == other.namespace

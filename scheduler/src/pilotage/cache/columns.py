@@ -23,8 +23,8 @@ class Columns:
 
     def __init__(self) -> None:
         self._capacity = FIRST_CAPACITY
-        self.moves = 0  # how often a node has got another place
-        self._columns: WeakSet[Column] = WeakSet()  # a column that nobody reads any more is not kept up
+        self.moves = 0  # how often a node was moved to another slot
+        self._columns: WeakSet[Column] = WeakSet()  # a column that is no longer read is not kept up to date
 
     def __len__(self) -> int:
         """Return how many columns there are."""
@@ -37,7 +37,7 @@ class Columns:
         return column
 
     def make_room(self, slots: int) -> None:
-        """Let every column have at least this many entries."""
+        """Grow every column to at least this many entries."""
         if slots <= self._capacity:
             return
         self._capacity = max(slots, 2 * self._capacity)
@@ -47,7 +47,7 @@ class Columns:
             column.data = grown
 
     def fill(self, slot: int, last: int) -> None:
-        """Put the last node into the place of one that is gone."""
+        """Move the last node into the slot of a removed one."""
         self.moves += 1
         for column in self._columns:
             column.data[slot] = column.data[last]

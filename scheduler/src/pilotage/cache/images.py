@@ -9,7 +9,7 @@ from pilotage.model.node import Node
 
 
 class ImageTable:
-    """Images by each of their names; the size is what the first node said that reported one."""
+    """Images by each of their names; the size is the first one that a node reported."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -19,7 +19,7 @@ class ImageTable:
         self._found_at = -1
 
     def add(self, node: Node) -> None:
-        """Take over a node's images."""
+        """Add a node's images."""
         for image in node.images:
             for name in image.names:
                 self._sizes.setdefault(name, image.size_bytes)

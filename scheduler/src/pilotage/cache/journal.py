@@ -1,4 +1,4 @@
-"""Which slots changed, and when: so that whoever was up to date once has to look at these alone."""
+"""Which slots changed, and when: so that a reader that was up to date looks only at these."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class Journal:
     def __init__(self) -> None:
         self._slots: Ids = np.zeros(4 * SHORTEST, np.int32)
         self._length = 0
-        self._shrunk_at = 0  # the version at which there were last fewer slots than before
+        self._shrunk_at = 0  # the version of the last decrease in slots
         self.version = 0
 
     def note(self, slot: int, count: int) -> None:
@@ -32,7 +32,7 @@ class Journal:
     def since(self, version: int, count: int) -> Ids | None:
         """Return the slots below a count that changed after a version, some of them perhaps repeatedly.
 
-        None if that is too long ago to tell, or if looking at all slots is as cheap.
+        None if that is too long ago, or if looking at all slots is as cheap.
         """
         changes = self.version - version
         if changes == 0:

@@ -1,4 +1,4 @@
-"""Labels of nodes as columns of small numbers, for the keys that anyone asked for and some node has."""
+"""Labels of nodes as columns of small numbers, for the keys that are in use and that some node has."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from pilotage.framework.api.nodes import ABSENT, Bools, Ids, Ints, NodeInfo
 from pilotage.model.selectors import integer
 
 SPARE_VALUES = 1024  # values of nodes that are gone, kept until they outnumber the nodes by this
-MOST_BYTES = 64 * 1024 * 1024  # of all columns and values; the key that was not asked for the longest goes first
+MOST_BYTES = 64 * 1024 * 1024  # of all columns and values; the least recently used key goes first
 BYTES_PER_NODE = 4
 BYTES_PER_VALUE = 200  # its text and its places in two containers
 FEWEST_KEYS = 64  # that are kept however large the cluster is
@@ -40,7 +40,7 @@ class _Label:
         return BYTES_PER_NODE * len(self.column.data) + BYTES_PER_VALUE * len(self.values)
 
     def numbers(self) -> tuple[Ints, Bools]:
-        """Return the values as whole numbers, and which of them are any; read once, and again if there are more."""
+        """Return the values as whole numbers, and which of them are numbers; read once, and again if there are more."""
         if self._numbers is None or len(self._numbers[0]) != len(self.values):
             read = [None, *map(integer, self.values[1:])]
             numbers = np.array([number or 0 for number in read], np.int64)
@@ -70,7 +70,7 @@ class LabelColumns:
         return self._label(key, infos).values
 
     def numbers(self, key: str, infos: Sequence[NodeInfo]) -> tuple[Ints, Bools]:
-        """Return the values of a key as whole numbers, and which of them are any; ids index both."""
+        """Return the values of a key as whole numbers, and which of them are numbers; ids index both."""
         return self._label(key, infos).numbers()
 
     def id_of(self, key: str, value: str, infos: Sequence[NodeInfo]) -> int:
@@ -78,15 +78,15 @@ class LabelColumns:
         return self._label(key, infos).ids.get(value, ABSENT)
 
     def write(self, slot: int, before: Mapping[str, str], labels: Mapping[str, str], nodes: int) -> None:
-        """Take over the labels of one node, which had others before."""
+        """Update the labels of one node."""
         self._count(before, labels)
         for key in [key for key, label in self._labels.items() if len(label.values) > 2 * nodes + SPARE_VALUES]:
-            del self._labels[key]  # nodes come and go with names of their own; it is built again when asked for
+            del self._labels[key]  # nodes come and go with names of their own; it is rebuilt when needed
         for key, label in self._labels.items():
             label.write(slot, labels.get(key))
 
     def forget(self, labels: Mapping[str, str]) -> None:
-        """Record that a node with these labels is gone."""
+        """Remove a node with these labels."""
         self._count(labels, {})
 
     def _count(self, before: Mapping[str, str], labels: Mapping[str, str]) -> None:

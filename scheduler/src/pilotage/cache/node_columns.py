@@ -16,7 +16,7 @@ from pilotage.model.quantity import HUGE, LARGEST
 from pilotage.model.tolerations import Taint
 
 SPARE_TAINT_SETS = 1024  # of nodes that are gone or changed, kept until they outnumber the nodes by this
-MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is built again
+MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is rebuilt
 FEWEST_RESOURCES = 64  # that are kept however large the cluster is
 
 
@@ -42,7 +42,7 @@ class NodeColumns:
         self._images = ImageTable()
         self._static_changes = Journal()
         self._changes = Journal()
-        self._huge: set[NodeInfo] = set()  # nodes with amounts that arrays cannot reckon with
+        self._huge: set[NodeInfo] = set()  # nodes with amounts too large for arrays
 
     # What plugins read.
 
@@ -92,7 +92,7 @@ class NodeColumns:
         return self._images.version
 
     def has_resource(self, resource: str) -> bool:
-        """Return whether any node has ever so little of a resource; only then a column for it is worth its memory."""
+        """Return whether any node has any of a resource; only then is a column for it worth its memory."""
         return resource in self._offered
 
     def allocatable(self, resource: str) -> Ints:
@@ -118,7 +118,7 @@ class NodeColumns:
         return column.data
 
     def _new(self, columns: dict[str, Column]) -> Column:
-        """Return a column of zeros, in place of those that nobody asked for the longest if there are too many."""
+        """Return a column of zeros, evicting the least recently used if there are too many."""
         column = self.columns.new(np.int64)
         while len(columns) >= max(FEWEST_RESOURCES, MOST_BYTES // column.data.nbytes):
             del columns[next(iter(columns))]
@@ -141,7 +141,7 @@ class NodeColumns:
         return self._labels.values(key, self.infos)
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the distinct values of a label as whole numbers, and which of them are any."""
+        """Return the distinct values of a label as whole numbers, and which of them are numbers."""
         return self._labels.numbers(key, self.infos)
 
     def label_id(self, key: str, value: str) -> int:
@@ -167,7 +167,7 @@ class NodeColumns:
     def changes_since(self, static_version: int, pods_version: int) -> tuple[Ids | None, Ids | None]:
         """Return the slots whose node objects changed, and those with any change; some of them twice.
 
-        True until the next change: they are views of the journals.
+        Valid until the next change: they are views of the journals.
         """
         count = len(self.infos)
         return self._static_changes.since(static_version, count), self._changes.since(pods_version, count)
@@ -187,13 +187,13 @@ class NodeColumns:
         return info
 
     def update_node(self, info: NodeInfo, node: Node) -> None:
-        """Take over a changed node object."""
+        """Update a node."""
         if node.images != info.node.images:
             self._images.remove(info.node)
             self._images.add(node)
             self._images.version += 1
         before, info.node = info.node, node
-        if not before.has_same_facts(node):  # most updates are heartbeats, which change nothing that anybody asks about
+        if not before.has_same_facts(node):  # most updates are heartbeats, which change nothing that is read here
             self._write_node(info, before)
 
     def remove_node(self, info: NodeInfo) -> None:
@@ -217,18 +217,18 @@ class NodeColumns:
         self._changes.shrink()
 
     def add_pod(self, info: NodeInfo, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         info.add_pod(pod)
         self._write_pods(info, pod.usage)
 
     def remove_pod(self, info: NodeInfo, pod: Pod) -> None:
-        """Count a pod out."""
+        """Remove a pod."""
         known = info.pods[pod.uid]
         info.remove_pod(pod)
         self._write_pods(info, known.usage)
 
     def take(self, info: NodeInfo, amounts: Mapping[str, int], sign: int = 1) -> None:
-        """Count amounts in that no pod asks for which we see, or, with a negative sign, out again."""
+        """Add amounts that no visible pod requests, or, if negative, subtract them again."""
         info.take(amounts, sign)
         self._write_pods(info, amounts)
 

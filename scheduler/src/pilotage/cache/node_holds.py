@@ -1,4 +1,4 @@
-"""Nodes that are left alone for a while: by whom, and until when."""
+"""Nodes that are avoided for a while: by which pods, and until when."""
 
 from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
@@ -9,7 +9,7 @@ from pilotage.model.pod import Pod, PodShape
 Key = TypeVar("Key", bound=Hashable)
 Member = TypeVar("Member", bound=Hashable)
 
-MOST_HOLDS = 10_000  # at once; beyond that no further ones are made
+MOST_HOLDS = 10_000  # at the same time; beyond that no more are made
 
 
 class Everybody:
@@ -30,23 +30,23 @@ EVERYBODY: Final = Everybody()
 
 
 class Hold(NamedTuple):
-    """A node, and who stays away from it: everybody, a shape, or twins; anything else is a note that ends by itself."""
+    """A node, and which pods avoid it: all, a shape, or twins; anything else is a note that expires."""
 
     node: str
     whom: Hashable
 
 
 def twins_of(pod: Pod) -> Twins | None:
-    """Return the pods that are like this one; None for a pod that nobody makes again."""
+    """Return the pods that are like this one; None for a pod that is never recreated."""
     owner = pod.metadata.controller
     return None if owner is None else Twins(owner.uid, pod.shape)
 
 
 class NodeHolds:
-    """All holds; each ends when its time has come, whatever happens."""
+    """All holds; each expires at its time, whatever happens."""
 
     def __init__(self) -> None:
-        self.active: dict[Hold, float] = {}  # each with its end; the same dictionary forever
+        self.active: dict[Hold, float] = {}  # each with its end; always the same dictionary
         self._nodes_of: dict[Hashable, set[str]] = {}  # by whom
         self._on: dict[str, set[Hold]] = {}  # by node
         self._ends: list[tuple[float, int, Hold]] = []  # a heap; some of them are out of date
@@ -68,7 +68,7 @@ class NodeHolds:
         return self.active.get(hold)
 
     def keep_off(self, hold: Hold, until: float) -> bool:
-        """Keep somebody off a node until a moment, which replaces the previous one; False if there are too many."""
+        """Keep pods off a node until a time, which replaces the previous one; False if there are too many."""
         if len(self.active) >= MOST_HOLDS and hold not in self.active:
             return False
         self.active[hold] = until
@@ -106,7 +106,7 @@ class NodeHolds:
         return self._ends[0][0] if self._ends else None
 
     def expire(self, now: float) -> list[Hold]:
-        """End the holds whose time has come, and return them."""
+        """Remove expired holds, and return them."""
         ended = []
         while (end := self.next_end()) is not None and end <= now:
             ended.append(heappop(self._ends)[2])

@@ -28,13 +28,13 @@ class ObjectStore:
         return old
 
     def drop(self, given: Kind) -> None:
-        """Forget an object; one that is not there is no matter."""
+        """Forget an object, if it is there."""
         kind, metadata = type(given), given.metadata
         if self._objects.get(kind, {}).get(metadata.namespace, {}).pop(metadata.name, None) is not None:
             self._count_change(kind)
 
     def drop_all(self, kind: type[Kind]) -> None:
-        """Forget a kind, with all that is known of its objects: nobody reads it any more."""
+        """Forget a kind with all its objects: no plugin reads it any more."""
         self._objects.pop(kind, None)
         self._versions.pop(kind, None)
         for place in [place for place in self._troubles if place[0] is kind]:
@@ -46,7 +46,7 @@ class ObjectStore:
         self._count_change(kind)
 
     def forget_trouble(self, kind: type[Kind], name: str, namespace: str) -> None:
-        """Forget an object that could not be understood."""
+        """Forget an object that could not be decoded."""
         self._settle(kind, name, namespace)
         self._count_change(kind)
 

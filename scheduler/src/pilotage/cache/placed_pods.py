@@ -1,4 +1,4 @@
-"""Placed pods, counted by node: how many match a query, and who carries which term. Counters instead of scans."""
+"""Placed pods, counted by node: how many match a query, and which carry which term. Counters instead of scans."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,8 +17,8 @@ from pilotage.model.affinity import AffinityTerm, carried_terms
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
 
-MOST_QUERIES = 4096  # that are kept up; the one that was not asked for the longest goes first
-LONGEST_UNASKED = 300.0  # seconds: pods that are like no other leave queries that nobody asks again
+MOST_QUERIES = 4096  # that are kept up to date; the least recently used goes first
+LONGEST_UNASKED = 300.0  # seconds: unique pods leave queries that are never asked again
 DROPPED_AT_ONCE = 8  # for each new one
 FEW_NODES = 16  # that need no arrays: one pod can bring dozens of terms that no other has
 
@@ -62,7 +62,7 @@ class _Kind:
         self.namespace, self.labels, self.terminating = pod.namespace, pod.labels, pod.is_terminating
         self.nodes: dict[NodeInfo, int] = {}
         self.queries: dict[_Query, None] = {}
-        self._places: tuple[int, Ids, Ids] | None = None  # as of so many moves of nodes: slots, and how many are there
+        self._places: tuple[int, Ids, Ids] | None = None  # as of so many moves of nodes: slots, and counts
 
     def count(self, info: NodeInfo, sign: int) -> int:
         self._places = None
@@ -72,7 +72,7 @@ class _Kind:
         return number
 
     def write(self, column: Ids, moves: int) -> None:
-        """Add up the pods by node; a pod with dozens of terms asks for this dozens of times."""
+        """Sum the pods by node; a pod with dozens of terms needs this dozens of times."""
         if len(self.nodes) <= FEW_NODES:
             for info, number in self.nodes.items():
                 column[info.slot] += number
@@ -151,11 +151,11 @@ class PlacedPods:
         self._claims: Counter[tuple[str, str]] = Counter()
 
     def add(self, info: NodeInfo, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         self._count(info, pod, 1)
 
     def remove(self, info: NodeInfo, pod: Pod) -> None:
-        """Count a pod out, as it was counted in."""
+        """Remove a pod, as it was added."""
         self._count(info, pod, -1)
 
     def counts(self, query: PodQuery) -> Ids:
@@ -219,7 +219,7 @@ class PlacedPods:
             del self._kinds[kind.key]
 
     def _counted(self, query: PodQuery, now: float) -> _Query:
-        """Start to keep up a query: the one time that all pods are looked at, by kind."""
+        """Start maintaining a query: the only time that all pods are looked at, by kind."""
         new = _Query(query, self._columns.new(np.int32))
         for kind in self._kinds.values():
             if new.matches(kind):
@@ -264,7 +264,7 @@ class PlacedPods:
 
 
 def _only_label(requirements: LabelKey | None) -> tuple[str, str] | None:
-    """Return a label that whatever is selected must have, if there is one."""
+    """Return a label that every selected object must have, if there is one."""
     for key, operator, values in requirements or ():
         if operator == "In" and len(values) == 1:
             return key, values[0]

@@ -1,4 +1,4 @@
-"""`pilotage check`: can SchedulerProfiles run, as the operator would say."""
+"""`pilotage check`: can SchedulerProfiles run, according to the operator's rules."""
 
 from typing import Any
 

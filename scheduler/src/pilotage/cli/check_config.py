@@ -1,4 +1,4 @@
-"""`pilotage check-config`: is a configuration right, and what does it amount to."""
+"""`pilotage check-config`: is a configuration valid, and what is its effective form."""
 
 import sys
 from pathlib import Path

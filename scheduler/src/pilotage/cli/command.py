@@ -1,4 +1,4 @@
-"""What all commands share: how they end, what they say on the way, and that no surprise looks like one."""
+"""What all commands share: exit codes, notes, and errors without tracebacks."""
 
 import logging
 import sys
@@ -14,14 +14,14 @@ SURPRISE, BAD_INPUT, NOT_ALL_PLACED = 1, 2, 3
 
 
 class BadInput(Exception):
-    """Something that a person gave and that cannot be used; the text says what to change."""
+    """Invalid input from the user; the text says what to change."""
 
 
 class PlainCommand(click.Command):
     """A command whose errors are sentences, and tracebacks only if -v asks for them."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; bad input ends it with code 2, a surprise with 1."""
+        """Run the command; bad input ends it with code 2, an unexpected error with 1."""
         verbose = bool(ctx.params.pop("verbose", False))
         _stay_printable()
         _log_to_stderr(verbose=verbose)
@@ -39,8 +39,8 @@ class PlainCommand(click.Command):
 
 
 def is_bad_input(error: Exception) -> bool:
-    """Return whether an error is about what a person gave; its text then says everything."""
-    from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
+    """Return whether an error is about user input; its text then says everything."""
+    from pilotage.app.options import InvalidOptions  # imported only after an error: a start must be quick
     from pilotage.app.profile_files import UnusableProfiles
     from pilotage.cluster.transport.api_errors import NoAccess
     from pilotage.cluster.transport.service_tls import BadTLS
@@ -73,12 +73,12 @@ def plugin_dir_option(command: Function) -> Function:
 
 
 def note(text: str) -> None:
-    """Tell a person something that is not part of the answer."""
+    """Print a note that is not part of the answer."""
     click.echo(f"note: {text}", err=True)
 
 
 def _stay_printable() -> None:
-    # A terminal that cannot show a character is no reason to fail.
+    # A terminal that cannot show a character must not cause a failure.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

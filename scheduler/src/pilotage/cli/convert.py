@@ -1,4 +1,4 @@
-"""`pilotage convert`: what another scheduler was configured with, as SchedulerProfiles."""
+"""`pilotage convert`: the configuration of another scheduler as SchedulerProfiles."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -77,7 +77,7 @@ def _with_count(documents: list[Document]) -> Iterator[tuple[Document, bool]]:
 
 
 class _Work:
-    """What was made so far, and what to say about it."""
+    """What was converted so far, and notes about it."""
 
     def __init__(self, catalogue: PluginCatalogue, output: str) -> None:
         self._catalogue, self._output = catalogue, output
@@ -117,7 +117,7 @@ class _Work:
                 notes.complain(f"{fault.text}{'; ' if fault.hint else ''}{fault.hint}")
 
     def judge(self) -> None:
-        """Say what is wrong with what was made, one beside the other."""
+        """Report what is wrong with the results, also in combination."""
         if self._output == "config" and len(self.made) > 1:
             self.notes.told.append("a scheduler reads one configuration: put each document into its own file")
         elif self._output == "profiles":
@@ -126,5 +126,5 @@ class _Work:
 
 
 def _written(config: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """Return a configuration without what is there by default."""
+    """Return a configuration without its defaults."""
     return config.model_dump(mode="json", by_alias=True, exclude_defaults=True)

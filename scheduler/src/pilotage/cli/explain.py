@@ -1,4 +1,4 @@
-"""`pilotage explain`: why a pod of a live cluster waits, or is where it is."""
+"""`pilotage explain`: why a pod of a live cluster is pending, or runs on its node."""
 
 import asyncio
 from pathlib import Path
@@ -100,7 +100,7 @@ def _told(answer: Answer) -> str:
 
 
 def _said(pod: Pod) -> str:
-    """Return why the pod waits, as its scheduler last told."""
+    """Return why the pod is pending, as its scheduler last reported."""
     condition = pod.status.condition("PodScheduled")
     return condition.message if condition is not None and condition.status == "False" else ""
 

@@ -38,7 +38,7 @@ def _what(gang: GangStanding) -> str:
         return f"{_more(gang.lacking)} of {group}: {at_once}, {there} exist; see {_look(gang.name)}"
     if gang.held:
         return f"{_more(gang.held)} of {group}, held by scheduling gates: {at_once}; see {_look(gang.name)}"
-    if gang.fitting is None:  # nobody was tried: the cluster lacks something, or pods leave for the group
+    if gang.fitting is None:  # no pod was tried: the cluster lacks something, or pods are evicted for the group
         return f"{group} as a whole: {at_once}"
     see = f"; see pilotage explain {gang.name.namespace}/{gang.blocker}" if gang.blocker else ""
     return f"the rest of {group}: {at_once}, {gang.fitting} can{see}"
@@ -56,6 +56,6 @@ def _titled(name: GangName) -> str:
 
 def _look(name: GangName) -> str:
     label = LABEL.get(name.source)
-    if label is None:  # no label tells who belongs to it
+    if label is None:  # no label identifies its pods
         return f"kubectl describe {NativePodGroup.api} {name.name} -n {name.namespace}"
     return f"kubectl get pods -n {name.namespace} -l {label}={name.name}"

@@ -70,7 +70,7 @@ def _node_table(explanation: Explanation, chosen: str | None, weights: Mapping[s
         for row, node in zip(rows, nodes, strict=True):
             row.append(str(node.total) if node.scores else "")
     title, *lines = table(header, rows, right=range(3, len(header)), indent="  ").splitlines()
-    # A node that does not fit has no scores, so that its reason may have their room.
+    # A node that does not fit has no scores, so its reason may use their columns.
     start = title.index("BECAUSE")
     told = [line if node.scores else f"{line:{start}}{_because(node)}" for line, node in zip(lines, nodes, strict=True)]
     return "\n".join([title, *told])

@@ -12,7 +12,7 @@ def as_json(data: Any) -> str:
 
 def as_yaml(data: Any) -> str:
     """Return data as YAML, in the order that it has."""
-    import yaml  # of all answers only this one needs it
+    import yaml  # only this format needs it
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     return str(yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")

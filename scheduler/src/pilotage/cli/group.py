@@ -7,7 +7,7 @@ import click
 
 
 class Listed(NamedTuple):
-    """A command, where it is, and the line that the help has about it."""
+    """A command, its module, and its line in the help."""
 
     module: str
     help: str
@@ -27,7 +27,7 @@ COMMANDS = {
 
 
 class CommandsOnDemand(click.Group):
-    """A group that knows its commands by name, and imports the one that runs."""
+    """A group that lists its commands by name, and imports only the one that runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""
@@ -43,7 +43,7 @@ class CommandsOnDemand(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table above, so that help is there at once."""
+        """Write the list of commands from the table above, so that help is fast."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, listed.help) for name, listed in COMMANDS.items()])
 

@@ -1,4 +1,4 @@
-"""Flags of kube-scheduler that mean nothing here, so that a command line that was written for it works."""
+"""Flags of kube-scheduler without effect here, so that command lines written for it work."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,7 +39,7 @@ IGNORED_BOOLS = {
 
 
 def ignored_options() -> Callable[[Any], Any]:
-    """Add the flags that kube-scheduler has and that mean nothing here."""
+    """Add kube-scheduler's flags that have no effect here."""
     values = [
         click.option(name, multiple=True, metavar="...", help=f"Accepted and ignored: {reason}.")
         for name, reason in IGNORED.items()

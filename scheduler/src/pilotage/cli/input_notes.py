@@ -1,4 +1,4 @@
-"""What a person should know about the input of a simulation: what plays no part, and what is probably not meant."""
+"""Notes about the input of a simulation: what is ignored, and what is probably a mistake."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ FEW = 5
 
 
 def input_notes(found: Manifests, unserved: list[Pod], served: Iterable[str]) -> Iterator[str]:
-    """Yield a sentence for each thing."""
+    """Yield a sentence for each note."""
     yield from _left_out(found)
     yield from _about_pods(found)
     yield from _about_unserved(unserved, served)

@@ -1,4 +1,4 @@
-"""Flags about the services that profiles have the scheduler ask: looked at when they are given, not when they count."""
+"""Flags about the services that profiles make the scheduler call: validated when given, not when used."""
 
 import click
 

@@ -48,7 +48,7 @@ def arguments(entry: Entry) -> list[dict[str, Any]]:
 
 
 def permissions(entry: Entry) -> list[Permission]:
-    """Return what a plugin must be allowed to do: to see the objects that it reads, and what it declares."""
+    """Return a plugin's permissions: to read the objects that it looks up, and those that it declares."""
     return [*rights_to_read(entry.plugin), *entry.plugin.permissions]
 
 
@@ -62,7 +62,7 @@ def actions(retry: Retry) -> list[str]:
 
 
 def type_name(annotation: Any) -> str:
-    """Return what people call a type."""
+    """Return a type's name for users."""
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return type_name(parts[0])
@@ -90,7 +90,7 @@ def _permission(permission: Permission) -> dict[str, Any]:
 
 
 def _empty(default: Any) -> Any:
-    """Return a default that a configuration leaves out when it writes itself."""
+    """Return a default that is omitted when a configuration is written."""
     if isinstance(default, tuple | list | set | frozenset):
         return list(default)
     return default if isinstance(default, str | int | float | bool | dict) else str(default)

@@ -1,4 +1,4 @@
-"""`pilotage plugins`: which policies there are, and everything about each."""
+"""`pilotage plugins`: all plugins, and everything about each."""
 
 import json
 from typing import Any

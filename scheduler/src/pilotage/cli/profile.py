@@ -1,4 +1,4 @@
-"""`pilotage profile`: one plugin of a SchedulerProfile, switched on or off, and what became of that."""
+"""`pilotage profile`: enable or disable one plugin of a SchedulerProfile, and follow the rollout."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ from pilotage.config.suggestions import did_you_mean
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 NOT_RUNNING, NOT_KNOWN = 3, 4
-# What a resource may be called: anything else could be another path of the API.
+# A valid resource name: anything else could lead to another API path.
 NAME = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 EXAMPLES = """\b

@@ -1,14 +1,14 @@
-"""What a person who waits at a terminal sees."""
+"""Progress on a terminal."""
 
 import sys
 from time import monotonic
 
-PATIENCE = 1.0  # seconds until there is anything to see
+PATIENCE = 1.0  # seconds until anything is shown
 STEP = 0.2  # seconds between two changes of it
 
 
 class Progress:
-    """How far some work is, and how long it will take; nothing if nobody looks or it is done at once."""
+    """How far some work is, and how long it will take; nothing without a terminal, or if it is quick."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -33,7 +33,7 @@ class Progress:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Leave no trace."""
+        """Clear the line."""
         if self._shown:
             sys.stderr.write("\r\033[K")
             sys.stderr.flush()

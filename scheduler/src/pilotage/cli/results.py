@@ -1,4 +1,4 @@
-"""What became of the pods, for people and for programs."""
+"""The results for the pods, for people and for programs."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -27,7 +27,7 @@ Examples:
   pilotage run --secure-port 0 --leader-elect=false --v 2
 """
 
-# With a configuration file these say nothing, as with kube-scheduler.
+# With a configuration file these have no effect, as with kube-scheduler.
 ONLY_WITHOUT_CONFIG = ("profiling", "contention_profiling", "kube_api_qps", "kube_api_burst", "kube_api_content_type")
 
 LEADER_FIELDS = {
@@ -259,7 +259,7 @@ def _write(file: Path, config: dict[str, Any]) -> None:
 
 
 def _of_no_use(given: dict[str, Any], explicit: set[str], configured_kubeconfig: str) -> list[str]:
-    """Return what to say about flags that change nothing."""
+    """Return notes about flags without effect."""
     reasons = {_name(flag): reason for flag, reason in (IGNORED | IGNORED_BOOLS).items()}
     if given["config"]:
         reasons |= dict.fromkeys(ONLY_WITHOUT_CONFIG, "the file of --config sets it")
@@ -275,7 +275,7 @@ def _name(flag: str) -> str:
 
 
 def to_options(given: dict[str, Any], explicit: set[str]) -> Options:
-    """Return what the command line says; with a configuration file some flags say nothing, as with kube-scheduler."""
+    """Return the options; with a configuration file some flags have no effect, as with kube-scheduler."""
     alone = not given["config"]
     return Options(
         kubeconfig=given["kubeconfig"],

@@ -99,7 +99,7 @@ def command(
 def _configured(
     config: str | None, found: Manifests, catalogue: PluginCatalogue, added: Sequence[str]
 ) -> app.Configured:
-    """Load the configuration that was named; without one the profiles among the manifests count, or the defaults."""
+    """Load the named configuration; without one, the profiles among the manifests, or the defaults."""
     if found.profiles and config is None:
         return app.profiles_configured(found.profiles, catalogue)
     if found.profiles:
@@ -108,7 +108,7 @@ def _configured(
 
 
 def _read(names: list[str], kinds: KindTable) -> Manifests:
-    # Nothing of what is read is garbage; to look for some, again and again, would take a third of the time.
+    # Nothing that is read is garbage; looking for it again and again would take a third of the time.
     was_on = gc.isenabled()
     gc.disable()
     progress = Progress("reading a file")

@@ -1,4 +1,4 @@
-"""The way to the API server: where it is, whom to trust there, and who we are, kept fresh while we run."""
+"""Access to the API server: its address, its CA and our credentials, refreshed while we run."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ from pilotage.cluster.transport.api_errors import NoAccess
 from pilotage.cluster.transport.tls import Trust, tls_context
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-# A server that refuses everything must not make us ask for credentials with every request.
+# A server that rejects everything must not make us renew credentials with every request.
 _SHORTEST_BETWEEN = 1.0
 _RETRY_AFTER = 10.0
 DEFAULT_NAMESPACE = "default"
@@ -43,7 +43,7 @@ class Access:
     ) -> None:
         self.host, self.port, self.base_path, is_secure = _parts(server)
         self.server = server.rstrip("/")
-        self.namespace = namespace or DEFAULT_NAMESPACE  # the one that is meant where none is named
+        self.namespace = namespace or DEFAULT_NAMESPACE  # the default namespace
         self.server_name = trust.server_name or self.host
         self._trust, self._is_secure = trust, is_secure
         self._ask, self._clock = ask, clock
@@ -56,11 +56,11 @@ class Access:
 
     @property
     def is_stale(self) -> bool:
-        """Whether the identity has to be asked for again before it is used."""
+        """Whether the credentials must be renewed before use."""
         return self._clock() >= self._stale_at
 
     async def renew(self, refused: Identity | None = None) -> None:
-        """Ask again who we are when that is due, or when the server refused us; then NoAccess tells of a failure."""
+        """Renew the credentials when due, or after the server rejected them; NoAccess then reports a failure."""
         await asyncio.to_thread(self._renew, refused)
 
     def _renew(self, refused: Identity | None) -> None:
@@ -73,7 +73,7 @@ class Access:
             except NoAccess:
                 if was_refused:
                     raise
-                # Files may be halfway through a change; until the server refuses us we are who we were.
+                # Files may be in the middle of a change; until the server rejects the old credentials they stay.
                 self._note(_RETRY_AFTER)
 
     def _ask_again(self) -> None:
@@ -92,7 +92,7 @@ class Access:
 def find(
     kubeconfig: str = "", *, master: str = "", context: str = "", environ: Mapping[str, str] = os.environ
 ) -> Access:
-    """Find the way that was named, else the one of the pod we are in, else the one that kubectl would take."""
+    """Use the named kubeconfig, else the pod's service account, else kubectl's kubeconfig."""
     if kubeconfig or master:
         return from_kubeconfig(kubeconfig, master=master, context=context)
     if environ.get("KUBERNETES_SERVICE_HOST") and (SERVICE_ACCOUNT / "token").exists():
@@ -106,7 +106,7 @@ def find(
 
 
 def from_kubeconfig(path: str | None, *, master: str = "", context: str = "") -> Access:
-    """Take the way that a kubeconfig names; `master` is another address for it, and alone a way without a name."""
+    """Use a kubeconfig; `master` overrides its address, and alone means access without credentials."""
     if path:
         return _from_files([Path(path)], master=master, context=context)
     if not master:
@@ -115,7 +115,7 @@ def from_kubeconfig(path: str | None, *, master: str = "", context: str = "") ->
 
 
 def in_cluster(environ: Mapping[str, str] = os.environ, folder: Path | None = None) -> Access:
-    """Take the way of a pod: the service account that Kubernetes mounts into it."""
+    """Use the service account that Kubernetes mounts into a pod."""
     host, port = environ.get("KUBERNETES_SERVICE_HOST", ""), environ.get("KUBERNETES_SERVICE_PORT", "")
     if not host or not port:
         raise NoAccess(

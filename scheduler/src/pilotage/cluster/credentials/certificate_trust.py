@@ -1,4 +1,4 @@
-"""Whom a client certificate speaks for: its own subject, or, from the front proxy, whoever the headers name."""
+"""The user of a client certificate: its own subject, or, from the front proxy, the user in the headers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ Headers = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Who asks, as the API server knows them."""
+    """A user, as the API server knows it."""
 
     name: str
     uid: str = ""
@@ -23,30 +23,30 @@ class User:
 
 
 class Authorities:
-    """A bundle of certificates whose signatures are believed."""
+    """A bundle of trusted CA certificates."""
 
     def __init__(self, pem: str = "") -> None:
         self.pem = pem
         self._certificates = x509.load_pem_x509_certificates(pem.encode()) if pem.strip() else []
 
     def signed(self, certificate: x509.Certificate) -> bool:
-        """Return whether one of them signed this certificate itself."""
+        """Return whether one of them directly signed this certificate."""
         return any(_signed(certificate, authority) for authority in self._certificates)
 
 
 @dataclass(frozen=True, slots=True)
 class FrontProxy:
-    """Who may name users in headers, and in which."""
+    """Which proxies may name users in headers, and in which headers."""
 
     authorities: Authorities = field(default_factory=Authorities)
-    allowed_names: Sequence[str] = ()  # none: whoever the authorities signed
+    allowed_names: Sequence[str] = ()  # none: any name that the CA signed
     username_headers: Sequence[str] = ("x-remote-user",)
     uid_headers: Sequence[str] = ()
     group_headers: Sequence[str] = ("x-remote-group",)
     extra_prefixes: Sequence[str] = ("x-remote-extra-",)
 
     def user(self, headers: Headers) -> User | None:
-        """Return whom the headers name."""
+        """Return the user in the headers."""
         name = _first(headers, self.username_headers)
         if not name:
             return None
@@ -62,7 +62,7 @@ class FrontProxy:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Everyone whose signature under a client certificate counts for something."""
+    """All CAs of client certificates."""
 
     clients: Authorities = field(default_factory=Authorities)
     front_proxy: FrontProxy = field(default_factory=FrontProxy)
@@ -78,7 +78,7 @@ class Trust:
         headers: Headers,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> User | None:
-        """Return whom a certificate speaks for; the handshake has verified it, but maybe long ago."""
+        """Return the user of a certificate; the handshake has verified it, but maybe long ago."""
         shown = x509.load_der_x509_certificate(certificate)
         if not shown.not_valid_before_utc <= now() <= shown.not_valid_after_utc:
             return None
@@ -88,7 +88,7 @@ class Trust:
             user = proxy.user(headers)
             if user is not None:
                 return user
-        # Who is signed for the front proxy only is nobody without headers: its subject was never meant as a user.
+        # A certificate of the front proxy's CA is no user without headers: its subject was never meant as one.
         if not name or not name[0] or not self.clients.signed(shown):
             return None
         return User(name[0], groups=tuple(_values(shown, NameOID.ORGANIZATION_NAME)))

@@ -1,4 +1,4 @@
-"""Files with tokens, keys and certificates: read where they may be read, and as small as they must be."""
+"""Files with tokens, keys and certificates, with limits on where they are and how large they are."""
 
 import os
 import stat
@@ -8,13 +8,13 @@ LARGEST = 1 << 20  # bytes; a bundle of authorities has a quarter of that
 
 
 class Withheld(OSError):
-    """A file that is not to be read; the text says why."""
+    """A file that must not be read; the text says why."""
 
 
 def read_credential(path: str, directory: str | None) -> bytes:
-    """Return what a file holds; if there is a directory, only a plain file that is in it wherever links lead.
+    """Return a file's content; with a directory, only a regular file that is in it after following links.
 
-    Kubernetes mounts a Secret as links to a folder beside them, which is replaced as a whole.
+    Kubernetes mounts a Secret as links into a sibling folder, which is replaced atomically.
     """
     if directory is None:
         return Path(path).read_bytes()

@@ -1,4 +1,4 @@
-"""Who we are to the API server: said once, or in files that change while we run."""
+"""Our credentials for the API server: fixed, or in files that change while we run."""
 
 import base64
 import re
@@ -23,23 +23,23 @@ class Identity:
     certificate: bytes = b""
 
     def __repr__(self) -> str:
-        return "Identity(...)"  # A secret has no place in a log.
+        return "Identity(...)"  # Keep secrets out of logs.
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """An identity, and for how many seconds it is good."""
+    """An identity, and for how many seconds it is valid."""
 
     identity: Identity
     seconds: float = inf
 
 
-# Asks again who we are: reads files or runs a command, and so takes its time.
+# Renews it: reads files or runs a command, so it may take a while.
 Issuer: TypeAlias = Callable[[], Issued]
 
 
 def bearer(token: str, source: str) -> str:
-    """Return the header's value for a token, which is refused if it would break out of the header."""
+    """Return the header's value for a token, which is rejected if it would break out of the header."""
     if not _TOKEN.fullmatch(token):
         raise NoAccess(f"the token of {source} is empty or contains spaces or line breaks; renew it")
     return f"Bearer {token}"
@@ -51,7 +51,7 @@ def basic(username: str, password: str) -> str:
 
 
 def read_file(path: Path, what: str) -> bytes:
-    """Return what a small file holds; NoAccess tells what it is for."""
+    """Return the content of a small file; NoAccess names its purpose."""
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE + 1)

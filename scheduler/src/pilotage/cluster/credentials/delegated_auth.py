@@ -1,4 +1,4 @@
-"""Who may see the pages of the server: the API server is asked who they are and what they may."""
+"""Authorization of the server's pages: the API server authenticates and authorizes each user."""
 
 import asyncio
 import hashlib
@@ -29,7 +29,7 @@ _FAILURES = (ApiError, Unreachable, OutcomeUnknown, TimeoutError, msgspec.Msgspe
 
 @dataclass(frozen=True, slots=True)
 class Denial:
-    """Why a request is refused: 401, 403, or 500 where nobody could tell."""
+    """Why a request is refused: 401, 403, or 500 if the check failed."""
 
     status: int
     message: str
@@ -84,13 +84,13 @@ _decode_access = msgspec.json.Decoder(_AccessReview).decode
 
 
 class DelegatedAuth:
-    """Judges requests with the API server's help, and remembers what it said for a few seconds."""
+    """Authorizes requests with the API server's help, and caches its answers for a few seconds."""
 
     def __init__(self, api: Api, settings: AuthSettings, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._api = api
         self._settings = settings
         self._trust = Trust()
-        # Questions are remembered by a digest: no token stays in memory, and no list of groups fills it.
+        # Cached by a digest: no token stays in memory, and no list of groups fills it.
         self._salt = secrets.token_bytes(32)
         at_once = settings.lookups_at_once
         self._users = RememberedAnswers[_TokenStatus](most=MOST_REMEMBERED, at_once=at_once, clock=clock)
@@ -101,7 +101,7 @@ class DelegatedAuth:
         return self._trust.pem
 
     async def refresh(self) -> bool:
-        """Learn whom to trust now; returns whether that worked, and keeps what was known if not."""
+        """Reload the CAs; returns whether that worked, and keeps the old ones if not."""
         try:
             async with asyncio.timeout(self._settings.lookup_timeout):
                 self._trust = await read_trust(self._api, self._settings.trust)
@@ -111,14 +111,14 @@ class DelegatedAuth:
         return True
 
     async def run(self) -> None:
-        """Keep up with whom to trust."""
+        """Keep the CAs up to date."""
         while True:
             known = await self.refresh()
             await asyncio.sleep(self._settings.trust_refresh if known else self._settings.trust_retry)
 
     async def judge(self, method: str, path: str, headers: Headers, peer_certificate: bytes | None) -> Denial | None:
         """Return why the request is refused, or None."""
-        # 1. Probes ask nobody: they are answered also while the API server is away.
+        # 1. Probes need no authorization: they are answered even without the API server.
         if any(_covers(allowed, path) for allowed in self._settings.always_allow_paths):
             return None
         # 2. Who is it?

@@ -40,7 +40,7 @@ class ExecPlugin(msgspec.Struct, rename="camel", frozen=True):
     interactive_mode: str = "IfAvailable"
 
     def check(self) -> None:
-        """Refuse what cannot work, before it is tried."""
+        """Reject what cannot work, before it is tried."""
         if self.api_version not in VERSIONS:
             answer = f"{self.api_version!r} is not supported; use {' or '.join(VERSIONS)}"
             raise NoAccess(f"the apiVersion of the credential command {self.command!r} {answer}")
@@ -63,7 +63,7 @@ class _ExecCredential(msgspec.Struct, rename="camel"):
 
 
 def run(plugin: ExecPlugin, cluster: Mapping[str, Any]) -> Issued:
-    """Run the command and read the credentials that it prints; NoAccess tells why there are none."""
+    """Run the command and read the credentials that it prints; NoAccess says why there are none."""
     output = _output(plugin, _environment(plugin, cluster))
     try:
         credential = msgspec.json.decode(output, type=_ExecCredential)
@@ -122,7 +122,7 @@ def _seconds_left(status: _Status) -> float:
         return inf
     expires = status.expiration_timestamp
     left = (expires if expires.tzinfo else expires.replace(tzinfo=UTC)) - datetime.now(UTC)
-    # A clock that is wrong must not make us run the command for every request.
+    # A wrong clock must not make us run the command for every request.
     return max(_SHORTEST, left.total_seconds())
 
 

@@ -1,4 +1,4 @@
-"""Kubeconfig files: several become one, the first that says something is right, and paths are made whole."""
+"""Kubeconfig files: several are merged, the first value wins, and paths are resolved."""
 
 import base64
 import binascii
@@ -21,7 +21,7 @@ _Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Extension(msgspec.Struct, frozen=True):
-    """Something that a tool of its own put there."""
+    """An extension added by some tool."""
 
     name: str = ""
     extension: Any = None
@@ -43,7 +43,7 @@ class Cluster(msgspec.Struct, rename="kebab", frozen=True):
         return _content(self.certificate_authority_data, self.certificate_authority, "certificate-authority")
 
     def information(self) -> dict[str, Any]:
-        """Return what a credential command may want to know."""
+        """Return the cluster info for a credential command."""
         facts = {
             "server": self.server,
             "tls-server-name": self.tls_server_name,
@@ -79,12 +79,12 @@ class User(msgspec.Struct, rename="kebab", frozen=True):
 
     @property
     def has_files(self) -> bool:
-        """Whether files that may change say who this is."""
+        """Whether the credentials are in files, which may change."""
         return bool(self.token_file or self.client_certificate or self.client_key)
 
 
 class Context(msgspec.Struct, frozen=True):
-    """Which user of which cluster, and the namespace that is meant where none is named."""
+    """Which user of which cluster, and the default namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -119,7 +119,7 @@ class _File(msgspec.Struct, rename="kebab"):
 
 @dataclass
 class Kubeconfig:
-    """What all files together say."""
+    """All files, merged."""
 
     source: str
     current_context: str = ""
@@ -150,7 +150,7 @@ class Kubeconfig:
 
 
 def read(paths: Sequence[Path]) -> Kubeconfig:
-    """Read the files as one; the first that names something decides what it is."""
+    """Read and merge the files; the first value wins."""
     merged = Kubeconfig(", ".join(map(str, paths)))
     for path in paths:
         one = _read_one(path)
@@ -170,7 +170,7 @@ def _read_one(path: Path) -> _File:
     content = read_file(path, "kubeconfig")
     try:
         _check(content)
-        # The loader makes nothing but plain values.
+        # The loader creates only plain values.
         value = yaml.load(content, _Loader)  # noqa: S506
         found = msgspec.convert(_without_nulls({} if value is None else value), _File)
     except (yaml.YAMLError, msgspec.ValidationError, ValueError) as error:
@@ -204,7 +204,7 @@ def _placed(entry: _EntryT, folder: Path, *names: str) -> _EntryT:
 
 def _with_command(user: User, folder: Path) -> User:
     command = user.exec.command if user.exec else ""
-    # A bare name is looked for where all programs are; a path starts from the file.
+    # A bare name is looked up in $PATH; a path is relative to the file.
     if user.exec is None or "/" not in command:
         return user
     return msgspec.structs.replace(user, exec=msgspec.structs.replace(user.exec, command=str(folder / command)))

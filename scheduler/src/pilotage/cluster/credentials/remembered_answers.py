@@ -1,4 +1,4 @@
-"""Answers that hold for a while: asked for once, however many wait for them."""
+"""Answers that are cached for a while: each is requested once, however many callers wait for it."""
 
 import asyncio
 import time
@@ -19,7 +19,7 @@ class RememberedAnswers(Generic[T]):
         self._asking: dict[bytes, asyncio.Task[T | None]] = {}
 
     async def get(self, key: bytes, ask: Callable[[], Awaitable[T | None]], lifetime: Callable[[T], float]) -> T | None:
-        """Return the answer, asked for unless known; None, that there is none now, is not remembered."""
+        """Return the answer, requested unless cached; None, for no answer now, is not cached."""
         known = self._known.get(key)
         if known is not None and self._clock() < known[0]:
             return known[1]
@@ -27,7 +27,7 @@ class RememberedAnswers(Generic[T]):
         if asking is None:
             asking = self._asking[key] = asyncio.create_task(self._ask(key, ask, lifetime))
             asking.add_done_callback(lambda _: self._asking.pop(key, None))
-        # One who gives up does not take the answer away from the others.
+        # A cancelled caller does not cancel the request of the others.
         return await asyncio.shield(asking)
 
     async def _ask(

@@ -1,4 +1,4 @@
-"""Where the authorities of client certificates come from: files that flags name, else the cluster's own ConfigMap."""
+"""Where the CAs of client certificates come from: files that flags name, else the cluster's ConfigMap."""
 
 import logging
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-auth
 
 
 class UnusableTrust(Exception):
-    """A bundle of authorities cannot be read; the text says which and why."""
+    """A CA bundle cannot be read; the text says which and why."""
 
 
 class _ConfigMap(msgspec.Struct):
@@ -37,7 +37,7 @@ class TrustSettings:
 
 
 async def read_trust(api: Api, settings: TrustSettings) -> Trust:
-    """Return whom to trust now; raises UnusableTrust, or what the API raises, if that cannot be known."""
+    """Return the current CAs; raises UnusableTrust, or the API's exception, if they cannot be read."""
     wanted = settings.look_up and not (settings.client_ca_file and settings.requestheader_client_ca_file)
     data = _data(await api.get(CONFIG_MAP)) if wanted else {}
     if settings.client_ca_file:

@@ -1,1 +1,1 @@
-"""The Lease, and who holds it."""
+"""Leader election with a Lease."""

@@ -15,7 +15,7 @@ class InstanceNames:
         for node in nodes:
             if instance_is != NODE_NAME:
                 for address in node.addresses:
-                    # Of an address that two nodes have nobody knows whose it is.
+                    # An address that two nodes share identifies neither.
                     self._known[address] = node.name if self._known.get(address, node.name) == node.name else None
         if instance_is != NODE_ADDRESS:
             self._known |= {node.name: node.name for node in nodes}

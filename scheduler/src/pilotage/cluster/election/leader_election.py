@@ -26,17 +26,17 @@ log = logging.getLogger(__name__)
 _SHORTEST_WAIT = 0.1
 _RELEASE_TRIES = 5
 
-# A try that ends in one of these is repeated; OSError stands for a token or certificate that cannot be read just now.
+# An attempt that ends with one of these is retried; OSError: a token or certificate cannot be read right now.
 _FAILURES = (ApiError, NoAccess, Unreachable, OutcomeUnknown, MalformedLease, OSError)
 
-# CLOCK_MONOTONIC stands still while a machine sleeps, and a holder that wakes up would believe that no time has passed.
+# CLOCK_MONOTONIC stops while a machine sleeps: a holder that wakes up would not notice the time that has passed.
 continuous_clock: Callable[[], float] = (
     partial(time.clock_gettime, time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic
 )
 
 
 class LeaseClient(Protocol):
-    """What an election needs of a connection to the API server; a request that takes too long must raise."""
+    """What an election needs from a connection to the API server; a request that takes too long must raise."""
 
     def get(self, path: str, query: Mapping[str, str] = ..., *, timeout: float | None = ...) -> Awaitable[bytes]:
         """Read."""
@@ -48,12 +48,12 @@ class LeaseClient(Protocol):
         """Replace."""
 
     def close(self) -> Awaitable[None]:
-        """Release the connection."""
+        """Close the connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Observation:
-    """A record, and when we saw it first on our own clock."""
+    """A record, and when we first saw it, on our own clock."""
 
     spec: dict[str, Any]
     holder: str
@@ -61,7 +61,7 @@ class _Observation:
 
 
 class Candidate:
-    """One candidate: it acquires the Lease once, keeps it as long as it can, and is over when it has lost it."""
+    """One candidate: it acquires the Lease once, keeps it as long as it can, and ends when it has lost it."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Candidate:
         self.slow_paths = 0
 
     def may_act(self) -> bool:
-        """Return whether nobody else can be leading at this moment."""
+        """Return whether no other candidate can be leading at this moment."""
         return self._clock() < self._until
 
     @property
@@ -97,7 +97,7 @@ class Candidate:
 
     @property
     def leader(self) -> str:
-        """Who held the Lease when it was last seen; empty when nobody did."""
+        """The holder of the Lease when it was last seen; empty if there was none."""
         return self._seen.holder if self._seen else ""
 
     async def acquire(self) -> None:
@@ -126,7 +126,7 @@ class Candidate:
         self._until = -inf
 
     async def release(self) -> bool:
-        """Stop acting and free the Lease if it is ours; returns whether it is known not to be."""
+        """Stop acting and release the Lease if it is ours; returns whether it is known not to be ours any more."""
         self.resign()
         for _ in range(_RELEASE_TRIES):
             try:
@@ -136,7 +136,7 @@ class Candidate:
                 return True
             except _FAILURES as failure:
                 log.warning("could not release lease %s: %s", self._path, failure)
-                # The last renewal may have come in between; anything else is not worth the wait at the exit.
+                # The last renewal may have conflicted; anything else is not worth a wait at exit.
                 if not _is_conflict(failure):
                     return False
         return False
@@ -145,7 +145,7 @@ class Candidate:
         return self._until - self._clock()
 
     def _time_to_renewal(self) -> float:
-        # Close to the deadline more often, so that a server that comes back just before it is not met too late.
+        # More often close to the deadline, so that a server that recovers just before it is reached in time.
         return min(self._settings.retry_period, max(self._time_left() / 2, _SHORTEST_WAIT))
 
     async def _try(self) -> None:
@@ -169,7 +169,7 @@ class Candidate:
                 log.debug("lease %s: reading it again, since renewing it failed: %s", self._path, failure)
         record = await self._read()
         if record is None:
-            # Who deletes a Lease does not stop its holder: the last record that was seen counts on.
+            # Deleting a Lease does not stop its holder: the last observed record stays valid.
             if not self._another_has_it():
                 await self._claim(LeaseRecord.absent(self._settings.namespace, self._settings.name))
             return
@@ -195,7 +195,7 @@ class Candidate:
         self._held = answer
         self._observe(answer)
         end = sent + self._settings.renew_deadline
-        # An answer that was read too late, by a process that stood still, gives no right to act.
+        # A response read too late, by a process that was stopped, gives no right to act.
         if self._clock() < (self._until if self.is_leader else end):
             self._until = end
 
@@ -221,7 +221,7 @@ class Candidate:
         return seen is not None and seen.holder not in ("", self._settings.identity) and self._clock() < seen.expires
 
     def _now(self) -> datetime:
-        # Never the same twice, whatever the wall clock does: the API server takes an unchanged Lease for no renewal,
+        # Never the same twice, whatever the wall clock does: to the API server an unchanged Lease is no renewal,
         # and others would see none.
         self._stamp = max(self._wall_clock(), self._stamp + timedelta(microseconds=1))
         return self._stamp

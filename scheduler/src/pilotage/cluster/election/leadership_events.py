@@ -31,7 +31,7 @@ async def announce_leadership(
     *,
     clock: Callable[[], int] = time.time_ns,
 ) -> bool:
-    """Record on the Lease who leads or stopped to; returns whether that worked, once and without trying again."""
+    """Record on the Lease who leads or stopped leading; returns whether that worked, without retries."""
     now, core = clock(), CoreV1()
     event = RecordedEvent(lease, f"{identity} {change}", now, now)
     try:

@@ -1,4 +1,4 @@
-"""The Lease of this process, kept from a thread of its own so that a busy scheduling loop never costs it."""
+"""The Lease of this process, renewed in its own thread, so that a busy scheduling loop never loses it."""
 
 import asyncio
 import logging
@@ -16,13 +16,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Why this process does not lead any more, and never will again."""
+    """Why this process no longer leads, and never will again."""
 
     reason: str
 
 
 class LeaderElection:
-    """An election that is held beside the event loop that started it, and reports to that loop."""
+    """An election that runs outside of the event loop that started it, and reports to that loop."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class LeaderElection:
         self._is_stopping = False
 
     def start(self) -> None:
-        """Begin; what happens is reported to the event loop that runs now."""
+        """Start; what happens is reported to the current event loop."""
         self._home = asyncio.get_running_loop()
         self._leading: asyncio.Future[None] = self._home.create_future()
         self._over: asyncio.Future[Loss | None] = self._home.create_future()
@@ -48,13 +48,13 @@ class LeaderElection:
         self._thread.start()
 
     def may_act(self) -> bool:
-        """Return whether nobody else can be leading now; to be asked, from any thread, right before each bind."""
+        """Return whether no other replica can be leading now; call it, from any thread, right before each bind."""
         candidate = self._candidate
         return candidate is not None and candidate.may_act()
 
     @property
     def is_leader(self) -> bool:
-        """Whether the Lease was acquired and is not known to be lost: what the metrics say, no right to act."""
+        """Whether the Lease was acquired and is not known to be lost: for metrics, no permission to act."""
         return self._candidate is not None and self._candidate.is_leader
 
     @property
@@ -74,11 +74,11 @@ class LeaderElection:
         return not self._over.done()
 
     async def wait_until_lost(self) -> Loss | None:
-        """Wait for the end of the election; None when it was stopped and not lost."""
+        """Wait for the end of the election; None if it was stopped and not lost."""
         return await asyncio.shield(self._over)
 
     async def stop(self, seconds: float) -> bool:
-        """Stop acting, free the Lease and end the thread; False when that took longer than it was given."""
+        """Stop acting, release the Lease and end the thread; False if that took too long."""
         was_stopping, self._is_stopping = self._is_stopping, True
         if self._thread.ident is None:
             return True
@@ -110,7 +110,7 @@ class LeaderElection:
         task: asyncio.Task[Loss | None] | None = asyncio.current_task()
         assert task is not None
         self._campaign = asyncio.get_running_loop(), task
-        # Looked at after the line above, so that a stop is seen either here or by its cancellation.
+        # Checked after the line above, so that a stop is seen either here or by its cancellation.
         if self._is_stopping:
             return None
         client = self._connect()
@@ -144,6 +144,6 @@ class LeaderElection:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[..., object], *arguments: object) -> None:
-    # A loop that is closed has nobody left who wants to know.
+    # A closed loop has no listeners left.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(callback, *arguments)

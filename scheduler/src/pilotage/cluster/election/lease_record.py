@@ -1,4 +1,4 @@
-"""One Lease of coordination.k8s.io/v1: what an election reads in it, and the documents that it writes."""
+"""One Lease of coordination.k8s.io/v1: what an election reads from it, and the objects that it writes."""
 
 from datetime import datetime
 from typing import Any, Self
@@ -7,11 +7,11 @@ import msgspec
 
 from pilotage.cluster.write.microtime import format_microtime
 
-_MOST_TRANSITIONS = 2**31 - 1  # the API server refuses more, and a refused claim would lock everybody out
+_MOST_TRANSITIONS = 2**31 - 1  # the API server rejects more, and a rejected claim would lock out everybody
 
 
 class MalformedLease(Exception):
-    """An answer is no Lease that could be written back safely."""
+    """A response is not a Lease that can be written back safely."""
 
 
 class LeaseRecord:
@@ -26,20 +26,20 @@ class LeaseRecord:
 
     @classmethod
     def decode(cls, body: bytes) -> Self:
-        """Read the answer of an API server."""
+        """Decode a response of the API server."""
         try:
             document = msgspec.json.decode(body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise MalformedLease(f"the Lease is not JSON: {error}") from error
         record = cls(_mapping(document))
         if not record.version:
-            # Written back without its version it would overwrite whoever holds it by now.
+            # Without its version, writing it back could overwrite a newer holder.
             raise MalformedLease("the Lease has no metadata.resourceVersion")
         return record
 
     @classmethod
     def absent(cls, namespace: str, name: str) -> Self:
-        """Return the Lease that nobody has made yet."""
+        """Return a Lease that does not exist yet."""
         metadata = {"name": name, "namespace": namespace}
         return cls({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
 
@@ -50,7 +50,7 @@ class LeaseRecord:
 
     @property
     def duration(self) -> int | None:
-        """For how many seconds an unchanged record is to be respected, where it says so."""
+        """For how many seconds an unchanged record is valid, if it says so."""
         return _positive(self.spec.get("leaseDurationSeconds"))
 
     def held_by(self, identity: str, seconds: int, now: datetime) -> "LeaseRecord":

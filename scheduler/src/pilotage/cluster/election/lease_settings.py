@@ -1,4 +1,4 @@
-"""What a candidate for a Lease is told: which one, under which name, and how patient to be."""
+"""The settings of a candidate: which Lease, under which name, and with which timing."""
 
 import socket
 import uuid
@@ -9,13 +9,13 @@ JITTER = 1.2  # a candidate waits up to so many retry periods more
 
 
 def new_identity() -> str:
-    """Return a name that no other process ever had."""
+    """Return a name that is unique to this process."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseSettings:
-    """Which Lease is fought for, under which name, and the times of the election in seconds."""
+    """Which Lease, under which name, and the times of the election in seconds."""
 
     namespace: str
     name: str
@@ -25,7 +25,7 @@ class LeaseSettings:
     retry_period: float = 2.0
 
     def __post_init__(self) -> None:
-        """Refuse times under which two candidates could lead at once."""
+        """Reject times with which two candidates could lead at once."""
         if not self.identity:
             raise ValueError("the identity of a candidate must not be empty: an empty holder means a free Lease")
         if self.retry_period <= 0:

@@ -1,4 +1,4 @@
-"""An HTTP service that takes part in decisions, as the scheduler asks it."""
+"""The client of an extender: an HTTP service that takes part in decisions."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -32,15 +32,15 @@ log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 
-MAX_PRIORITY = 10  # what an extender may give a node at most, by agreement
+MAX_PRIORITY = 10  # the highest score of an extender, by convention
 
-PodJSON = Callable[[Pod], bytes | None]  # the whole object without apiVersion and kind; None if the pod is gone
+PodJSON = Callable[[Pod], bytes | None]  # the complete object without apiVersion and kind; None if the pod is gone
 NodeJSON = Callable[[str], bytes | None]
 
 
 @dataclass(frozen=True)
 class ExtenderSettings:
-    """What the configuration says about an extender; an empty verb is a part that it does not take."""
+    """What the configuration says about an extender; an empty verb is a role that it does not have."""
 
     url_prefix: str
     filter_verb: str = ""
@@ -55,7 +55,7 @@ class ExtenderSettings:
     enable_https: bool = False
     tls: TLS = field(default_factory=TLS)
     directory: str | None = None  # files are read only there, wherever links lead; None: everywhere
-    refused: str = ""  # why it is never asked
+    refused: str = ""  # why it is never called
 
 
 class Victims(Protocol):
@@ -71,7 +71,7 @@ class Victims(Protocol):
 
 
 class Extender:
-    """One extender; every question that fails raises ExtenderFailed."""
+    """One extender; every failed call raises ExtenderFailed."""
 
     def __init__(
         self,
@@ -99,14 +99,14 @@ class Extender:
         return not self.node_cache_capable and bool(self.filter_verb or self.prioritize_verb)
 
     def interested(self, pod: Pod) -> bool:
-        """Return whether the extender has a word in where this pod goes."""
+        """Return whether the extender is interested in this pod."""
         managed = self._managed
         return not managed or any(
             _names_any(container, managed) for container in (*pod.spec.containers, *pod.spec.init_containers)
         )
 
     async def filter(self, pod: Pod, nodes: Sequence[str]) -> FilterResult:
-        """Return which of the nodes do, all of which were asked about; `names` is never None."""
+        """Return which of the given nodes fit; `names` is never None."""
         body = await self._transport.post(self.filter_verb, self._question(pod, nodes))
         result = self._read(read_filter_result, body, self.filter_verb)
         if result.error:
@@ -120,12 +120,12 @@ class Extender:
         return result._replace(names=left, nodes=None)
 
     async def prioritize(self, pod: Pod, nodes: Sequence[str]) -> list[tuple[str, int]]:
-        """Return scores by node, by agreement from 0 to 10, though nobody makes sure of that."""
+        """Return scores by node, by convention from 0 to 10, though nothing enforces that."""
         body = await self._transport.post(self.prioritize_verb, self._question(pod, nodes))
         return self._read(read_priorities, body, self.prioritize_verb)
 
     async def preempt(self, pod: Pod, victims: Mapping[str, Victims]) -> dict[str, VictimsOnNode]:
-        """Return which victims of which nodes the extender agrees to, or names in their place."""
+        """Return the victims by node that the extender accepts, or names instead."""
         if self.node_cache_capable:
             by_uid = {
                 node: VictimsOnNode([victim.uid for victim in found.pods], found.violations)
@@ -172,18 +172,18 @@ class Extender:
 
 
 def in_order(extenders: Sequence[Extender]) -> list[Extender]:
-    """Sort those that may fail last; otherwise the order of the configuration stays."""
+    """Sort ignorable extenders last; otherwise keep the order of the configuration."""
     return sorted(extenders, key=lambda extender: extender.ignorable)
 
 
 class Refusing:
-    """Takes the place of a transport that must not be used, and tells everybody why."""
+    """Replaces a transport that must not be used, and fails with the reason."""
 
     def __init__(self, why: str) -> None:
         self._why = why
 
     async def post(self, verb: str, body: bytes) -> bytes:
-        """Ask nobody."""
+        """Fail with the reason."""
         raise ExtenderFailed(self._why)
 
     async def close(self) -> None:
@@ -193,7 +193,7 @@ class Refusing:
 def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
     if settings.refused:
         return _refusing(settings, settings.refused)
-    from pilotage.cluster.services.extender_transport import Transport  # aiohttp, which few schedulers need, is large
+    from pilotage.cluster.services.extender_transport import Transport  # aiohttp is large, and few schedulers need it
 
     url, tls, context = settings.url_prefix, settings.tls, None
     if url.lower().startswith("https:"):
@@ -202,7 +202,7 @@ def _transport(settings: ExtenderSettings) -> "Transport | Refusing":
         except BadTLS as error:
             if settings.directory is None:
                 raise
-            # Whoever wrote the profile is not whoever runs the scheduler: that goes on.
+            # The author of the profile is not the owner of the scheduler, which keeps running.
             return _refusing(settings, str(error))
     return Transport(url, settings.timeout, context, server_name=tls.server_name)
 

@@ -1,4 +1,4 @@
-"""Serves an extender over HTTP, to a kube-scheduler or whoever else speaks its language."""
+"""Serves an extender over HTTP, to kube-scheduler or any other client of that protocol."""
 
 import asyncio
 import logging
@@ -30,11 +30,11 @@ from pilotage.model.extender_messages import (
 
 log = logging.getLogger(__name__)
 
-# Five thousand nodes with fifty images each, as whole objects.
+# Five thousand nodes with fifty images each, as complete objects.
 LARGEST_QUESTION = 64 * 1024 * 1024
-READ_SECONDS = 30.0  # for a whole question
-LAST_SECONDS = 2.0  # for questions under way when we stop
-# Whoever asks is mostly one peer, with many binds at once.
+READ_SECONDS = 30.0  # to read a complete request
+LAST_SECONDS = 2.0  # for requests in flight when we stop
+# Usually there is one client, with many binds at once.
 PATIENCE = Patience(connections=512, connections_of_one_peer=256, handshakes_a_second=1000.0, idle=75.0)
 
 Bind = Callable[[Binding], Awaitable[str]]  # what went wrong, or ""
@@ -44,14 +44,14 @@ LOCALHOST = "localhost"
 
 
 class Exposed(Exception):
-    """Anybody who reaches the address could ask; the text says what to do."""
+    """Anybody who reaches the address could send requests; the text says what to do."""
 
 
 class Service(Protocol):
-    """Knows the answers; Malformed if a question makes no sense, any other exception if it fails."""
+    """Answers requests; Malformed if a request is invalid, any other exception if it fails."""
 
     def filter(self, question: NodesQuestion) -> tuple[FilterResult, Sequence[bytes] | None]:
-        """Return which nodes do, by name or as objects."""
+        """Return which nodes fit, by name or as objects."""
 
     def prioritize(self, question: NodesQuestion) -> Sequence[tuple[str, int]]:
         """Return scores by node."""
@@ -85,7 +85,7 @@ class ExtenderServer:
         self._door: FrontDoor | None = None
 
     async def start(self, address: str, port: int, context: ssl.SSLContext | None = None) -> str:
-        """Listen, and return the URL; OSError if the address is taken, Exposed if anybody could ask."""
+        """Listen, and return the URL; OSError if the address is in use, Exposed if anybody could send requests."""
         refuse_exposed(address, context)
         self._knows_clients = knows_clients(context)
         await self._runner.setup()
@@ -96,7 +96,7 @@ class ExtenderServer:
         return f"{'http' if context is None else 'https'}://{f'[{host}]' if ':' in host else host}:{bound}"
 
     async def stop(self) -> None:
-        """Let questions under way come to their end, and listen no more."""
+        """Finish the requests in flight, and stop listening."""
         if self._door is not None:
             self._door.close()
         await self._runner.cleanup()
@@ -109,7 +109,7 @@ class ExtenderServer:
 
     @web.middleware
     async def _addressed(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Answer only who means this machine: a web page can have its own name lead to 127.0.0.1, and then ask."""
+        """Answer only requests for this machine's name: a web page can make its own name resolve to 127.0.0.1."""
         if not self._knows_clients and not is_loopback(_host(request.host)):
             return _refusal(421, f"this extender is served only as 127.0.0.1 or {LOCALHOST}; change urlPrefix")
         return await handler(request)
@@ -121,7 +121,7 @@ class ExtenderServer:
         self, answer: Callable[[bytes], Awaitable[bytes]]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handle(request: web.Request) -> web.Response:
-            if request.content_type != JSON:  # which a web page cannot send to another origin unasked
+            if request.content_type != JSON:  # which a web page cannot send to another origin without a preflight
                 return _refusal(415, f"requests must be {JSON}")
             if not self._is_ready():
                 return _refusal(503, "the cluster has not been listed yet")
@@ -170,12 +170,12 @@ class ExtenderServer:
 
 
 def knows_clients(context: ssl.SSLContext | None) -> bool:
-    """Return whether every client has to show a certificate."""
+    """Return whether every client needs a certificate."""
     return context is not None and context.verify_mode == ssl.CERT_REQUIRED
 
 
 def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
-    """Raise Exposed where others than this machine could ask, and need not say who they are."""
+    """Raise Exposed if other machines could connect without a certificate."""
     if not knows_clients(context) and not is_loopback(address):
         raise Exposed(
             f"--address {address} is open to other machines, and any of them could query and bind pods; set "
@@ -185,7 +185,7 @@ def refuse_exposed(address: str, context: ssl.SSLContext | None) -> None:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether an address is this machine alone; of names, only localhost is."""
+    """Return whether an address is this machine alone; the only such name is localhost."""
     try:
         return ip_address(address.partition("%")[0]).is_loopback
     except ValueError:

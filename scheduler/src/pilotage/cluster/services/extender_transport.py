@@ -1,4 +1,4 @@
-"""One question to one extender or other service: bounded in time, in bytes and in number, whatever it does."""
+"""Requests to an extender or another service: bounded in time, size and number, whatever it does."""
 
 import asyncio
 import io
@@ -12,12 +12,12 @@ import aiohttp
 from pilotage.model.extender_messages import ExtenderFailed
 from pilotage.model.redaction import without_password
 
-# An answer of names and reasons for 15,000 nodes is smaller than this. An answer may also repeat the nodes that it was
-# asked about, so that the size of the question comes on top.
+# A response of names and reasons for 15,000 nodes is smaller than this. It may also repeat the nodes that it was
+# asked about, so the size of the request comes on top.
 LARGEST_ANSWER = 16 * 1024 * 1024
 CHUNK = 64 * 1024
-CALLS_AT_ONCE = 16  # to one extender: a slow one piles up no sockets
-FAILURES_IN_A_ROW = 5  # after which an extender is only tried now and then
+CALLS_AT_ONCE = 16  # to one extender: a slow one must not pile up sockets
+FAILURES_IN_A_ROW = 5  # in a row, after which an extender is tried only now and then
 PAUSE = 1.0  # seconds between such tries
 JSON = {"Content-Type": "application/json"}
 
@@ -38,12 +38,12 @@ class Question:
 
     @property
     def told_url(self) -> str:
-        """Return the address as it may be told."""
+        """Return the address without secrets."""
         return without_password(self.url)
 
 
 class Transport:
-    """Sends questions to one extender, or to another service that is spoken to over HTTP."""
+    """Sends requests to one extender, or to another HTTP service."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Transport:
         self._breaker = Breaker(clock)
 
     async def post(self, verb: str, body: bytes) -> bytes:
-        """Return the answer; ExtenderFailed if there is none in time, none so small, or none with status 200."""
+        """Return the response; ExtenderFailed if it is late, too large, or its status is not 200."""
         question = Question("Post", f"{self._prefix}/{verb}", verb, JSON, body)
         answer = await self._ask(question)
         if isinstance(answer, int):
@@ -73,7 +73,7 @@ class Transport:
         return answer
 
     async def get(self, path: str, query: Mapping[str, str], headers: Mapping[str, str]) -> bytes:
-        """Return the answer to a GET, within the same bounds; nothing of the headers is ever told."""
+        """Return the response to a GET, within the same bounds; headers are never reported."""
         question = Question("Get", f"{self._prefix}/{path}", path, headers, query=query)
         answer = await self._ask(question)
         if isinstance(answer, int):
@@ -81,7 +81,7 @@ class Transport:
         return answer
 
     async def _ask(self, question: "Question") -> bytes | int:
-        """Return the answer, or the status if that is not 200."""
+        """Return the response, or the status if that is not 200."""
         if not self._breaker.admits():
             raise ExtenderFailed(f"{self._breaker.error} (and {self._breaker.failures - 1} times before in a row)")
         try:
@@ -114,7 +114,7 @@ class Transport:
                 params=question.query,
                 data=io.BytesIO(question.body) if question.body else None,
                 headers={**question.headers, "Accept-Encoding": "identity"},
-                allow_redirects=False,  # it could lead anywhere
+                allow_redirects=False,  # a redirect could lead anywhere
                 server_hostname=self._server_name,
             ) as response:
                 if response.status != 200:
@@ -131,7 +131,7 @@ class Transport:
         async for chunk in response.content.iter_chunked(CHUNK):
             size += len(chunk)
             if size > most:
-                response.close()  # what is still to come is nobody's
+                response.close()  # the rest is discarded
                 at = f"failed {question.verb} with extender at URL {question.told_url}" if question.body else question
                 raise Unanswered(f"{at}: the response is larger than {most} bytes")
             chunks.append(chunk)
@@ -142,18 +142,18 @@ class Transport:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=CALLS_AT_ONCE, ssl=self._context or True),
                 timeout=aiohttp.ClientTimeout(total=self._timeout),
-                auto_decompress=False,  # nobody was asked to compress; a small answer cannot become a large one
+                auto_decompress=False,  # compression is not requested: a small response must not become a large one
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session
 
 
 class Unanswered(ExtenderFailed):
-    """Nothing of use came back at all."""
+    """There was no usable response at all."""
 
 
 class Breaker:
-    """Knows when an extender is down, so that most questions fail at once instead of after the timeout."""
+    """Knows when an extender is down, so that most requests fail at once instead of after the timeout."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.failures = 0
@@ -162,7 +162,7 @@ class Breaker:
         self._last_try = 0.0
 
     def admits(self) -> bool:
-        """Return whether to try: always while it works, else now and then."""
+        """Return whether to try: always while it works, otherwise now and then."""
         if self.failures < FAILURES_IN_A_ROW:
             return True
         if self._clock() - self._last_try < PAUSE:
@@ -171,18 +171,18 @@ class Breaker:
         return True
 
     def worked(self) -> None:
-        """Record an answer, of whatever kind."""
+        """Record a response of any kind."""
         self.failures = 0
 
     def failed(self, error: str) -> None:
-        """Record that there was none."""
+        """Record that there was no response."""
         self.failures += 1
         self.error = error
         self._last_try = self._clock()
 
 
 def _told(error: Exception) -> str:
-    """Return an error in the words that kube-scheduler has for it, where it is a common one."""
+    """Return kube-scheduler's message for a common error."""
     cause = getattr(error, "os_error", error)
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(cause, ConnectionRefusedError):
         return f"dial tcp {error.host}:{error.port}: connect: connection refused"

@@ -1,4 +1,4 @@
-"""Figures of how busy nodes are, asked for again and again; whoever scores by them looks here."""
+"""Load metrics of nodes, polled for the plugins that score by them."""
 
 import asyncio
 import logging
@@ -38,11 +38,11 @@ class LoadCollector:
         self._started = clock()
         self._failure = NEVER
         self._complaints: tuple[str, ...] = ()
-        self._told: str | None = None  # what the log has last
+        self._told: str | None = None  # what was last logged
         self._wake = asyncio.Event()
 
     def trouble(self) -> str:
-        """Return what is wrong now, or nothing."""
+        """Return what is wrong now, or ""."""
         alike = ""
         if self._is_stale():
             old = f"the figures are {self.age():.0f} s old" if self.loads else "no node has figures"
@@ -50,22 +50,22 @@ class LoadCollector:
         return "; ".join(filter(None, (alike, self._failure, *self._complaints)))
 
     def age(self) -> float:
-        """Return the seconds since the end of the latest measurement, or since the first question."""
+        """Return the seconds since the end of the latest measurement, or since the first query."""
         latest = max((load.until for load in self.loads.values()), default=self._started)
         return max(0.0, self._clock() - latest)
 
     def is_healthy(self) -> bool:
-        """Return whether the last question was answered and some node has figures that are young enough."""
+        """Return whether the last query succeeded and some node has recent figures."""
         return not self._failure and not self._is_stale()
 
     def tune(self, every: float, stale_after: float) -> None:
-        """Take other times; whoever waits for the next question begins again."""
+        """Change the intervals; a wait for the next query starts again."""
         if (every, stale_after) != (self.every, self.stale_after):
             self.every, self.stale_after = every, stale_after
             self._wake.set()
 
     async def run(self) -> None:
-        """Ask now, and again and again."""
+        """Query now, and then at intervals."""
         while True:
             await self.poll()
             self._wake.clear()
@@ -76,13 +76,13 @@ class LoadCollector:
                 continue
 
     async def poll(self) -> None:
-        """Ask once; what fails leaves the previous figures, which grow old."""
+        """Query once; a failure leaves the previous figures, which age."""
         nodes = list(self._nodes())
         try:
             reading = await self._source.read(nodes, self._clock())
         except LoadUnavailable as error:
             self._failure = str(error)
-        except Exception as error:  # a slip in one source must not end the questions
+        except Exception as error:  # a bug in one source must not end the queries
             log.exception("load metrics of %s", self.name)
             self._failure = f"{type(error).__name__}: {error}"
         else:
@@ -106,7 +106,7 @@ class LoadCollector:
         return not self.loads or self.age() > self.stale_after
 
     def _tell(self) -> None:
-        """Write to the log what has changed, and that only; ages and counts change all the time."""
+        """Log only what has changed; ages and counts change all the time."""
         trouble = self.trouble()
         told = NUMBER.sub("", trouble)
         if told == self._told:

@@ -1,4 +1,4 @@
-"""Where figures of how busy nodes are come from: the metrics API, Prometheus or load-watcher."""
+"""The sources of load metrics: the metrics API, Prometheus or load-watcher."""
 
 import asyncio
 import base64
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from pilotage.cluster.services.extender_transport import Transport
 
 NODE_METRICS = NodeMetrics.api.path()
-TIMEOUT = 10.0  # seconds for one question
-WATCHER_TIMEOUT = 30.0  # load-watcher may have to ask others first
+TIMEOUT = 10.0  # seconds for one query
+WATCHER_TIMEOUT = 30.0  # load-watcher may have to query others first
 
 CPU, MEMORY = "cpu", "memory"
 AVERAGE, DEVIATION = "average", "deviation"
@@ -39,7 +39,7 @@ class LoadUnavailable(Exception):
 
 
 class Reading(NamedTuple):
-    """What a source told, and what was wrong although it told something."""
+    """What a source returned, and what was wrong with parts of it."""
 
     loads: dict[str, NodeLoad]
     complaints: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class SourceSettings:
 
     @property
     def name(self) -> str:
-        """Return what logs and metrics call the source, without any secret."""
+        """Return the source's name in logs and metrics, without secrets."""
         if self.provider is Provider.METRICS_API:
             return NodeMetrics.api.group
         parts = urlsplit(self.address)
@@ -79,7 +79,7 @@ class SourceSettings:
 
 
 class LoadSource(Protocol):
-    """Can be asked for figures."""
+    """A source of figures."""
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
         """Return figures of these nodes, measured until now at the latest; LoadUnavailable if there are none."""
@@ -89,7 +89,7 @@ class LoadSource(Protocol):
 
 
 class MetricsApi:
-    """The metrics API of the cluster, which knows the use of this moment and no deviations."""
+    """The metrics API of the cluster, which has current usage and no deviations."""
 
     def __init__(self, api: GetApi) -> None:
         self._api = api
@@ -110,17 +110,17 @@ class MetricsApi:
         return Reading(loads, _told(("cannot be read", bad)))
 
     async def close(self) -> None:
-        """Leave the client to whoever made it."""
+        """Leave the client to its owner."""
 
 
 class LoadWatcher:
-    """The service of that name, which knows nodes by their names."""
+    """The service load-watcher, which identifies nodes by name."""
 
     def __init__(self, transport: "Transport") -> None:
         self._transport = transport
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Return what it has measured of nodes that there are."""
+        """Return what it has measured of existing nodes."""
         try:
             loads, bad = read_watched(await self._transport.get("watcher", {}, {}), now)
         except (ExtenderFailed, Malformed) as error:
@@ -136,14 +136,14 @@ class LoadWatcher:
 
 
 class Prometheus:
-    """A server that is asked one query for each figure; one that fails leaves the others."""
+    """A server that gets one query for each figure; one that fails does not affect the others."""
 
     def __init__(self, settings: SourceSettings, transport: "Transport") -> None:
         self._settings = settings
         self._transport = transport
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Return the averages and deviations that could be had."""
+        """Return the averages and deviations that are available."""
         names = InstanceNames(nodes, self._settings.instance_is)
         try:
             headers = self._headers()
@@ -190,7 +190,7 @@ class Prometheus:
     def _headers(self) -> dict[str, str]:
         settings = self._settings
         token = settings.token
-        if settings.token_file:  # it may be renewed at any time
+        if settings.token_file:  # it may be rotated at any time
             token = self._read(settings.token_file).decode("ascii")
         if settings.user_files[0]:
             user, password = map(self._read, settings.user_files)
@@ -202,13 +202,13 @@ class Prometheus:
 
 
 class Unusable:
-    """A source that can never be asked, which everybody is told who asks."""
+    """A source that can never be queried."""
 
     def __init__(self, why: LoadUnavailable) -> None:
         self._why = why
 
     async def read(self, nodes: Sequence[Node], now: float) -> Reading:
-        """Tell why not."""
+        """Raise the reason."""
         raise self._why
 
     async def close(self) -> None:

@@ -1,9 +1,9 @@
-"""What those who write to the API need of a client."""
+"""What writers need from an API client."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-# Is asked when a request has its connection, right before its first byte: it may have waited for long.
+# Called when a request has its connection, right before its first byte: it may have waited for long.
 MaySend: TypeAlias = Callable[[], bool]
 
 
@@ -17,7 +17,7 @@ class Api(Protocol):
         """Create an object."""
 
     async def patch(self, path: str, body: bytes) -> bytes:
-        """Change an object by a strategic merge patch, and return what became of it."""
+        """Change an object with a strategic merge patch, and return the result."""
 
     async def delete(self, path: str, body: bytes) -> bytes:
         """Delete an object."""
@@ -33,4 +33,4 @@ class CautiousApi(Protocol):
         """Create an object."""
 
     async def patch(self, path: str, body: bytes, *, may_send: MaySend) -> bytes:
-        """Change an object by a strategic merge patch, and return what became of it."""
+        """Change an object with a strategic merge patch, and return the result."""

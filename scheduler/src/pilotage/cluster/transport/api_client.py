@@ -1,6 +1,6 @@
-"""Requests to the Kubernetes API: within a rate, on kept connections, and with three clear ways to fail."""
+"""Requests to the Kubernetes API: rate-limited, on keep-alive connections, and with three distinct ways to fail."""
 
-# ruff: noqa: ASYNC109 - whoever gives up from outside would not know whether the request was sent
+# ruff: noqa: ASYNC109 - a caller that cancels would not know whether the request was sent
 
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -24,7 +24,7 @@ JSON = "application/json"
 STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
 
-# Is told of every request: its verb, the status or "<error>", and the seconds that it took.
+# Called for every request: its verb, the status or "<error>", and its duration in seconds.
 Observe: TypeAlias = Callable[[str, str, float], None]
 _NO_QUERY: Mapping[str, str] = {}
 _TARGET = re.compile(r"/[!-\"$->@-~]*(?:\?[!-\"$-~]*)?")
@@ -46,7 +46,7 @@ class ApiClient:
 
     They fail with ApiError (the server said no), Unreachable (nothing was sent) or OutcomeUnknown (something was, and
     nobody knows), and with Withheld where `may_send` said no. With `qps` 0 there is no limit on the rate. `timeout` is
-    for the server; who waits for a connection that others of us use may do so for as long before.
+    for the server; waiting for a free connection may take as long again before.
     """
 
     def __init__(
@@ -103,9 +103,9 @@ class ApiClient:
     async def stream(
         self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open an answer that goes on, and give its bytes as they come; `timeout` is for its beginning only.
+        """Open a streaming response, and yield its bytes as they arrive; `timeout` is for its beginning only.
 
-        The iteration ends when the server ends the answer, and fails with OutcomeUnknown when it breaks off.
+        The iteration ends when the server ends the response, and fails with OutcomeUnknown when it breaks off.
         """
         stream = await self._open_stream(_target(path, query), timeout or self._timeout)
         try:
@@ -114,7 +114,7 @@ class ApiClient:
             await stream.close()
 
     async def close(self) -> None:
-        """Drop the connections; whatever is still under way fails."""
+        """Drop the connections; requests in flight fail."""
         await self._pool.close()
 
     async def _answer(self, request: _Request, timeout: float | None) -> bytes:
@@ -148,7 +148,7 @@ class ApiClient:
         try:
             return await self._exchange(connection, message, deadline, request.may_send)
         except KeptConnectionClosed:
-            # Most likely for its age. Still, only what changes nothing may be said twice.
+            # Most likely because of its age. Still, only requests that change nothing may be sent twice.
             if request.verb != "GET":
                 raise
         connection, _ = await self._pool.take(deadline - monotonic(), fresh=True)

@@ -1,10 +1,10 @@
-"""What can go wrong between us and an API server, by what it means for whoever asked."""
+"""What can go wrong between us and an API server, by what it means for the caller."""
 
 import msgspec
 
 
 class NoAccess(Exception):
-    """It is not known how to reach the API server, or as whom; the message says what to do."""
+    """There is no usable address or identity for the API server; the message says what to do."""
 
 
 class Unreachable(Exception):
@@ -12,11 +12,11 @@ class Unreachable(Exception):
 
 
 class Withheld(Exception):
-    """The request was not sent: when everything was ready for it, it was not wanted any more."""
+    """The request was not sent: when it could be sent, it was no longer wanted."""
 
 
 class OutcomeUnknown(Exception):
-    """The request was sent and no whole answer came: it may have taken effect."""
+    """The request was sent and no complete response came: it may have taken effect."""
 
 
 class KeptConnectionClosed(OutcomeUnknown):
@@ -24,7 +24,7 @@ class KeptConnectionClosed(OutcomeUnknown):
 
 
 class ApiError(Exception):
-    """The server answered with something else than success."""
+    """The server returned an error."""
 
     def __init__(self, status: int, *, reason: str, message: str, retry_after: float | None, body: bytes) -> None:
         super().__init__(f"{status} {reason}: {message}" if reason else f"{status}: {message}")
@@ -48,7 +48,7 @@ _LONGEST_QUOTE = 200
 
 
 def api_error(status: int, body: bytes, retry_after: float | None) -> ApiError:
-    """Read an answer that is no success; what is no Status of Kubernetes is quoted."""
+    """Decode an error response; a body that is not a Kubernetes Status is quoted."""
     try:
         found = _STATUS.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError):

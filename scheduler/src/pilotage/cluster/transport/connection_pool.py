@@ -11,7 +11,7 @@ LONGEST_IDLE = 60.0
 
 
 class ConnectionPool:
-    """Lends connections, one borrower each; the one used last is lent first, so that the others can go."""
+    """Lends connections, one borrower each; the most recently used one first, so that idle ones can be closed."""
 
     def __init__(self, endpoint: Endpoint, size: int) -> None:
         self._endpoint = endpoint
@@ -22,9 +22,9 @@ class ConnectionPool:
         self._sweeping: asyncio.TimerHandle | None = None
 
     async def take(self, seconds: float, *, fresh: bool = False) -> tuple[HttpConnection, float]:
-        """Lend a connection that is ready for a request, and tell how many of the seconds are left for that.
+        """Lend a connection that is ready for a request, and return how many seconds are left for it.
 
-        They count again once it is our turn: a request that is sent with a moment left is given up before it can be
+        The time restarts once it is our turn: a request that is sent with little time left is given up before it can be
         answered, and has its effect all the same. Unreachable when there is no connection in time.
         """
         loop = asyncio.get_running_loop()
@@ -82,7 +82,7 @@ class ConnectionPool:
         return None
 
     def _is_current(self, connection: HttpConnection) -> bool:
-        # With a new client certificate we would still be the old client there.
+        # After a change of the client certificate we would still use the old one there.
         return connection.tls is self._endpoint.tls
 
     async def _connect(self, seconds: float) -> HttpConnection:

@@ -1,11 +1,11 @@
-"""A limit on requests per second, of the kind that clients of Kubernetes keep: a bucket that refills steadily."""
+"""A limit on requests per second, as in Kubernetes clients: a token bucket."""
 
 import asyncio
 from collections import deque
 
 
 class TokenBucket:
-    """So many requests at once, so many a second after that; who came first goes first."""
+    """A burst of requests, then a steady rate; first come, first served."""
 
     def __init__(self, qps: float, burst: int) -> None:
         self._qps = qps
@@ -15,7 +15,7 @@ class TokenBucket:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def take(self) -> None:
-        """Wait until one more request may be sent; without a limit (0 a second) that is at once."""
+        """Wait until one more request may be sent; without a limit (0 per second) that is at once."""
         if self._qps <= 0:
             return
         loop = asyncio.get_running_loop()
@@ -38,7 +38,7 @@ class TokenBucket:
             raise
 
     def _wake_later(self, loop: asyncio.AbstractEventLoop) -> None:
-        # Never less than a microsecond: what rounding left over would come back at once, forever.
+        # At least a microsecond: a rounding remainder would otherwise loop forever.
         loop.call_later(max(1e-6, (1 - self._tokens) / self._qps), self._wake, loop)
 
     def _wake(self, loop: asyncio.AbstractEventLoop) -> None:

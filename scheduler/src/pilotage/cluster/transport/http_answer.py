@@ -1,4 +1,4 @@
-"""HTTP/1.1 answers as they come in pieces: httptools takes them apart, and what is refused beyond that is said here."""
+"""HTTP/1.1 responses as they arrive: httptools parses them, and further checks are here."""
 
 from httptools import HttpParserError, HttpResponseParser
 
@@ -8,16 +8,16 @@ _LARGEST_LENGTH = 10**15
 _MOST_INTERIM = 10
 _LONGEST_DELAY = 6  # digits
 
-# The only fields that we go by; what "connection" says is httptools' matter.
+# The only headers that matter here; httptools handles "connection".
 _READ = frozenset({b"content-length", b"transfer-encoding", b"content-encoding", b"retry-after"})
 
 
 class Irregular(Exception):
-    """The bytes are no answer that we accept; the connection they came on cannot be trusted any more."""
+    """The bytes are not a response that we accept; the connection can no longer be trusted."""
 
 
 class AnswerParser:
-    """The answer that is expected on a connection: its status, and the pieces of its body that have come so far."""
+    """The expected response on a connection: its status, and the parts of its body that have arrived."""
 
     __slots__ = (
         "_counted",
@@ -40,12 +40,12 @@ class AnswerParser:
         self.expect(largest)
 
     def expect(self, largest: int | None) -> None:
-        """Begin with the next answer, once the one before is complete."""
+        """Start the next response, once the previous one is complete."""
         self.status = 0  # 0: not known yet
         self.retry_after: float | None = None
         self.keeps_open = True
         self.pieces: list[bytes] = []
-        self.has_begun = False  # whether any byte has come
+        self.has_begun = False  # whether any byte has arrived
         self.is_complete = False
         self._largest = largest
         self._counted = 0  # bytes of the body
@@ -55,11 +55,11 @@ class AnswerParser:
         self._fields: dict[bytes, bytes] = {}
 
     def close(self) -> None:
-        """Take nothing in any more; without this, only a collection of garbage would find what refers to itself."""
+        """Stop parsing, and break the reference cycle, which only a garbage collection would find."""
         del self._parser
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes in, however they were split; Irregular when they cannot be right."""
+        """Parse the next bytes, however they were split; Irregular if they are invalid."""
         self.has_begun = True
         pieces, counted = len(self.pieces), self._counted
         try:
@@ -67,7 +67,7 @@ class AnswerParser:
         except HttpParserError as error:
             if not self.is_complete:
                 raise self._refusal(error) from None
-            # Nobody asked for more: what follows belongs to nothing.
+            # Nothing more was requested: what follows belongs to nothing.
             self.keeps_open = False
             return
         pieces = len(self.pieces) - pieces
@@ -79,13 +79,13 @@ class AnswerParser:
             self._frame = 0
 
     def taken(self) -> bytes:
-        """Hand over the pieces that have come, and keep nothing of them."""
+        """Return the parts that have arrived, and keep nothing of them."""
         data = b"".join(self.pieces)
         self.pieces.clear()
         return data
 
     def end(self) -> bool:
-        """Record that no more bytes come, and return whether the answer is whole."""
+        """Record the end of the stream, and return whether the response is complete."""
         if self._ends_with_connection:
             self.is_complete = True
         return self.is_complete
@@ -96,15 +96,15 @@ class AnswerParser:
         what = "a chunk is malformed" if self.status else "this is not an HTTP/1.1 response"
         return Irregular(f"{what}: {error}")
 
-    # What httptools calls. Whatever is raised here ends its work, and comes out of it as the context of its error.
+    # Called by httptools. Whatever is raised here ends the parsing, and becomes the context of its error.
 
     def on_message_begin(self) -> None:
-        """Accept an answer, if one is expected."""
+        """Accept a response, if one is expected."""
         if self.is_complete:
             raise Irregular("there is an unexpected second response")
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep a field that we go by; trailers are none."""
+        """Keep a header that matters; trailers do not."""
         name = name.lower()
         if name not in _READ or self.status:
             return
@@ -113,7 +113,7 @@ class AnswerParser:
         self._fields[name] = value.rstrip(b" \t").lower()
 
     def on_headers_complete(self) -> None:
-        """Record the status and of what the fields say, unless it is an answer before the answer."""
+        """Record the status and the headers, unless it is an informational response."""
         status = self._parser.get_status_code()
         if not 100 <= status <= 599:
             raise Irregular(f"{status} is not a status")
@@ -125,7 +125,7 @@ class AnswerParser:
         self._read_fields(self._fields)
 
     def on_body(self, piece: bytes) -> None:
-        """Take a piece of the body in."""
+        """Add a part of the body."""
         self._counted += len(piece)
         self._check(self._counted)
         self.pieces.append(piece)

@@ -1,4 +1,4 @@
-"""One keep-alive connection to a server: made, asked one thing at a time, and given up after any irregularity."""
+"""One keep-alive connection to a server: opened, used for one request at a time, and closed after any irregularity."""
 
 import asyncio
 import select
@@ -13,7 +13,7 @@ from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
 from pilotage.listening.tls_protocol import opened
 
 LONGEST_CONNECTING = 10.0
-# A peer that is gone without a word is found out within a minute; a watch would wait for it forever.
+# A peer that disappears silently is detected within a minute; a watch would wait for it forever.
 _KEEP_ALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 60_000}
 
 ConnectionT = TypeVar("ConnectionT", bound=asyncio.Protocol)
@@ -32,15 +32,15 @@ class Endpoint(Protocol):
 
     @property
     def tls(self) -> ssl.SSLContext | None:
-        """Whom to trust and what to show."""
+        """The CAs and the client certificate."""
 
     @property
     def server_name(self) -> str:
-        """The name that the certificate must hold."""
+        """The name that the certificate must contain."""
 
 
 class Answer(NamedTuple):
-    """A whole answer."""
+    """A complete response."""
 
     status: int
     body: bytes
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 async def connect(endpoint: Endpoint, make: Callable[[], ConnectionT], seconds: float) -> ConnectionT:
-    """Make a connection, or tell by Unreachable why there is none."""
+    """Open a connection; Unreachable says why that failed."""
     connection, where = make(), f"{endpoint.host} port {endpoint.port}"
     reach = partial(asyncio.get_running_loop().create_connection, host=endpoint.host, port=endpoint.port)
     limit = min(seconds, LONGEST_CONNECTING)
@@ -76,7 +76,7 @@ def _watch_over(link: socket.socket) -> None:
 
 
 class HttpConnection(asyncio.Protocol):
-    """A connection for requests that are answered at once."""
+    """A connection for requests with short responses."""
 
     def __init__(self, tls: ssl.SSLContext | None, lost: Callable[["HttpConnection"], None]) -> None:
         self.tls = tls  # what it was made with
@@ -88,10 +88,10 @@ class HttpConnection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser = AnswerParser(0)
-        self._waiter: asyncio.Future[Answer] | None = None  # until the answer is whole, or will not be
+        self._waiter: asyncio.Future[Answer] | None = None  # until the response is complete, or never will be
 
     async def exchange(self, request: bytes, *, seconds: float, largest: int) -> Answer:
-        """Send a request and return its answer; OutcomeUnknown when none comes whole, and in time."""
+        """Send a request and return its response; OutcomeUnknown if none is complete in time."""
         assert self._transport is not None
         assert self._waiter is None
         self._transport.write(request)
@@ -110,26 +110,26 @@ class HttpConnection(asyncio.Protocol):
             self.exchanges += 1
 
     def is_quiet(self) -> bool:
-        """Whether nothing has come since the last answer, not even what the loop has not looked at yet: the end."""
+        """Whether nothing has arrived since the last response, not even an end that the loop has not seen yet."""
         return not self._probe.poll(0)
 
     def abort(self) -> None:
-        """Give the connection up."""
+        """Abort the connection."""
         self.is_usable = False
         if self._transport is not None:
             self._transport.abort()
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to be usable."""
+        """Become usable."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         self._probe.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
         self.is_usable = True
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the answer in; those that nobody asked for end the connection."""
+        """Parse bytes of the response; unexpected ones end the connection."""
         if self._waiter is None:
             self.abort()
             return

@@ -1,15 +1,15 @@
-"""An answer that goes on: bytes as they come, and no more of them than the reader can take."""
+"""A streaming response: bytes as they arrive, with backpressure."""
 
 import asyncio
 
 from pilotage.cluster.transport.api_errors import OutcomeUnknown
 from pilotage.cluster.transport.http_answer import AnswerParser, Irregular
 
-MOST_WAITING = 1 << 20  # bytes that are here and not read yet, before the server has to wait
+MOST_WAITING = 1 << 20  # unread bytes in the buffer, before the server has to wait
 
 
 class HttpStream(asyncio.Protocol):
-    """A connection for one request whose answer is read piece by piece, by one reader."""
+    """A connection for one request whose response is read in parts, by one reader."""
 
     def __init__(self) -> None:
         self._parser = AnswerParser(None)
@@ -27,7 +27,7 @@ class HttpStream(asyncio.Protocol):
         return self._parser.retry_after
 
     async def begin(self, request: bytes, seconds: float) -> int:
-        """Send the request and return the status of its answer; OutcomeUnknown when none comes in time."""
+        """Send the request and return the status of its response; OutcomeUnknown if there is none in time."""
         assert self._transport is not None
         self._transport.write(request)
         try:
@@ -39,7 +39,7 @@ class HttpStream(asyncio.Protocol):
         return self._parser.status
 
     async def read(self, most: int, seconds: float) -> bytes:
-        """Return what follows, up to a size and for so long: the text of a refusal."""
+        """Return the rest, up to a size and a time limit: the text of an error."""
         pieces: list[bytes] = []
         try:
             async with asyncio.timeout(seconds):
@@ -48,14 +48,14 @@ class HttpStream(asyncio.Protocol):
                     if sum(map(len, pieces)) >= most:
                         break
         except (TimeoutError, OutcomeUnknown):
-            pass  # The status is known, and it counts; the text only explains it.
+            pass  # The status is known, and is what matters; the text only explains it.
         return b"".join(pieces)[:most]
 
     def __aiter__(self) -> "HttpStream":
         return self
 
     async def __anext__(self) -> bytes:
-        """Return the bytes that came since; OutcomeUnknown when the answer breaks off."""
+        """Return the bytes that have arrived since; OutcomeUnknown if the response breaks off."""
         parser = self._parser
         while not parser.pieces:
             if parser.is_complete:
@@ -69,7 +69,7 @@ class HttpStream(asyncio.Protocol):
         return data
 
     async def close(self) -> None:
-        """Give the connection up and wait until it is gone."""
+        """Abort the connection and wait until it is closed."""
         if self._transport is not None:
             self._transport.abort()
             await asyncio.shield(self._gone)
@@ -80,15 +80,15 @@ class HttpStream(asyncio.Protocol):
         self._news = self._loop.create_future()
         await self._news
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to be usable."""
+        """Become usable."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes in, and let the server wait when there are enough of them."""
+        """Buffer bytes, and let the server wait when there are too many."""
         if self._failure is not None or self._parser.is_complete:
             return
         try:

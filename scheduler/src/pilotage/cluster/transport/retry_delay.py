@@ -1,4 +1,4 @@
-"""How long to wait before the next try, so that a server in trouble is not asked all the time by all at once."""
+"""How long to wait before the next attempt, so that clients do not overwhelm a server in trouble."""
 
 import random
 import time
@@ -6,11 +6,11 @@ from collections.abc import Callable
 from math import inf
 
 FIRST, LONGEST = 0.8, 30.0  # seconds
-HEALTHY = 120.0  # seconds without trouble, after which trouble is new
+HEALTHY = 120.0  # seconds without trouble, after which the delay starts over
 
 
 class RetryDelay:
-    """Twice as long each time up to a limit, and between half and all of it at random."""
+    """Doubles each time up to a limit, with jitter between half and all of it."""
 
     def __init__(
         self, first: float = FIRST, longest: float = LONGEST, clock: Callable[[], float] = time.monotonic

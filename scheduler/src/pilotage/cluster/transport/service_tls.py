@@ -1,4 +1,4 @@
-"""How to trust an extender or another service over HTTPS, and how to be trusted by it."""
+"""TLS for extenders and other services: their CAs, and our client certificates."""
 
 import logging
 import ssl
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TLS:
-    """How to speak TLS with an extender; data wins over files."""
+    """TLS settings for an extender; data takes precedence over files."""
 
     insecure: bool = False
     server_name: str = ""
@@ -32,7 +32,7 @@ class BadTLS(ValueError):
 
 
 def tls_context(url: str, tls: TLS, *, enable_https: bool, directory: str | None = None) -> ssl.SSLContext:
-    """Return how to trust an extender; as upstream, `enableHTTPS` without a CA trusts anybody.
+    """Return the TLS context for an extender; as upstream, `enableHTTPS` without a CA trusts any certificate.
 
     If there is a directory, files are read only there.
     """
@@ -54,7 +54,7 @@ def tls_context(url: str, tls: TLS, *, enable_https: bool, directory: str | None
 
 
 def _with_data(tls: TLS, directory: str) -> TLS:
-    """Return the same with what its files hold."""
+    """Return the same with the content of its files."""
 
     def data(given: bytes, path: str, inside: str = directory) -> bytes:
         return given if given or not path else read_credential(path, inside)

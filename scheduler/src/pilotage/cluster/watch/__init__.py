@@ -1,1 +1,1 @@
-"""Lists and watches: what the cluster says."""
+"""Lists and watches."""

@@ -14,7 +14,7 @@ class ConfigMap(Struct, gc=False, rename="camel"):
 
 
 def config_map_resource(namespace: str, name: str) -> ApiResource[ConfigMap]:
-    """Return where this one ConfigMap is listed and watched; a role may allow no more than that."""
+    """Return how this one ConfigMap is listed and watched; a role may allow no more than that."""
     return ApiResource(
         "", "v1", "configmaps", ConfigMap, lambda given: given, f"metadata.name={name}", namespace=namespace
     )

@@ -1,4 +1,4 @@
-"""A few at once, and the others by turns of whom they belong to."""
+"""A few at once, and the others in turn by owner."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 
 class FairTurns:
-    """Turns for so many at once; an owner with thousands that wait holds up one with few by one turn each."""
+    """A fair semaphore: an owner with thousands of waiters delays one with few by one turn each."""
 
     def __init__(self, most: int) -> None:
         self._free = most

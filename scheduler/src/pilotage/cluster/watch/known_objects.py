@@ -1,4 +1,4 @@
-"""The objects of one resource as the API last told them, and who is told about changes."""
+"""The last known objects of one resource, and the sink that receives their changes."""
 
 import logging
 from collections.abc import Callable
@@ -13,28 +13,28 @@ log = logging.getLogger(__name__)
 
 UNKNOWN = -1
 LONGEST_VERSION = 39  # digits, as many as 128 bits have
-MOST_PASSED = 4096  # deletions to remember; late news of an object come soon after it is gone, or never
+MOST_PASSED = 4096  # deletions to remember; late events of an object come soon after its deletion, or never
 
 T_contra = TypeVar("T_contra", bound=ApiObject, contravariant=True)
 
 
 class Sink(Protocol[T_contra]):
-    """Is told what changes; one that raises loses that change and nothing else."""
+    """Receives changes; if it raises, only that change is lost."""
 
     def added(self, new: T_contra) -> None:
-        """Take an object that was not there before."""
+        """Handle a new object."""
 
     def updated(self, old: T_contra, new: T_contra) -> None:
-        """Take the new state of an object."""
+        """Handle the new state of an object."""
 
     def deleted(self, last: T_contra) -> None:
-        """Remove an object, given as it was last told."""
+        """Handle a deletion; the object is its last known state."""
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Record an object that cannot be decoded; what was known of it was deleted first, or still counts."""
+        """Handle an object that cannot be decoded; its last known state was deleted first, or still counts."""
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Remove an object that could not be understood, and is gone; one that can be now is just added."""
+        """Handle the deletion of an object that could not be decoded; one that is decodable again is just added."""
 
 
 def version_number(version: str) -> int:
@@ -50,23 +50,23 @@ def key_of(metadata: Metadata | ObjectIdentity) -> str:
 
 
 class KnownObjects(Generic[T]):
-    """Keeps the newest state of each object, whatever order and however often news come in.
+    """Keeps the newest state of each object, however often and in whatever order events arrive.
 
-    Versions tell which of two states is the newer one. Where one of them is no number, the later news wins.
+    Resource versions say which of two states is newer. If one of them is not a number, the later event wins.
     """
 
     def __init__(self, sink: Sink[T] | None = None, outlasts: Callable[[T], bool] = lambda _: False) -> None:
         self.objects: dict[str, T] = {}
         self.undecodable: dict[str, UndecodableObject] = {}
-        self.duplicates = 0  # news that were none
+        self.duplicates = 0  # events that were no news
         self.sink_errors = 0
         self._sink = sink
         self._outlasts = outlasts  # whether the last state that was understood counts beyond that
         self._listed = UNKNOWN  # nothing up to this version is news
-        self._passed: dict[str, int] = {}  # the version at which an object was gone, or could not be understood
+        self._passed: dict[str, int] = {}  # the version at which an object was deleted, or could not be decoded
 
     def put(self, new: T) -> bool:
-        """Take the present state of an object; False if it is no news."""
+        """Set the current state of an object; False if it is no news."""
         metadata = new.metadata
         key = key_of(metadata)
         old = self.objects.get(key)
@@ -79,7 +79,7 @@ class KnownObjects(Generic[T]):
         return True
 
     def remove(self, gone: ObjectIdentity) -> bool:
-        """Let an object go; False if that is no news."""
+        """Remove an object; False if that is no news."""
         key = key_of(gone)
         old = self.objects.get(key)
         broken = self.undecodable.get(key)
@@ -107,9 +107,9 @@ class KnownObjects(Generic[T]):
         return True
 
     async def replace(self, listed: "KnownObjects[T]", version: str) -> None:
-        """Become what was listed at a version, and tell only what differs; what is gone is told last.
+        """Replace everything by a list at a version, and report only differences, deletions last.
 
-        Whoever looks in between sees too much rather than too little, so that nothing taken looks free.
+        A reader in between sees too much rather than too little, so that nothing used looks free.
         """
         self._listed = version_number(version)
         self._passed.clear()

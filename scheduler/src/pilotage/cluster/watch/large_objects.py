@@ -1,4 +1,4 @@
-"""Objects that are too large to be decoded in one go, and those that are too long to be decoded at all."""
+"""Objects that are too large to be decoded in one step, and those that are too large to be decoded at all."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -27,7 +27,7 @@ from pilotage.cluster.watch.watch_lines import LONGEST_OBJECT, BrokenStream, Too
 LARGE = 1 << 20  # bytes; to decode ten times as much at once, and to build an object of it, takes 50 ms and more
 TOO_LONG = f"it has more than {LONGEST_OBJECT >> 20} MiB of JSON"
 
-# How the API server begins an event, and an object. From the first byte on, so that nothing inside can pose as it.
+# How the API server begins an event, and an object. Anchored at the first byte, so that no content can pose as it.
 _TEXT = rb'"[^"\\]{0,253}"'
 _EVENT = re.compile(rb'\{"type":"(ADDED|MODIFIED|DELETED)","object":')
 _OBJECT = re.compile(
@@ -57,7 +57,7 @@ _change = msgspec.json.Decoder(_Change).decode
 
 
 class LargeReader(Generic[T]):
-    """Reads one resource as EventReader does, with a rest for everybody else between two steps."""
+    """Reads one resource as EventReader does, but yields to other tasks between steps."""
 
     def __init__(self, reader: EventReader[T]) -> None:
         self._reader = reader
@@ -80,7 +80,7 @@ class LargeReader(Generic[T]):
         if isinstance(item, TooLong):
             return self._begun_object(item.beginning)
         await give_way()
-        # Without the second try that smaller ones get: nulls are not worth what a walk through all of it would cost.
+        # Without the second attempt that smaller ones get: handling nulls is not worth the cost here.
         try:
             decoded = await _run(decoded_in_steps(item, self._reader.shape), give_way)
             await give_way()

@@ -1,4 +1,4 @@
-"""The items of a list, one by one, out of the chunks in which its JSON arrives; no more than one is held for long."""
+"""The items of a list, one by one, from the chunks in which its JSON arrives; at most one is kept."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from pilotage.cluster.watch.watch_lines import LONGEST_OBJECT, BrokenStream, Gat
 
 LARGEST_FRAME = 1 << 20  # bytes around the items: kind, version, and where the next page begins
 
-_TOP, _LIST, _ITEM = 1, 2, 3  # how many brackets are open inside of the answer, of the items, and of one of them
+_TOP, _LIST, _ITEM = 1, 2, 3  # the bracket depth inside of the response, the items, and one item
 _QUOTE, _OPENING, _CLOSING = 1, 2, 3
 _KINDS = {'"': _QUOTE, "{": _OPENING, "[": _OPENING, "}": _CLOSING, "]": _CLOSING}
 _IS_MARK = bytes(chr(byte) in _KINDS for byte in range(256))
@@ -18,7 +18,7 @@ _ITEMS = re.compile(rb'"items"\s*:\s*\Z')
 
 
 class ListItems:
-    """Cuts one answer into its items and the frame around them; an item may come in any number of chunks."""
+    """Splits one response into its items and the frame around them; an item may come in any number of chunks."""
 
     def __init__(self, longest: int = LONGEST_OBJECT) -> None:
         self._item = Gathered(longest)
@@ -50,13 +50,13 @@ class ListItems:
         return found
 
     def frame(self) -> bytes:
-        """Return the answer as it would be without any items; BrokenStream unless it has come to its end."""
+        """Return the response without its items; BrokenStream if it is incomplete."""
         if self._depth or not self._frame:
             raise BrokenStream("a list without an end")
         return bytes(self._frame)
 
     def _leave(self, rest: bytes) -> None:
-        """Put what no bracket of this chunk has ended where it belongs."""
+        """Keep the incomplete rest of this chunk."""
         if not self._has_items:
             self._keep(rest)
         elif self._depth >= _ITEM:

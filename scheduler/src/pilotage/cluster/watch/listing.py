@@ -1,4 +1,4 @@
-"""A plain LIST of a resource, in pages where the server would have to ask etcd; its items are read as they come."""
+"""A plain LIST of a resource, in pages if the server has to read etcd; its items are decoded as they arrive."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,21 +20,21 @@ from pilotage.cluster.write.turn import Turn
 log = logging.getLogger(__name__)
 
 PAGE = 500
-LIST_TIMEOUT = 120.0  # seconds until the answer begins, and then between two pieces of it
-TIMED_OUT = 504  # how an API server ends a list that takes too long before it has begun to answer
+LIST_TIMEOUT = 120.0  # seconds until the response begins, and then between two chunks
+TIMED_OUT = 504  # how an API server ends a list that takes too long before it has begun to respond
 
 Item = bytes | TooLong
 
 
 class GetApi(Protocol):
-    """What whoever reads single objects asks of a client of the API."""
+    """What readers of single objects need from an API client."""
 
     async def get(self, path: str, query: Mapping[str, str] = ..., *, timeout: float | None = None) -> bytes:  # noqa: ASYNC109
         """Return the answer to a GET."""
 
 
 class WatchApi(GetApi, Protocol):
-    """What lists and watches ask of a client of the API."""
+    """What lists and watches need from an API client."""
 
     def stream(self, path: str, query: Mapping[str, str], *, timeout: float | None = None) -> ChunkStream:
         """Open a stream of chunks; the time is for its beginning."""
@@ -66,7 +66,7 @@ def _there(metadata: _ListMetadata | None) -> _ListMetadata:
 
 
 def is_expired(error: ApiError) -> bool:
-    """Return whether the version that was asked for is of no use any more, or not yet."""
+    """Return whether the requested version is too old, or too new."""
     if error.status == 410 or error.reason in ("Expired", "Gone"):
         return True
     return "Too large resource version" in error.message
@@ -79,7 +79,7 @@ async def read_answer(
     take: Callable[[Item], Awaitable[None]],
     patience: float = LIST_TIMEOUT,
 ) -> _ListMetadata | None:
-    """Hand over the items of one answer as they come; OutcomeUnknown if it breaks off, BrokenStream if it is none."""
+    """Yield the items of one response as they arrive; OutcomeUnknown if it breaks off, BrokenStream if it is invalid."""
     items = ListItems()
 
     async def take_all(found: list[Item]) -> None:
@@ -101,13 +101,13 @@ class Lister(Generic[T]):
         self._resource = resource
         self._reader = reader
         self._large = LargeReader(reader)
-        self._is_too_large = False  # for one answer, as far as we know
-        self.skipped = 0  # items that are too long to be understood, each time they came
+        self._is_too_large = False  # for one response, as far as we know
+        self.skipped = 0  # items that are too large to decode, each time they arrived
 
     async def list(self, version: str) -> tuple[KnownObjects[T], str]:
         """Return all objects and their version, not older than the given one; "" asks for the newest."""
-        # From its memory the server answers at once and whole. From etcd it is asked for pages, to be spared; their
-        # rest can expire, and then only the whole in one piece is left.
+        # The server's watch cache returns everything at once. From etcd, pages reduce the load; their
+        # continuation can expire, and then only a complete list is left.
         queries = [{"limit": str(PAGE)}, {}]
         if version and not self._is_too_large:
             queries.insert(0, {"resourceVersion": version})
@@ -120,7 +120,7 @@ class Lister(Generic[T]):
         return await self._list(queries[-1])
 
     async def newest_version(self) -> str:
-        """Return the version that the server has come to."""
+        """Return the server's current version."""
         query = {**self._resource.selection, "limit": "1"}
         return _there(_metadata(await self._api.get(self._resource.path, query))).resource_version
 
@@ -174,5 +174,5 @@ class Lister(Generic[T]):
 
 
 def _may_be_too_much(error: OutcomeUnknown | ApiError) -> bool:
-    """Return whether an answer may have failed because of its size."""
+    """Return whether a response may have failed because of its size."""
     return isinstance(error, OutcomeUnknown) or (error.status == TIMED_OUT and not is_expired(error))

@@ -29,15 +29,15 @@ from pilotage.cluster.write.turn import Turn
 log = logging.getLogger(__name__)
 
 PATIENCE = 75.0  # seconds; a bookmark comes about once a minute, so longer silence is a dead connection
-SHORT = 1.0  # seconds; a watch that ends sooner is no success
+SHORT = 1.0  # seconds; a watch that ends sooner does not count as success
 SETTLED = 30.0  # seconds; a server that calls a list too old sooner than this is in trouble
 LONGEST_RETRY_AFTER = 120.0  # seconds
 MOST_FAILURES = 2  # in a row: of watches before a new list, of streamed lists before a plain one
-# What a server says that does not begin a watch with a list, or not for us.
+# What a server returns that does not support streamed lists, or not for us.
 NOT_STREAMED = {400, 403, 405, 406, 415, 422, 501}
 TOO_MANY_REQUESTS = 429
-ABSENT = {403, 404}  # what a server says of a resource that it does not serve, or not to us
-ABSENT_AFTER = 60.0  # seconds; a server that has just started may say so of what it will serve in a moment
+ABSENT = {403, 404}  # what a server returns for a resource that it does not serve, or not to us
+ABSENT_AFTER = 60.0  # seconds; a server that has just started may return it for what it will serve soon
 CONNECTION_LOST = (OutcomeUnknown, OSError, Silence)
 EXPECTED = (ApiError, BrokenStream, BrokenOff, Unreachable, *CONNECTION_LOST)
 
@@ -49,11 +49,11 @@ ADVICE = {
 
 
 class NotStreamed(Exception):
-    """The server does not begin a watch with a list."""
+    """The server does not support streamed lists."""
 
 
 class Reflector(Generic[T]):
-    """Keeps a sink up to date with one resource, whatever the API server does meanwhile.
+    """Keeps a sink up to date with one resource, whatever the API server does.
 
     streamed list ─────► watch ──► watch from the last version (end of stream, silence, connection lost, one error)
       ▲      └──► list ──►┤
@@ -86,14 +86,14 @@ class Reflector(Generic[T]):
         self._has_spoken = False  # the watch that is open, since its list if it began with one
         self._version: str | None = None  # None: nothing was ever listed; "": only a list of the newest will do
         self._needs_list = True
-        self._listing: KnownObjects[T] | None = None  # what a streamed list has brought so far
+        self._listing: KnownObjects[T] | None = None  # what a streamed list has delivered so far
         self._failed_watches = self._failed_streams = self._skipped = 0
         self._is_unsure = False  # whether silence is a good sign
-        self._absent_since: float | None = None  # when the server began to say that there is no such resource
+        self._absent_since: float | None = None  # when the server first reported that there is no such resource
 
     @property
     def objects(self) -> Mapping[str, T]:
-        """The objects as they were last told, by namespace/name or name."""
+        """The objects in their last known state, by namespace/name or name."""
         return self._known.objects
 
     @property
@@ -108,7 +108,7 @@ class Reflector(Generic[T]):
 
     @property
     def sink_errors(self) -> int:
-        """How many changes the sink failed to take in."""
+        """How many changes the sink failed to process."""
         return self._known.sink_errors
 
     @property
@@ -126,7 +126,7 @@ class Reflector(Generic[T]):
         await self._synced.wait()
 
     def expire(self) -> None:
-        """Begin with a new list, as things are at that moment, when run again; until it is there this is not synced."""
+        """Start with a new list on the next run; until it is complete this is not synced."""
         self._version, self._needs_list = "", True
         self._synced.clear()
 
@@ -191,14 +191,14 @@ class Reflector(Generic[T]):
         except Silence:
             if self._needs_list or self._has_spoken:
                 raise
-            # Not every server sends bookmarks at once, or at all, of a resource that nothing happens to.
+            # Not every server sends bookmarks immediately, or at all, for a resource without changes.
             self._is_unsure = True
             return
         if not self._has_spoken and self._clock() - self._began < SHORT:
             raise BrokenOff("the watch ended immediately")
 
     async def _make_sure(self) -> None:
-        """Find out whether a silent server has nothing to say, or has not come to the version that we watch from."""
+        """Find out whether a silent server has no events, or has not reached the version that we watch from."""
         self._follow(await self._lister.newest_version())
         self._is_unsure = False
 
@@ -240,10 +240,10 @@ class Reflector(Generic[T]):
             self._follow(event.version)
             self._version = event.version
         elif _tell(self._known, event):
-            self._version = event.metadata.resource_version  # type: ignore[union-attr]  # what is told has metadata
+            self._version = event.metadata.resource_version  # type: ignore[union-attr]  # what is delivered has metadata
 
     def _gather(self, event: T | Notice, listing: KnownObjects[T]) -> str:
-        """Add to the list that a stream begins with; returns its version once it is whole."""
+        """Add to the list at the beginning of a stream; returns its version once it is complete."""
         if not isinstance(event, Bookmark):
             _tell(listing, event)
         elif event.ends_list:
@@ -254,7 +254,7 @@ class Reflector(Generic[T]):
 
     def _follow(self, version: str) -> None:
         if 0 <= version_number(version) < version_number(self._version or ""):
-            # Nobody would tell us what happens up to the version that we have seen.
+            # No events would come up to the version that we have seen.
             self._version = ""
             raise BrokenStream("the server went back in history, as after a restore of etcd")
 
@@ -268,7 +268,7 @@ class Reflector(Generic[T]):
         self._recover()
 
     async def _do_without(self) -> None:
-        """Take it that there are no objects, until the server lists some: nobody has to wait for them."""
+        """Assume that there are no objects until the server lists some, so that nothing waits for them."""
         now = self._clock()
         self._absent_since = now if self._absent_since is None else self._absent_since
         if not self.is_synced or now - self._absent_since >= ABSENT_AFTER:
@@ -282,10 +282,10 @@ class Reflector(Generic[T]):
             self.trouble = ""
 
     def _pause_after(self, error: Exception) -> float:
-        """Decide what comes after an error, and return the seconds to wait before."""
+        """Decide what to do after an error, and return the delay in seconds."""
         self.errors += 1
         self._note(error)
-        is_out_of_date = False  # the server is well, and all that we need is a list
+        is_out_of_date = False  # the server is healthy, and all that we need is a list
         if isinstance(error, ApiError) and is_expired(error):
             is_out_of_date = not self._needs_list and self._clock() - self._listed >= SETTLED
             self._version, self._needs_list = "", True

@@ -1,7 +1,7 @@
-"""Finds out why pods left the watch before they ran.
+"""Finds out why pods disappeared from the watch before they ran.
 
-The watch is of unfinished pods. Of one that has failed it says only that it is gone, with its state of before: the API
-server does not show what it became. So that is read once, of the few pods that nobody deleted and no node started.
+The watch selects unfinished pods. A failed pod only appears as deleted, in its previous state: the API
+server does not send its new state. So that is read once, for the few pods that were not deleted and not started.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-MOST_WAITING = 1000  # pods to ask about; beyond that they are passed over, and counted
+MOST_WAITING = 1000  # pods to inquire about; beyond that they are skipped, and counted
 AT_ONCE = 4
 
 OnRejected = Callable[[Pod, KubeletRejection], None]
@@ -42,12 +42,12 @@ class _Status(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def has_run(self) -> bool:
-        """Return whether any container was made."""
+        """Return whether any container was created."""
         return any(each.container_id for each in (*self.container_statuses, *self.init_container_statuses))
 
 
 class _EndedPod(Struct, frozen=True, gc=False):
-    """As much of a pod as says how it ended."""
+    """The part of a pod that says how it ended."""
 
     metadata: _Identity = _Identity()
     status: _Status = _Status()
@@ -57,7 +57,7 @@ _decode = msgspec.json.Decoder(_EndedPod).decode
 
 
 def rejection_in(body: bytes, uid: str) -> KubeletRejection | None:
-    """Return why a kubelet did not take the pod of this uid, if a race may be behind it."""
+    """Return why a kubelet rejected the pod with this uid, if a race may be the cause."""
     found = _decode(body)
     status = found.status
     if found.metadata.uid != uid or status.phase != "Failed" or status.has_run:
@@ -66,7 +66,7 @@ def rejection_in(body: bytes, uid: str) -> KubeletRejection | None:
 
 
 class RejectionInquiry:
-    """Asks the API server about pods, a few at once, and passes on which of them a kubelet has rejected."""
+    """Reads pods from the API server, a few at once, and reports those that a kubelet rejected."""
 
     def __init__(self, api: GetApi, on_rejected: OnRejected) -> None:
         self._api = api
@@ -75,14 +75,14 @@ class RejectionInquiry:
         self.passed_over = 0
 
     def ask_about(self, pod: Pod) -> None:
-        """Find out soon what became of a pod, which names the node that it was on; never waits."""
+        """Queue an inquiry about a pod, which names its node; never waits."""
         try:
             self._waiting.put_nowait(pod)
         except asyncio.QueueFull:
             self.passed_over += 1
 
     async def run(self) -> None:
-        """Ask until cancelled."""
+        """Inquire until cancelled."""
         async with asyncio.TaskGroup() as group:
             for _ in range(AT_ONCE):
                 group.create_task(self._work())
@@ -96,5 +96,5 @@ class RejectionInquiry:
                     self._on_rejected(pod, rejection)
             except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
                 log.debug("it cannot be found out what became of pod %s: %s", pod.key, error)  # most are deleted
-            except Exception:  # it costs this one pod's story
+            except Exception:  # only this pod's rejection is lost
                 log.exception("cannot process the rejection of pod %s", pod.key)

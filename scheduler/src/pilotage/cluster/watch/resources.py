@@ -1,4 +1,4 @@
-"""Where the API serves each kind of object that scheduling reads."""
+"""How the API serves each kind of object that scheduling reads."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node, NodeObject
 from pilotage.model.pod import Pod, PodObject
 
-UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"  # finished pods hold nothing any more
+UNFINISHED = "status.phase!=Succeeded,status.phase!=Failed"  # finished pods use nothing any more
 
 
 class ApiObject(Protocol):
@@ -18,7 +18,7 @@ class ApiObject(Protocol):
 
     @property
     def metadata(self) -> Metadata:
-        """Return who the object is."""
+        """Return the object's metadata."""
 
 
 T = TypeVar("T", bound=ApiObject)
@@ -32,11 +32,11 @@ class ApiResource(Generic[T]):
     version: str
     plural: str
     shape: type[Any]  # what msgspec decodes
-    build: Callable[[Any], T]  # from what was decoded; it reads the quantities, so that none surprises anybody later
+    build: Callable[[Any], T]  # from what was decoded; it parses quantities, so that invalid ones are found here
     field_selector: str = ""
     namespace: str = ""  # only the objects of this one
-    optional: bool = False  # where it is not served, or not for us, there are just none
-    # Whether the last state that was understood counts until there is another one; else there is none meanwhile.
+    optional: bool = False  # if it is not served, or not to us, there are simply none
+    # Whether the last decodable state stays valid until there is a new one; otherwise there is none meanwhile.
     outlasts: Callable[[T], bool] = lambda _: False
 
     @property
@@ -47,7 +47,7 @@ class ApiResource(Generic[T]):
 
     @property
     def selection(self) -> dict[str, str]:
-        """Return the part of a query that chooses objects."""
+        """Return the part of a query that selects objects."""
         return {"fieldSelector": self.field_selector} if self.field_selector else {}
 
     def __str__(self) -> str:
@@ -62,7 +62,7 @@ def _pod(given: PodObject) -> Pod:
 
 
 def _is_placed(pod: Pod) -> bool:
-    """Return whether a pod takes room on a node, which stays taken whatever is written on the pod."""
+    """Return whether a pod uses room on a node, which stays used even if the pod becomes undecodable."""
     return bool(pod.node_name)
 
 
@@ -86,5 +86,5 @@ PODS: ApiResource[Pod] = ApiResource(
 )
 NODES: ApiResource[Node] = ApiResource(NODE.group, NODE.version, NODE.plural, NodeObject, Node)
 
-# All that scheduling reads. Which of them are watched depends on the plugins; a pod's priority is a number in its spec.
+# All that scheduling reads. Which of them are watched depends on the plugins; a pod's priority is in its spec.
 RESOURCES: tuple[ApiResource[Any], ...] = (PODS, NODES, *resources_of(OURS))

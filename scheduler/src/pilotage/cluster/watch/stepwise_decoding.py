@@ -1,4 +1,4 @@
-"""JSON that is decoded in steps, none of which takes long; what comes out is what one step would have given."""
+"""JSON that is decoded in short steps; the result is the same as with one step."""
 
 from collections.abc import Callable, Generator
 from functools import cache
@@ -14,7 +14,7 @@ Steps: TypeAlias = Generator[None, None, Any]
 
 
 def decoded_in_steps(raw: Raw | bytes, kind: Any) -> Steps:
-    """Decode as msgspec would, and yield between two steps; msgspec's errors name places inside of the step alone."""
+    """Decode as msgspec would, and yield between steps; msgspec's errors name places relative to a step."""
     if memoryview(raw).nbytes < SLICE:
         return _decoder(kind)(raw)
     inner = _without_none(kind)
@@ -54,7 +54,7 @@ def _items_in_steps(raw: Raw | bytes, kind: Any) -> Steps:
 
 
 def _without_none(kind: Any) -> Any:
-    """Return the only kind that something may be beside nothing."""
+    """Return the only type of an optional field."""
     if get_origin(kind) is not Union and not isinstance(kind, UnionType):
         return kind
     kinds = [each for each in get_args(kind) if each is not type(None)]
@@ -73,7 +73,7 @@ def _field_kinds(kind: type[Struct]) -> dict[str, Any]:
 
 @cache
 def _cutter(kind: type[Struct]) -> Callable[[Any], Any]:
-    """Return what cuts an object into its fields, as they are."""
+    """Return a decoder that splits an object into its raw fields."""
     names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
     fields = [(name, Raw | UnsetType, msgspec.field(default=UNSET, name=written)) for name, written in names]
     return msgspec.json.Decoder(msgspec.defstruct(f"{kind.__name__}Cut", fields, gc=False)).decode

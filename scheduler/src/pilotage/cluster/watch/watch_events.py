@@ -1,4 +1,4 @@
-"""What the lines of a watch say, decoded once."""
+"""The lines of a watch, decoded once."""
 
 from typing import Any, Final, Generic
 
@@ -21,7 +21,7 @@ NO_SUCH_OBJECT = (*NOT_JSON, InvalidQuantity)
 
 
 class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
-    """As much as could be read about who an object is; nodes and schedulers are only there for pods."""
+    """What could be read about an object's identity; nodes and schedulers are only set for pods."""
 
     name: str = ""
     namespace: str = ""
@@ -29,43 +29,43 @@ class ObjectIdentity(Struct, frozen=True, gc=False, rename="camel"):
     resource_version: str = ""
     node_name: str = ""
     scheduler_name: str = ""
-    # As ApiResource has them; only there for what cannot be decoded.
+    # As in ApiResource; only set for what cannot be decoded.
     resource: str = ""
     shape: Any = None
 
 
 class Notice(Struct, frozen=True, gc=False):
-    """Anything in a stream that is not the present state of an object."""
+    """Anything in a stream that is not the current state of an object."""
 
 
 class Deletion(Notice, frozen=True, gc=False):
-    """An object is gone."""
+    """An object was deleted."""
 
     metadata: ObjectIdentity
 
 
 class UndecodableObject(Notice, frozen=True, gc=False):
-    """The present state of an object that cannot be decoded."""
+    """The current state of an object that cannot be decoded."""
 
     metadata: ObjectIdentity
     reason: str
 
 
 class Skipped(Notice, frozen=True, gc=False):
-    """An object that is there, or was, and of which not even the name can be told."""
+    """An object that exists, or was deleted, and whose name cannot be read."""
 
     reason: str
 
 
 class Bookmark(Notice, frozen=True, gc=False):
-    """Everything up to a version has been said; the first one also ends the list that a stream began with."""
+    """Everything up to a version has been sent; the first one also ends the list at the beginning of a stream."""
 
     version: str
     ends_list: bool = False
 
 
 class ServerError(Notice, frozen=True, gc=False):
-    """The stream is over, because the server met an error."""
+    """The stream has ended with an error of the server."""
 
     error: ApiError
 
@@ -111,7 +111,7 @@ class EventReader(Generic[T]):
         self._object = msgspec.json.Decoder(resource.shape).decode
 
     def event(self, line: bytes) -> T | Notice:
-        """Return the new state of an object, or what else a line says; BrokenStream if it is not an event."""
+        """Return the new state of an object, or another event; BrokenStream if the line is not an event."""
         if line.startswith(CHANGES):
             try:
                 return with_name(self.build(self._change(line).object))

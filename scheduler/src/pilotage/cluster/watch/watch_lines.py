@@ -1,25 +1,25 @@
-"""Lines out of the chunks in which a stream arrives."""
+"""Lines from the chunks in which a stream arrives."""
 
 from typing import NamedTuple
 
-# Bytes of JSON. etcd takes requests of 1.5 MiB, of 2 where it is told to, and each of their bytes becomes up to six
+# Bytes of JSON. etcd accepts requests of 1.5 MiB, or of 2 if configured, and each of their bytes becomes up to six
 # (\u003c), or seven where an object is a list of short terms. A hostile stream must not fill the memory.
 LONGEST_OBJECT = 16 << 20
-BEGINNING = 4 << 10  # bytes that are kept of a longer one: they say who it is
+BEGINNING = 4 << 10  # bytes that are kept of a longer one: they contain its identity
 
 
 class BrokenStream(Exception):
-    """The stream holds something that is no event, so what it had to say is lost."""
+    """The stream contains something that is not an event, so events may be lost."""
 
 
 class TooLong(NamedTuple):
-    """Something that was too long to be kept."""
+    """Something that was too large to be kept."""
 
     beginning: bytes
 
 
 class Gathered:
-    """What comes in pieces, until it is whole; of what becomes too long only the beginning stays."""
+    """A buffer for parts, until they are complete; of what is too large only the beginning stays."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
@@ -28,7 +28,7 @@ class Gathered:
         self.length = 0
 
     def add(self, piece: bytes) -> None:
-        """Take the next piece in."""
+        """Add the next part."""
         self.length += len(piece)
         if self._too_long is not None:
             return
@@ -38,14 +38,14 @@ class Gathered:
             self._pieces = []
 
     def take(self) -> bytes | TooLong:
-        """Return all of it, and begin again."""
+        """Return all of it, and start again."""
         found = self._too_long or b"".join(self._pieces)
         self._pieces, self._too_long, self.length = [], None, 0
         return found
 
 
 class WatchLines:
-    """Cuts one stream into lines; a line may come in any number of chunks."""
+    """Splits one stream into lines; a line may come in any number of chunks."""
 
     def __init__(self, longest: int = LONGEST_OBJECT) -> None:
         self._longest = longest
@@ -53,11 +53,11 @@ class WatchLines:
 
     @property
     def is_between_lines(self) -> bool:
-        """Return whether the last line was whole."""
+        """Return whether the last line was complete."""
         return not self._begun.length
 
     def split(self, chunk: bytes) -> list[bytes | TooLong]:
-        """Return the lines that end in this chunk; what is too long to be one, as such."""
+        """Return the lines that end in this chunk; TooLong for those that are too large."""
         *whole, rest = chunk.split(b"\n")
         lines: list[bytes | TooLong] = [*whole]
         if len(chunk) > self._longest:

@@ -1,1 +1,1 @@
-"""Binds, statuses, events, volumes: what we tell the cluster."""
+"""Binds, statuses, events, volumes: everything written to the API server."""

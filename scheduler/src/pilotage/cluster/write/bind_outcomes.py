@@ -1,4 +1,4 @@
-"""What can become of a binding, and how the API server's answers say it."""
+"""The outcomes of a binding, and how to read them from the API server's responses."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -8,12 +8,12 @@ from pilotage.cluster.write.write_retries import means_another_pod
 
 
 class Refusal(StrEnum):
-    """Why a pod was not bound, by what its scheduler has to do next."""
+    """Why a pod was not bound, by what the scheduler has to do next."""
 
-    NOT_ALLOWED = "not allowed"  # we may not bind it any more: not the leader, or the node or the pod is not there
+    NOT_ALLOWED = "not allowed"  # we may not bind it any more: not the leader, or the node or the pod is gone
     GONE = "gone"  # deleted, or replaced by another pod of the same name
     DELETING = "deleting"
-    ELSEWHERE = "elsewhere"  # somebody bound it to another node
+    ELSEWHERE = "elsewhere"  # it was bound to another node
     GATED = "gated"
     FORBIDDEN = "forbidden"
     FAILED = "failed"  # anything else, also after all attempts
@@ -34,12 +34,12 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Whether the pod is on the node could not be learnt; nobody else may have its place."""
+    """It is unknown whether the pod is on the node; its place must stay reserved."""
 
 
 BindOutcome = Bound | Refused | Unknown
 
-# What the server says in a 409, in the order in which it looks.
+# The server's messages with a 409, in the order of its checks.
 _CONFLICTS = (
     ("is being deleted, cannot be assigned to a host", Refusal.DELETING),
     ("is already assigned to node ", Refusal.ELSEWHERE),
@@ -48,7 +48,7 @@ _CONFLICTS = (
 
 
 def read_refusal(error: ApiError, node: str) -> Bound | Refused | None:
-    """Return what an answer says about the pod for good; None if that is still open."""
+    """Return the final outcome in a response; None if it is still open."""
     if error.status == 404:
         return Refused(Refusal.GONE, error.message)
     if error.status == 403:
@@ -64,5 +64,5 @@ def _read_conflict(error: ApiError, node: str) -> Bound | Refused | None:
     if means_another_pod(error):
         return Refused(Refusal.GONE, error.message)
     if error.message.endswith(f'is already assigned to node "{node}"'):
-        return Bound()  # by an attempt of ours whose answer was lost
+        return Bound()  # by an attempt of ours whose response was lost
     return next((Refused(kind, error.message) for words, kind in _CONFLICTS if words in error.message), None)

@@ -1,8 +1,8 @@
-"""Binding: the one write that gives a pod its node, made at most once with effect.
+"""Binding: the write that gives a pod its node, with effect at most once.
 
-post ──> Bound | Refused            the server has spoken, or the watch before anything was sent
+post ──> Bound | Refused            the server has decided, or the watch before anything was sent
   │ └──> pause ──> post             nothing was done: no connection, or too many requests
-  └────> look ──> Bound | Refused   no answer, or an error of the server: it may have taken effect
+  └────> look ──> Bound | Refused   no response, or a server error: it may have taken effect
            └────> pause ──> post    it did not
 """
 
@@ -26,7 +26,7 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-# The node that a watch saw the pod on, "" if it saw the pod go, None if it will see nothing more.
+# The node on which a watch saw the pod, "" if the pod was deleted, None if nothing more will come.
 Sighting = asyncio.Future[str | None]
 
 _OUT_OF_TIME = 504
@@ -46,7 +46,7 @@ class _Place(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _PlacedPod(Struct, frozen=True, gc=False):
-    """As much of a pod as says where it is."""
+    """The part of a pod that says where it is."""
 
     metadata: _Identity = _Identity()
     spec: _Place = _Place()
@@ -56,7 +56,7 @@ _decode_placed = msgspec.json.Decoder(_PlacedPod).decode
 
 
 def binding_body(pod: Pod, node: str) -> bytes:
-    """Return the Binding that puts a pod, and no namesake of it, on a node."""
+    """Return the Binding that puts a pod, identified by uid, on a node."""
     return msgspec.json.encode(
         {
             "apiVersion": "v1",
@@ -68,14 +68,14 @@ def binding_body(pod: Pod, node: str) -> bytes:
 
 
 class Binder:
-    """Binds pods; `may_bind` is asked right before every attempt is sent."""
+    """Binds pods; `may_bind` is called right before every attempt is sent."""
 
     def __init__(self, api: CautiousApi, may_bind: Callable[[Pod, str], bool]) -> None:
         self._api = api
         self._may_bind = may_bind
 
     async def bind(self, pod: Pod, node: str, resolved: Sighting | None = None) -> BindOutcome:
-        """Bind a pod and return only when it is certain what became of it, or when `resolved` says so first."""
+        """Bind a pod and return only when the outcome is certain, or when `resolved` reports it first."""
         path, body = binding_path(pod), binding_body(pod, node)
         may_send = partial(self._may_send, pod, node, resolved)
         for attempt in count():
@@ -105,7 +105,7 @@ class Binder:
         return None
 
     async def _look(self, pod: Pod, node: str, resolved: Sighting | None) -> BindOutcome | None:
-        """Return what became of the pod; None if it has no node."""
+        """Return the outcome for the pod; None if it has no node."""
         asking = asyncio.ensure_future(self._ask(pod))
         try:
             answers: list[asyncio.Future[Any]] = [asking] if resolved is None else [asking, resolved]
@@ -132,14 +132,14 @@ class Binder:
 
 
 def _can_have_worked(failure: Failure) -> bool:
-    """Return whether the pod may be bound all the same: nothing is sent for it before it was looked at."""
+    """Return whether the pod may have been bound anyway: then it must be read before anything is sent."""
     if isinstance(failure, ApiError):
-        return failure.status == 409 or failure.status >= 500  # 409: a conflict in words that we do not know
+        return failure.status == 409 or failure.status >= 500  # 409: a conflict with an unknown message
     return isinstance(failure, OutcomeUnknown)
 
 
 def _told(pod: Pod, node: str, resolved: Sighting | None) -> BindOutcome | None:
-    """Return what the watch says of the pod; None if it has not said anything yet."""
+    """Return the outcome that the watch shows; None if there is none yet."""
     if resolved is None or not resolved.done():
         return None
     found = None if resolved.cancelled() else resolved.result()

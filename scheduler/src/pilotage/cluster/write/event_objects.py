@@ -1,4 +1,4 @@
-"""Events as the API takes them: of events.k8s.io/v1, and of core/v1 where that is not served."""
+"""Events as API objects: of events.k8s.io/v1, or of core/v1 if that is not served."""
 
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, Protocol
@@ -18,7 +18,7 @@ _LONGEST_NAME = 253
 
 
 class Subject(NamedTuple):
-    """What makes two events the same one seen twice: everything about them but the note."""
+    """The identity of an event in a series: everything but the note."""
 
     severity: str
     reason: str
@@ -33,7 +33,7 @@ class Subject(NamedTuple):
 
 
 class EventContent(Protocol):
-    """What an event says; times are nanoseconds since 1970."""
+    """The content of an event; times are nanoseconds since 1970."""
 
     subject: Subject
     note: str
@@ -43,7 +43,7 @@ class EventContent(Protocol):
 
 
 class EventApi(Protocol):
-    """One of the two APIs that take events."""
+    """One of the two APIs for events."""
 
     def path(self, namespace: str) -> str:
         """Return where events are created."""
@@ -89,7 +89,7 @@ class EventsV1:
 
 
 class CoreV1:
-    """The API core/v1, which takes the events of the API server's first years and of leader election."""
+    """The API core/v1, for old API servers and for leader election."""
 
     def path(self, namespace: str) -> str:
         """Return where events are created."""
@@ -124,13 +124,13 @@ def event_name(event: EventContent) -> str:
 
 
 def shortened(note: str) -> str:
-    """Return a note as long as the server takes it, with a mark at the end of one that was longer."""
+    """Return a note of at most the server's limit, with a mark at the end if it was cut."""
     if len(note) * 4 <= _LONGEST_NOTE:  # no character takes more than four bytes
         return note
     text = note.encode(errors="replace")
     if len(text) <= _LONGEST_NOTE:
         return note
-    # kube-scheduler cuts through characters; half of one is no text.
+    # kube-scheduler cuts through characters, which leaves invalid UTF-8.
     return text[: _LONGEST_NOTE - len(_MARK)].decode(errors="ignore") + _MARK
 
 

@@ -1,4 +1,4 @@
-"""Events on their way to the server: new ones before repetitions, and an end to how many wait."""
+"""Events to be sent: new ones before repetitions, and bounded in number."""
 
 import asyncio
 from collections import deque
@@ -7,7 +7,7 @@ from pilotage.cluster.write.event_series import RecordedEvent
 
 
 class EventQueue:
-    """Events that wait for a worker, each at most once; when too many do, the oldest repetition is given up first."""
+    """Events that wait for a worker, each at most once; if there are too many, the oldest repetition is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -19,7 +19,7 @@ class EventQueue:
         return len(self._new) + len(self._repeated)
 
     def put(self, event: RecordedEvent) -> RecordedEvent | None:
-        """Let an event wait; returns the one that was given up for it."""
+        """Add an event; returns the one that was dropped for it."""
         event.is_queued = True
         (self._repeated if event.written else self._new).append(event)
         if len(self) > self._most:

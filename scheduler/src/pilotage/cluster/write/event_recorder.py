@@ -1,4 +1,4 @@
-"""Events: what happened to a pod, told to whoever asks, behind everything that is more urgent."""
+"""Events about pods, sent after everything that is more urgent."""
 
 import asyncio
 import logging
@@ -19,20 +19,20 @@ log = logging.getLogger(__name__)
 
 _WORKERS = 8
 _MOST_WAITING = 100_000
-_LONGEST_HOLD = 3.0  # seconds that an event stands back behind binds
+_LONGEST_HOLD = 3.0  # seconds that an event yields to binds
 _CALM_POLL = 0.005
 _SWEEP_EVERY = 60.0
-_SWEEP_SLICE = 500  # events, between which others get their turn
+_SWEEP_SLICE = 500  # events, after which the task yields
 _ATTEMPTS = 12
 _OVERLOADED = frozenset({429, 503, 504})
 _PAUSE, _JITTER = 10.0, 0.25
-_KEPT_OF_NOTE = 1025  # characters: one more than the server takes, so that a longer note still shows as one
+_KEPT_OF_NOTE = 1025  # characters: one more than the limit, so that a longer note is still seen to be cut
 
 
 class EventRecorder:
-    """Records events without ever waiting; `run` sends them, while `busy` says no.
+    """Records events without ever waiting; `run` sends them while not `busy`.
 
-    It has a client and workers of its own, so that no flood of events delays a bind.
+    It has its own client and workers, so that no flood of events delays a bind.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class EventRecorder:
         clock: Callable[[], int] = time.time_ns,
     ) -> None:
         self.dropped = 0  # because too many waited
-        self.rejected: Counter[int] = Counter()  # by the server, with this status; 0: it never answered
+        self.rejected: Counter[int] = Counter()  # by the server, with this status; 0: it never responded
         self._api = api
         self._events = events
         self._busy = busy
@@ -71,7 +71,7 @@ class EventRecorder:
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Note that something happened to a pod; `once` saves remembering an event that cannot happen again."""
+        """Record an event about a pod; with `once` it is not remembered, because it cannot repeat."""
         version = pod.metadata.resource_version
         subject = Subject(severity, reason, action, controller, pod.namespace, pod.name, pod.uid, version)
         now = self._now()
@@ -95,7 +95,7 @@ class EventRecorder:
         await self._idle.wait()
 
     async def drain(self, seconds: float) -> int:
-        """Send what waits and the counts of all series, for so long at most; returns how many events are left."""
+        """Send what waits and the counts of all series, within the time; returns how many events are left."""
         self._hurries = True
         self._finish(self._series.all())
         try:
@@ -107,18 +107,18 @@ class EventRecorder:
 
     @property
     def remembered(self) -> int:
-        """Return how many events would become a series if they happened again now."""
+        """Return how many events would become a series if repeated now."""
         return len(self._series)
 
     # ------------------------------------------------------------------------------------------------------ queueing
 
     def _now(self) -> int:
-        self._last = max(self._clock(), self._last + 1)  # two events of one pod need two names
+        self._last = max(self._clock(), self._last + 1)  # two events of one pod need different names
         return self._last
 
     def _put(self, event: RecordedEvent) -> None:
         if event.is_queued or event.is_under_way:
-            return  # whoever sends it looks at the count then
+            return  # the count is read when it is sent
         self._idle.clear()
         event.hold_until = asyncio.get_running_loop().time() + self._longest_hold
         given_up = self._queue.put(event)
@@ -133,7 +133,7 @@ class EventRecorder:
                 self._put(event)
 
     async def _sweep(self) -> None:
-        """Write the last count of series that ended, and now and then that of series that go on."""
+        """Write the final count of ended series, and periodically that of ongoing ones."""
         while True:
             await asyncio.sleep(_SWEEP_EVERY)
             now = self._now()
@@ -173,7 +173,7 @@ class EventRecorder:
             self._idle.set()
 
     async def _send_in_turn(self, event: RecordedEvent) -> bool:
-        """Send an event when no bind is under way; one that has stood back long enough goes all the same, but alone."""
+        """Send an event when no bind is in flight; one that has waited long enough is sent anyway, but alone."""
         async with self._in_turn:
             if await self._must_go_alone(event):
                 return await self._send(event)
@@ -202,7 +202,7 @@ class EventRecorder:
         return False
 
     async def _write(self, event: RecordedEvent) -> int:
-        """Write an event and return how many sightings of it the server knows of now."""
+        """Write an event and return the count that the server has now."""
         count, path = event.count, self._events.path(event.subject.namespace)
         try:
             if event.written:
@@ -216,14 +216,14 @@ class EventRecorder:
         except ApiError as error:
             if error.status != 409 or event.written:
                 raise
-            return 1  # by an attempt whose answer was lost
+            return 1  # by an attempt whose response was lost
         return count
 
     def _reject(self, event: RecordedEvent, failure: Failure) -> None:
         status = failure.status if isinstance(failure, ApiError) else 0
         self.rejected[status] += 1
         times = self.rejected[status]
-        if times & (times - 1) == 0:  # the first, the second, the fourth...: a flood of events is no flood of lines
+        if times & (times - 1) == 0:  # the first, the second, the fourth...: a flood of events must not flood the log
             log.warning(
                 "event %s on %s/%s was not written: %s (%d times so far)",
                 event.subject.reason,
@@ -235,7 +235,7 @@ class EventRecorder:
 
 
 def _may_pass(failure: Failure) -> bool:
-    """Return whether a failure has to do with the server and not with the event."""
+    """Return whether a failure is about the server and not about the event."""
     return not isinstance(failure, ApiError) or failure.status in _OVERLOADED or failure.retry_after is not None
 
 

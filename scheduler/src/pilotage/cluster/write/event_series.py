@@ -1,4 +1,4 @@
-"""Which events are the same one seen again; only a few sightings of a series are worth a write.
+"""Which events repeat an earlier one; only a few repetitions of a series are written.
 
 first ──> created ── again ──> series of 2 written ── again, again ──> counted here
                                    ^                                      │ every half hour, and at its end
@@ -19,13 +19,13 @@ _MOST_REMEMBERED = 100_000
 
 
 class RecordedEvent(Struct, gc=False, eq=False):
-    """An event, how often it was seen, and how often the server knows that it was."""
+    """An event, its count, and the server's count."""
 
     subject: Subject
     note: str
     first: int
     last: int
-    hold_until: float = 0.0  # on the loop's clock: how long it may stand back behind binds
+    hold_until: float = 0.0  # on the loop's clock: how long it may yield to binds
     count: int = 1
     written: int = 0  # the count at the server; 0 while it has no such event
     written_at: int = 0
@@ -34,7 +34,7 @@ class RecordedEvent(Struct, gc=False, eq=False):
 
     @property
     def needs_writing(self) -> bool:
-        """Return whether the server should hear of it now: of the first sighting, and that there was a second."""
+        """Return whether to write it now: at the first occurrence and at the second."""
         return self.written == 0 or self.written == 1 < self.count
 
     @property
@@ -44,18 +44,18 @@ class RecordedEvent(Struct, gc=False, eq=False):
 
 
 class EventSeries:
-    """The events of the last minutes, by what they are about."""
+    """The events of the last minutes, by subject."""
 
     def __init__(self, most_remembered: int = _MOST_REMEMBERED) -> None:
         self._most_remembered = most_remembered
-        # The one longest without a repetition first.
+        # The least recently repeated first.
         self._events: OrderedDict[Subject, RecordedEvent] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._events)
 
     def seen_again(self, subject: Subject, now: int) -> RecordedEvent | None:
-        """Count another sighting of an event and return it; None if it was not seen lately."""
+        """Count a repetition of an event and return it; None if it was not seen recently."""
         event = self._events.get(subject)
         if event is None or now - event.last > ENDS_AFTER:
             return None
@@ -65,7 +65,7 @@ class EventSeries:
         return event
 
     def remember(self, event: RecordedEvent) -> list[RecordedEvent]:
-        """Remember a new event; returns those that had to make room for it."""
+        """Remember a new event; returns those that were evicted for it."""
         ended = [self._events.pop(event.subject)] if event.subject in self._events else []
         if len(self._events) >= self._most_remembered:
             ended.append(self._events.popitem(last=False)[1])
@@ -73,12 +73,12 @@ class EventSeries:
         return ended
 
     def forget(self, event: RecordedEvent) -> None:
-        """Let the next sighting of an event be its first."""
+        """Forget an event: its next occurrence is a first one."""
         if self._events.get(event.subject) is event:
             del self._events[event.subject]
 
     def take_ended(self, now: int, most: int) -> list[RecordedEvent]:
-        """Forget events that were not seen again lately, so many at most, and return them."""
+        """Forget events that were not repeated recently, up to a number, and return them."""
         ended = [event for event in islice(self._events.values(), most) if now - event.last > ENDS_AFTER]
         for event in ended:
             del self._events[event.subject]
@@ -90,5 +90,5 @@ class EventSeries:
 
 
 def is_stale(event: RecordedEvent, now: int) -> bool:
-    """Return whether the server last heard of a series so long ago that it should hear of it again."""
+    """Return whether a series was last written so long ago that it should be written again."""
     return event.written > 1 and now - event.written_at >= REFRESHED_AFTER

@@ -1,4 +1,4 @@
-"""Eviction: a pod is told why it has to go, and deleted."""
+"""Eviction: a pod gets a condition with the reason, and is deleted."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """The victim is being deleted; or it was gone before we came, then there is nothing to tell."""
+    """The victim is being deleted; or it was already gone, then there is no event."""
 
     was_gone: bool = False
 
@@ -38,7 +38,7 @@ class Evictor:
     async def evict(
         self, victim: Pod, scheduler: str, preemptor: Literal["pod", "podgroup"] = "pod"
     ) -> Evicted | NotEvicted:
-        """Say on the victim that a scheduler preempts it, then delete it, and never a namesake of it."""
+        """Set the condition on the victim, then delete it, never another pod of the same name."""
         try:
             await self._explain(victim, scheduler, preemptor)
             await self._delete(victim)

@@ -1,6 +1,6 @@
-"""Writes the status of Kubernetes' own PodGroups behind the scheduling: the newest of what was said, if it is new.
+"""Writes the status of Kubernetes' own PodGroups asynchronously: the newest state, if it is new.
 
-Once a group is scheduled it stays so: whatever becomes of its pods later, nothing takes that back.
+Once a group is scheduled it stays so, whatever happens to its pods later.
 """
 
 import asyncio
@@ -35,17 +35,17 @@ class GroupStatusWriter:
         self._newest = newest
         self._clock = clock
         self._waiting: OrderedDict[GangName, Said] = OrderedDict()
-        self._written: OrderedDict[str, Said] = OrderedDict()  # by uid, the last first to be forgotten
+        self._written: OrderedDict[str, Said] = OrderedDict()  # by uid, least recently used first
         self._news = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
 
     def scheduled(self, gang: GangName) -> None:
-        """Say that enough pods of a group have their places."""
+        """Set that enough pods of a group are scheduled."""
         self._put(gang, ("True", SCHEDULED, ""))
 
     def waits(self, gang: GangName, reason: str, message: str) -> None:
-        """Say why a group has none."""
+        """Set why a group is not scheduled."""
         if self._waiting.get(gang, ("", "", ""))[0] != "True":
             self._put(gang, ("False", reason, message))
 
@@ -63,7 +63,9 @@ class GroupStatusWriter:
                 try:
                     await self._write(gang, said)
                 except Exception:
-                    log.exception("the status of PodGroup %s was not written", gang)  # one does not stop the others
+                    log.exception(
+                        "the status of PodGroup %s was not written", gang
+                    )  # one failure does not stop the others
             self._idle.set()
 
     def _put(self, gang: GangName, said: Said) -> None:
@@ -84,14 +86,14 @@ class GroupStatusWriter:
             if means_gone(failure):
                 return
             log.warning("the status of PodGroup %s was not written: %s", gang, words_of(failure))
-            if getattr(failure, "status", None) != _FORBIDDEN:  # what is not allowed is not tried again for the same
+            if getattr(failure, "status", None) != _FORBIDDEN:  # a forbidden write is not retried
                 return
         self._written[uid] = said
         if len(self._written) > _MOST_REMEMBERED:
             self._written.popitem(last=False)
 
     def _known(self, group: NativePodGroup) -> Said:
-        """Return what was last said of a group: by us, or else as the watch shows it."""
+        """Return the last known condition of a group: ours, or else from the watch."""
         shown = group.status.condition(INITIALLY_SCHEDULED)
         said = ("", "", "") if shown is None else (shown.status, shown.reason, shown.message)
         return said if said[0] == "True" else self._written.get(group.metadata.uid, said)

@@ -27,12 +27,12 @@ async def annotate_once(api: ApiClient, namespace: str, name: str, annotations: 
 
 
 def _path(namespace: str, name: str) -> str:
-    # Annotations are taken here, too, and nobody who may write here can change what a pod runs.
+    # This subresource accepts annotations too, and write access to it cannot change what a pod runs.
     return f"/api/v1/namespaces/{namespace}/pods/{name}/status"
 
 
 class OwnPod:
-    """Writes the newest annotations, again and again until they are there."""
+    """Writes the newest annotations, with retries."""
 
     def __init__(self, api: ApiClient, namespace: str, name: str) -> None:
         self._api = api
@@ -43,14 +43,14 @@ class OwnPod:
         self._complaint = ""
 
     def annotate(self, annotations: Mapping[str, str | None]) -> None:
-        """Let the pod have these annotations soon; None takes one away."""
+        """Set annotations soon; None removes one."""
         if {**self._wanted, **annotations} != self._wanted:
             self._wanted.update(annotations)
             self._is_written.clear()
             self._news.set()
 
     async def written(self) -> None:
-        """Wait until the annotations are there; for a moment only, because nothing may hang on them."""
+        """Wait until the annotations are written; only briefly, because nothing may depend on them."""
         with suppress(TimeoutError):
             async with asyncio.timeout(MOMENT):
                 await self._is_written.wait()

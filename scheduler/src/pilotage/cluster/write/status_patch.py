@@ -1,4 +1,4 @@
-"""What a scheduler writes into the status of a pod or a group: why it waits, which node is nominated, why it goes."""
+"""What a scheduler writes into the status of a pod or a group: why it is pending, which node is nominated, why it is evicted."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +27,7 @@ class Conditioned(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NewCondition:
-    """A condition as it shall be; the generation is that of the object that was looked at."""
+    """A desired condition; the generation is that of the observed object."""
 
     type: str
     status: str
@@ -36,27 +36,27 @@ class NewCondition:
     generation: int
 
     def is_said_by(self, status: Conditioned) -> bool:
-        """Return whether an object says this already; that it looked at an older generation makes no difference."""
+        """Return whether an object already has this condition; an older observed generation makes no difference."""
         old = status.condition(self.type)
         return old is not None and (old.status, old.reason, old.message) == (self.status, self.reason, self.message)
 
 
 @dataclass(frozen=True, slots=True)
 class StatusChange:
-    """A condition, a nominated node, or both; None leaves what is there, "" clears the nomination."""
+    """A condition, a nominated node, or both; None keeps the current one, "" clears the nomination."""
 
     condition: NewCondition | None = None
     nominate: str | None = None
 
     def over(self, older: "StatusChange") -> "StatusChange":
-        """Return this change and what an older one says beside it."""
+        """Return this change merged over an older one."""
         return StatusChange(
             older.condition if self.condition is None else self.condition,
             older.nominate if self.nominate is None else self.nominate,
         )
 
     def beyond(self, status: PodStatus) -> "StatusChange":
-        """Return what a pod does not say yet."""
+        """Return the part that a pod's status does not have yet."""
         said = self.condition is None or self.condition.is_said_by(status)
         return StatusChange(
             None if said else self.condition, None if self.nominate == status.nominated_node_name else self.nominate
@@ -73,13 +73,13 @@ def waiting_condition(pod: Pod, reason: str, message: str) -> NewCondition:
 
 
 def eviction_condition(victim: Pod, scheduler: str, preemptor: str) -> NewCondition:
-    """Return the condition of a pod that makes room for a pod or a group."""
+    """Return the condition of a pod that is evicted for a pod or a group."""
     message = f"{scheduler}: preempting to accommodate a higher priority {preemptor}"
     return NewCondition(DISRUPTION_TARGET, "True", PREEMPTED, message, victim.metadata.generation)
 
 
 def patch_body(uid: str, change: StatusChange, status: Conditioned, now: float) -> bytes:
-    """Return the strategic merge patch of a change; the server refuses it for any object but the one of this uid."""
+    """Return the strategic merge patch of a change; the server rejects it for an object with another uid."""
     patched: dict[str, Any] = {}
     if change.condition is not None:
         patched["conditions"] = [_condition(change.condition, status, now)]
@@ -97,6 +97,6 @@ def _condition(new: NewCondition, status: Conditioned, now: float) -> dict[str, 
     if new.generation:
         written["observedGeneration"] = new.generation
     old = status.condition(new.type)
-    if old is None or old.status != new.status:  # what a patch leaves out stays
+    if old is None or old.status != new.status:  # what a patch omits stays
         written["lastTransitionTime"] = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return written

@@ -1,7 +1,7 @@
-"""Writes the status of pods behind the scheduling: in order for each pod, and only the newest of what waits.
+"""Writes the status of pods asynchronously: in order for each pod, and only the newest change.
 
 condition ──> waiting ──> under way ──> written
-                 │  ^         │ failed, may pass: back, under what came meanwhile
+                 │  ^         │ failed, retriable: back, under newer changes
                  │  └─────────┘
                  └──> dropped    the pod is being bound, or is gone
 """
@@ -48,7 +48,7 @@ class _Waiting:
 
 
 class _Flight:
-    """A write under way; whoever binds the pod has to wait for its end."""
+    """A write in flight; a bind of the pod has to wait for its end."""
 
     def __init__(self) -> None:
         self.is_superseded = False
@@ -56,7 +56,7 @@ class _Flight:
 
 
 class _WrittenPod(Struct, gc=False):
-    """As much of the answer to a patch as tells what not to write again."""
+    """The part of the response to a patch that shows what need not be written again."""
 
     metadata: Metadata
     status: PodStatus = PodStatus()
@@ -68,7 +68,7 @@ _decode_written = msgspec.json.Decoder(_WrittenPod).decode
 class StatusWriter:
     """Keeps the status of unplaced pods up to date; `newest` returns the last known state of a pod, None if it is gone.
 
-    Nothing blocks: `run` writes, everything else only says what to write.
+    Nothing blocks: `run` writes, all other methods only record what to write.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class StatusWriter:
         most_waiting: int = _MOST_WAITING,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.dropped = 0  # changes that were given up because too many waited
+        self.dropped = 0  # changes that were dropped because too many waited
         self._api = api
         self._newest = newest
         self._workers = workers
@@ -88,14 +88,14 @@ class StatusWriter:
         self._clock = clock
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()  # by uid, the oldest first
         self._under_way: dict[str, _Flight] = {}
-        self._ready: asyncio.Queue[str] = asyncio.Queue()  # a uid may be here in vain or twice, never too late
-        # What the server answered last, by uid; None where a write failed and may have taken effect all the same.
+        self._ready: asyncio.Queue[str] = asyncio.Queue()  # a uid may be here needlessly or twice, but never too late
+        # The server's last response, by uid; None if a write failed but may have taken effect.
         self._written: OrderedDict[str, _WrittenPod | None] = OrderedDict()
         self._idle = asyncio.Event()
         self._idle.set()
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Say why a pod was not placed; `nominate` names its nominated node, "" clears it, None leaves it."""
+        """Set why a pod was not placed; `nominate` is its nominated node, "" clears it, None keeps it."""
         self._put(pod, StatusChange(waiting_condition(pod, reason, message), nominate))
 
     def nominate(self, pod: Pod, node: str) -> None:
@@ -108,7 +108,7 @@ class StatusWriter:
             self.nominate(pod, "")
 
     def drop(self, uid: str) -> bool:
-        """Write nothing more of what was said about a pod; returns whether a write is under way, for `settled`."""
+        """Drop pending changes of a pod; returns whether a write is in flight, for `settled`."""
         self._waiting.pop(uid, None)
         self._notice_idle()
         flight = self._under_way.get(uid)
@@ -117,7 +117,7 @@ class StatusWriter:
         return flight is not None
 
     async def settled(self, uid: str) -> None:
-        """Wait until no write of a pod's status is under way: one that came after the bind would undo its condition."""
+        """Wait until no write of a pod's status is in flight: one after the bind would undo its condition."""
         if flight := self._under_way.get(uid):
             await asyncio.shield(flight.ended)
 
@@ -151,7 +151,7 @@ class StatusWriter:
         self._offer(pod.uid)
 
     def _put_back(self, failed: _Waiting) -> None:
-        """Let a change that could not be written wait again, under what was said since."""
+        """Requeue a change that could not be written, under newer changes."""
         newer = self._waiting.get(failed.pod.uid)
         if newer is None:
             self._waiting[failed.pod.uid] = failed
@@ -185,7 +185,7 @@ class StatusWriter:
                 self._notice_idle()
 
     async def _write(self, uid: str, flight: _Flight) -> None:
-        """Write what waits for a pod, with what comes meanwhile if it takes more than one attempt."""
+        """Write the pending change of a pod, including newer changes if it takes more than one attempt."""
         for attempt in count():
             if (taken := self._waiting.pop(uid, None)) is None:
                 return
@@ -203,7 +203,7 @@ class StatusWriter:
 
     async def _patch(self, taken: _Waiting) -> Failure | None:
         pod = self._newest(taken.pod)
-        if pod is None or pod.node_name:  # a condition of a pod that waits would be wrong now
+        if pod is None or pod.node_name:  # the condition of a pending pod would be wrong now
             return None
         known = self._known_status(pod)
         change = taken.change if known is None else taken.change.beyond(known)
@@ -223,7 +223,7 @@ class StatusWriter:
         return patch_body(pod.uid, change, status, self._clock())
 
     def _known_status(self, pod: Pod) -> PodStatus | None:
-        """Return the newest status: what we wrote, until the watch shows it or something later; None if in doubt."""
+        """Return the newest status: ours, until the watch shows it or a later one; None if in doubt."""
         if pod.uid not in self._written:
             return pod.status
         written = self._written[pod.uid]

@@ -1,4 +1,4 @@
-"""How long a burst may keep the event loop for itself."""
+"""Limits how long a burst may block the event loop."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ LONGEST = 0.002  # seconds
 
 
 class Turn:
-    """Counts the steps of one task, and lets the others go first when it has had enough."""
+    """Counts the steps of one task, and says when to yield to others."""
 
     __slots__ = ("_left", "_steps", "_until")
 
@@ -17,7 +17,7 @@ class Turn:
         self.resume()
 
     def resume(self) -> None:
-        """Go on after a wait, which does not count."""
+        """Resume after a wait, which does not count."""
         self._until = time.monotonic() + self._left
 
     def pause(self) -> None:
@@ -25,7 +25,7 @@ class Turn:
         self._left = self._until - time.monotonic()
 
     def step(self) -> bool:
-        """Count a step; True when the turn is over, and then `give_way` must be awaited."""
+        """Count a step; True if the turn is over, and then `give_way` must be awaited."""
         self._steps += 1
         return self._steps >= MOST_STEPS or time.monotonic() >= self._until
 

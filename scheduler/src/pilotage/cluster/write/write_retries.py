@@ -1,4 +1,4 @@
-"""Which failed writes are worth another attempt, and when."""
+"""Which failed writes are retried, and when."""
 
 import asyncio
 import random
@@ -16,13 +16,13 @@ PASSING_OR_CONFLICT = PASSING | {409}
 _TOO_MANY_REQUESTS = 429
 _PAUSES = (0.010, 0.050, 0.250)  # four attempts, as every writer of kube-scheduler makes
 _JITTER = 0.1
-_LONGEST_PAUSE = 10.0  # a server that asks for more is asked again all the same
+_LONGEST_PAUSE = 10.0  # a longer Retry-After is cut to this
 
 
 def pause_after(attempt: int, failure: Failure, passing: frozenset[int]) -> float | None:
-    """Return the seconds before the attempt after this one, of which the first is 0; None if there is none.
+    """Return the delay before the attempt after this one (the first is 0); None if there is none.
 
-    `passing` are the statuses that another attempt may not meet again.
+    `passing` are the statuses that are worth a retry.
     """
     if attempt >= len(_PAUSES):
         return None
@@ -35,13 +35,13 @@ def pause_after(attempt: int, failure: Failure, passing: frozenset[int]) -> floa
 
 
 def asked_pause(failure: Failure) -> float:
-    """Return the seconds that the server asked to be left alone, within reason."""
+    """Return the server's Retry-After, within limits."""
     asked = failure.retry_after if isinstance(failure, ApiError) else None
     return min(asked or 0.0, _LONGEST_PAUSE)
 
 
 async def with_retries(call: Callable[[], Awaitable[bytes]], passing: frozenset[int]) -> bytes:
-    """Make a call that is safe to repeat until it succeeds, fails for good, or has been tried often enough."""
+    """Repeat an idempotent call until it succeeds, fails permanently, or runs out of attempts."""
     for attempt in count():
         try:
             return await call()
@@ -54,7 +54,7 @@ async def with_retries(call: Callable[[], Awaitable[bytes]], passing: frozenset[
 
 
 def means_another_pod(error: ApiError) -> bool:
-    """Return whether a write was refused because the pod of that name is no longer the one that was meant."""
+    """Return whether a write was rejected because the pod of that name has another uid now."""
     if error.status == 409:
         return "UID in precondition" in error.message or "UID in the precondition" in error.message
     # A patch whose uid is another one is an attempt to change the uid.
@@ -62,10 +62,10 @@ def means_another_pod(error: ApiError) -> bool:
 
 
 def means_gone(failure: Failure) -> bool:
-    """Return whether a write failed because the pod that was meant is gone."""
+    """Return whether a write failed because the pod is gone."""
     return isinstance(failure, ApiError) and (failure.status == 404 or means_another_pod(failure))
 
 
 def words_of(failure: Failure) -> str:
-    """Return the text of a failure: the server's own where it answered."""
+    """Return the text of a failure: the server's own message if there is one."""
     return failure.message if isinstance(failure, ApiError) else str(failure)
