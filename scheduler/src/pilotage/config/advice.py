@@ -1,4 +1,4 @@
-"""What is allowed in a configuration and still probably not meant."""
+"""What is valid in a configuration but probably a mistake."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What the configuration must know about plugins, which stand above it and are asked through this protocol."""
+"""What the configuration needs to know about plugins, which are in a higher layer and used through this protocol."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pilotage.config.faults import Fault
 
 
 class ExtensionPoint(StrEnum):
-    """Where a plugin can take part; the value is its key under `plugins`, the order that of kube-scheduler's checks."""
+    """An extension point; the value is its key under `plugins`, the order that of kube-scheduler's checks."""
 
     PRE_FILTER = "preFilter"
     FILTER = "filter"
@@ -42,17 +42,17 @@ class Arguments:
     faults: tuple[Fault, ...] = ()
 
 
-# The stage of a fault says who would find it, and so what its text is: bare for DECODING and STRICTNESS
+# The stage of a fault decides the form of its text: bare for DECODING and STRICTNESS
 # (`unknown field "x"`), with the path for VALIDATION, the constructor's words for PROFILES.
 # None instead of arguments is a plugin that kube-scheduler constructs without even its defaults.
 ReadArguments: TypeAlias = Callable[[Mapping[str, Any] | None, At], Arguments]
 
 
 class Catalogue(Protocol):
-    """All plugins that there are."""
+    """All known plugins."""
 
     def of(self, scheduler_name: str) -> "Catalogue":
-        """The plugins that the profile of this name can have: some are there for it alone."""
+        """The plugins available to the profile of this name: some belong to it alone."""
 
     def names(self) -> Collection[str]:
         """The name of every plugin."""

@@ -15,7 +15,7 @@ def decode(document: Document) -> tuple[KubeSchedulerConfiguration | None, list[
     wrong_kind = _wrong_kind(document.value)
     if wrong_kind:
         return None, [wrong_kind]
-    # kube-scheduler makes JSON of YAML, with the keys sorted, and comes upon what is wrong in that order.
+    # kube-scheduler converts YAML to JSON with sorted keys, and finds errors in that order.
     value = document.value if looks_like_json(document.data) else _sorted(document.value)
     return read_section(KubeSchedulerConfiguration, value)
 
@@ -36,7 +36,7 @@ def _wrong_kind(value: Any) -> Fault | None:
 
 
 def _older(kind: object, version: object) -> str:
-    """What helps with a version that kube-scheduler read once."""
+    """The hint for a version that kube-scheduler used to read."""
     is_ours = kind == KIND and str(version).partition("/")[0] == API_VERSION.partition("/")[0]
     return f"use {API_VERSION}; `pilotage convert FILE -o config` converts older versions" if is_ours else ""
 

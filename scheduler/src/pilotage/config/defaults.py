@@ -1,4 +1,4 @@
-"""What a configuration holds that nobody wrote down: the default plugins, and values for what is empty."""
+"""The defaults of a configuration: the default plugins, and values for empty fields."""
 
 from typing import NamedTuple, TypeVar
 
@@ -20,7 +20,7 @@ SomeSection = TypeVar("SomeSection", bound=Section)
 
 
 class DefaultPlugin(NamedTuple):
-    """A plugin of the default profile; weight 0 is a plugin that nobody weighed, which is 1 if it scores."""
+    """A plugin of the default profile; weight 0 means unset, which is 1 if it scores."""
 
     name: str
     weight: int
@@ -96,7 +96,7 @@ def _extender(given: Extender) -> Extender:
 
 def _profiles(given: tuple[Profile, ...]) -> tuple[Profile, ...]:
     profiles = given or (Profile(),)
-    # Of several, none may go without a name: which one would it be?
+    # With several profiles, each needs a name.
     if len(profiles) == 1 and "scheduler_name" not in profiles[0].model_fields_set:
         return (profiles[0].model_copy(update={"scheduler_name": SCHEDULER_NAME}),)
     return profiles

@@ -1,4 +1,4 @@
-"""The one way in which YAML and JSON come in: as kube-scheduler reads them, and safe whoever wrote them."""
+"""The only reader of YAML and JSON: as kube-scheduler reads them, and safe with hostile input."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -13,14 +13,14 @@ import yaml
 from pilotage.config.references import References, TooMuch, merge
 from pilotage.config.scalars import Scalar, key_of, meaning_of
 
-At: TypeAlias = tuple[str | int, ...]  # the way from the top of a document to one value
+At: TypeAlias = tuple[str | int, ...]  # the path from the top of a document to a value
 
 Progress: TypeAlias = Callable[[int, int], None]  # what is done, of how much
 
 LARGEST = 1 << 20
-EVENTS_BETWEEN = 10_000  # that progress is told
+EVENTS_BETWEEN = 10_000  # after which progress is reported
 DEEPEST = 100
-# The parser in C is ten times as fast. Events alone are asked of either, so no tag ever makes an object.
+# The parser in C is ten times as fast. Only events are taken from either, so no tag ever creates an object.
 _Parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _TAG = "tag:yaml.org,2002:"
@@ -44,7 +44,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a value stands in the file, and the word that was written there if it was a bare one."""
+    """Where a value is in the file, and the bare word that was written there, if any."""
 
     line: int
     word: str | None = None
@@ -52,7 +52,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Document:
-    """One document: its value, made of what JSON knows, and its number, counted from one."""
+    """One document: its value, made of JSON types, and its number, counted from one."""
 
     value: Any
     number: int
@@ -65,7 +65,7 @@ class Document:
 
     @cached_property
     def _spots(self) -> dict[At, Spot]:
-        # Reading once more costs nothing until something is wrong; keeping every line would cost memory always.
+        # Reading again costs nothing until something is wrong; keeping every line would always cost memory.
         spots: dict[At, Spot] = {}
         # A JSON text can hold what YAML cannot read; then the lines are those up to there.
         with suppress(Unreadable):
@@ -76,7 +76,7 @@ class Document:
 
 
 def read_file(path: Path, *, largest: int = LARGEST) -> bytes:
-    """Return what the file holds, or OSError, or Unreadable where it holds too much."""
+    """Return the content of a file; OSError, or Unreadable if it is too large."""
     with path.open("rb") as file:
         data = file.read(largest + 1)
     check_size(data, str(path), largest)
@@ -92,9 +92,9 @@ def documents(
     references: int = 0,
     progress: Progress | None = None,
 ) -> Iterator[Document]:
-    """Yield the documents of a text one by one; Unreadable tells file, document and line.
+    """Yield the documents of a text one by one; Unreadable names file, document and line.
 
-    `references` is how many values anchors may stand for in all; without it there must be none. `progress` is told now
+    `references` is how many values anchors may stand for in all; without it none are allowed. `progress` is called now
     and then how much of how much is read.
     """
     try:
@@ -106,7 +106,7 @@ def documents(
 
 
 def check_size(data: bytes, source: str, largest: int) -> None:
-    """Refuse what is too large to be looked at."""
+    """Reject what is too large."""
     if len(data) > largest:
         raise Unreadable(f"larger than {largest} bytes, the maximum", source=source)
 
@@ -125,7 +125,7 @@ class _Open:
 
 
 class _Builder:
-    """Puts values together from the events of a parser, with a stack of its own so that depth costs no recursion."""
+    """Builds values from the events of a parser, with its own stack instead of recursion."""
 
     def __init__(
         self, source: str, deepest: int = DEEPEST, spots: dict[At, Spot] | None = None, references: int = 0

@@ -38,7 +38,7 @@ class Expansion:
 
 
 def merged(plugins: Plugins) -> Plugins:
-    """Put the user's plugin sets over the default ones, of which only multiPoint has any."""
+    """Merge the user's plugin sets over the default ones, of which only multiPoint has any."""
     sets: dict[str, PluginSet] = {
         point.name.lower(): _merge(PluginSet(), plugins.at(point)) for point in ExtensionPoint
     }
@@ -46,7 +46,7 @@ def merged(plugins: Plugins) -> Plugins:
 
 
 def extended(plugins: Plugins, also: Iterable[str]) -> Plugins:
-    """Enable more plugins everywhere, except those that the user names anywhere, be it to disable them."""
+    """Enable more plugins everywhere, except those that the user names anywhere, even to disable them."""
     sets = [plugins.multi_point, *(plugins.at(point) for point in ExtensionPoint)]
     named = {plugin.name for each in sets for plugin in (*each.enabled, *each.disabled)}
     added = tuple(Plugin(name=name) for name in also if name not in named)
@@ -57,10 +57,10 @@ def extended(plugins: Plugins, also: Iterable[str]) -> Plugins:
 def expand(profile: Profile, catalogue: Catalogue) -> Expansion:
     """Decide which plugins run where; the profile's sets are merged already."""
     work = _Work(profile.plugins, catalogue)
-    own = {point: work.named_at(point) for point in ExtensionPoint}  # 1. what a point names itself
-    points = {point: work.with_multi_point(point, own[point]) for point in ExtensionPoint}  # 2. what stands everywhere
+    own = {point: work.named_at(point) for point in ExtensionPoint}  # 1. the point's own list
+    points = {point: work.with_multi_point(point, own[point]) for point in ExtensionPoint}  # 2. multiPoint
     weights = {point: work.weights(point) for point in WEIGHED}
-    if not work.complaints:  # 3. what no profile can be without, and what none can bear
+    if not work.complaints:  # 3. what every profile needs, and what none can have
         work.complaints += [*_missing(profile.scheduler_name, points), *_overflows(weights)]
     running = {point: {name: weights[point][name] for name in points[point]} for point in WEIGHED}
     return Expansion(points, running, tuple(work.complaints))
@@ -68,7 +68,7 @@ def expand(profile: Profile, catalogue: Catalogue) -> Expansion:
 
 def _merge(default: PluginSet, user: PluginSet) -> PluginSet:
     """Replace a default in its place where the user names it too, drop what is disabled, append the rest."""
-    # Of a name that is there twice the last replaces and the first stays, to be found out by `expand`.
+    # Of a name that is listed twice, the last replaces and the first stays; `expand` reports it.
     places = {plugin.name: place for place, plugin in enumerate(user.enabled)}
     off = user.disabled_names
     kept = [plugin for plugin in default.enabled if not {plugin.name, ALL} & off]
@@ -87,7 +87,7 @@ class _Work:
     told: set[str] = field(default_factory=set)
 
     def named_at(self, point: ExtensionPoint) -> tuple[str, ...]:
-        """The plugins of the point's own list; all of them must know the point, and none be there twice."""
+        """The plugins of the point's own list; all must implement the point, and none may be listed twice."""
         taken: dict[str, None] = {}
         for plugin in self.plugins.at(point).enabled:
             if self.refused(plugin.name, point) or self.repeated(plugin.name, point, taken):
@@ -118,11 +118,11 @@ class _Work:
         found = [name for name in names if self.implements(name, point) and name not in off]
         if point is not ExtensionPoint.QUEUE_SORT:
             return found
-        # There can be but one order: who is enabled everywhere and could sort, too, leaves it to the first.
+        # There can be only one order: a plugin of multiPoint that can sort, too, leaves it to the first.
         return [name for name in found if name == found[0] or len(self.catalogue.points(name)) == 1]
 
     def weights(self, point: ExtensionPoint) -> dict[str, int]:
-        """The weight of each plugin that can score; the point's own entry goes before that of multiPoint."""
+        """The weight of each plugin that can score; the point's own entry takes precedence over multiPoint."""
         found: dict[str, int] = {}
         for plugin in (*self.plugins.at(point).enabled, *self.plugins.multi_point.enabled):
             if self.implements(plugin.name, point):
@@ -186,7 +186,7 @@ def _missing(scheduler: str, points: Mapping[ExtensionPoint, tuple[str, ...]]) -
 
 
 def several_sort(names: Iterable[str]) -> str:
-    """What to do about several plugins that sort the queue; there is nothing to say about one."""
+    """The hint for several plugins that sort the queue; "" for one."""
     *others, last = names
     return f"{', '.join(others)} and {last} sort it; leave one of them" if others else ""
 
@@ -203,7 +203,7 @@ def _overflows(weights: Mapping[ExtensionPoint, Mapping[str, int]]) -> list[Comp
 def _overflow(weights: Iterable[int]) -> bool:
     total = 0
     for weight in weights:
-        # In 64 bits what is left turns negative below a total of zero: so falls whoever follows a negative weight.
+        # In 64 bits the remainder turns negative below a total of zero: so the plugin after a negative weight fails.
         if total < 0 or weight * MAX_SCORE > _LARGEST_TOTAL - total:
             return True
         total += weight * MAX_SCORE

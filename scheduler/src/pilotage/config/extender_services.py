@@ -1,4 +1,4 @@
-"""An extender of the configuration as a service that is asked, and shown credentials."""
+"""An extender of the configuration as a service that is called with credentials."""
 
 from pilotage.config.types import Extender
 from pilotage.model.outside_services import Service
@@ -8,7 +8,7 @@ _FILES = {"certFile": "cert_file", "keyFile": "key_file", "caFile": "ca_file"}
 
 
 def service_of(extender: Extender) -> Service:
-    """Return whom an extender's entry has the scheduler ask, with what."""
+    """Return the service that an extender's entry names, with its credentials."""
     tls = extender.tls_config
     if tls is None:
         return Service(extender.url_prefix, "urlPrefix", other_way=_INSTEAD)
@@ -18,7 +18,7 @@ def service_of(extender: Extender) -> Service:
         "urlPrefix",
         files,
         inline=(("tlsConfig.keyData", "write keySecretRef: {name, key}"),) if tls.key_data else (),
-        # A certificate is worth nothing without its key, and that stays here also if anybody is trusted.
+        # A certificate is useless without its key, which is never sent, even to an unverified server.
         shows="a client certificate" if tls.key_file else "",
         other_way=_INSTEAD,
     )

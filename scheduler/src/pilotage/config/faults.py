@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: in kube-scheduler's words, and with the fix beside them."""
+"""What is wrong with a configuration: kube-scheduler's message, with a hint for the fix."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ class Stage(IntEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong: what kube-scheduler says, where it stands, and what to do."""
+    """One error: kube-scheduler's message, its place, and what to do."""
 
     stage: Stage
     text: str
     at: At = ()
     hint: str = ""
     line: int = 0
-    # Finds the hint where it depends on the bare word that was written; None stands for a word in quotes.
+    # Returns the hint if it depends on the bare word that was written; None for a quoted word.
     fix: Callable[[str | None], str] | None = field(default=None, compare=False, repr=False)
 
 
 class InvalidConfiguration(Exception):
-    """A configuration was refused; `faults` holds everything that is wrong with it."""
+    """A configuration is invalid; `faults` lists everything that is wrong with it."""
 
     def __init__(self, source: str, faults: Iterable[Fault]) -> None:
         self.source = source
@@ -52,7 +52,7 @@ class InvalidConfiguration(Exception):
 
     @property
     def upstream(self) -> str:
-        """The message with which kube-scheduler itself would refuse the file."""
+        """The message with which kube-scheduler itself would reject the file."""
         first = self.faults[0].stage
         texts = list(dict.fromkeys(fault.text for fault in self.faults if fault.stage == first))
         if first == Stage.STRICTNESS:
@@ -77,14 +77,14 @@ def dotted(at: At) -> str:
 
 
 def invalid(at: At, value: Any, detail: str, hint: str = "", *, named_type: bool = False) -> Fault:
-    """A value that breaks a rule; `named_type` if to Go it is a string with a type of its own."""
+    """A value that breaks a rule; `named_type` if in Go it is a named string type."""
     written = as_json(value) if named_type else shown(value)
     return _of_value(at, f"Invalid value: {written}: {detail}", hint)
 
 
 def unsupported(at: At, value: str, known: Iterable[str], hint: str = "") -> Fault:
     """A value that is none of the known ones."""
-    # Whatever is one of a few words has a type of its own.
+    # Enumerations have a named type.
     return _of_value(
         at, f"Unsupported value: {as_json(value)}: supported values: {', '.join(map(quoted, known))}", hint
     )
@@ -101,7 +101,7 @@ def forbidden(at: At, detail: str, hint: str = "") -> Fault:
 
 
 def duplicate(at: At, value: Any, hint: str = "") -> Fault:
-    """A value that may be there once only."""
+    """A value that may occur only once."""
     return _of_value(at, f"Duplicate value: {shown(value)}", hint)
 
 

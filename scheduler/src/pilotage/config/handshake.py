@@ -1,4 +1,4 @@
-"""What operator and scheduler agree on: the ConfigMap between them, and the annotations by which a replica answers.
+"""What operator and scheduler agree on: the ConfigMap between them, and the annotations with which a replica answers.
 
 The ConfigMap holds one unit: the configuration, and the plugin files that its profiles use. It has one hash, and is
 built, acknowledged and rolled back as a whole.
@@ -8,8 +8,8 @@ data:
   plugin-files.json                {schedulerName: [{path, key}]}; only where a profile uses plugin files
   name_score.0a1b2c3d4e5f6071.py   a plugin file, named by its stem and the hash of its text
 
-On its own pod a replica tells the hash that it runs, the one that it is about to build, what it has against one, and of
-which profiles kubelets reject too many pods. Neither side spells any of this by itself.
+On its own pod a replica reports the hash that it runs, the one that it is about to build, what is wrong with one, and
+of which profiles kubelets reject too many pods. Both sides use only the functions of this module.
 """
 
 import hashlib
@@ -27,11 +27,11 @@ HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 TRYING = "pilotage.dev/config-trying"  # on a pod: the hash that it is about to build
 CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, rejections}} of profiles with too many
 STRATEGY, RESTART, HOT_RELOAD = "pilotage.dev/strategy", "Restart", "HotReload"
-# Also on the ConfigMap: what the operator alone reads again, and the label by which it watches.
+# Also on the ConfigMap: what only the operator reads, and the label by which it watches.
 WRITTEN_AT, SERVED_HASH = "pilotage.dev/written-at", "pilotage.dev/served-hash"
 SERVED, UNITS = "served.json", "units.json"
 PLUGINS_LABEL = "pilotage.dev/plugins"  # of a ConfigMap with plugin files, too; its value is the release
-# What a replica has against a configuration.
+# What is wrong with a configuration, according to a replica.
 REFUSED, NEEDS_RESTART, FAILING, STALLED = "refused", "restart", "failing", "stalled"
 LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
 _LONGEST_READ, _LONGEST_WORDS = 16 << 10, 1000  # anybody who may write to a pod may write there
@@ -39,12 +39,12 @@ _DIGITS = 16
 
 
 class InvalidUnit(Exception):
-    """The ConfigMap is not what the operator writes; the text says where."""
+    """The ConfigMap is not as the operator writes it; the text says where."""
 
 
 @dataclass(frozen=True)
 class PluginFile:
-    """A file with plugins: where people find it, and its text."""
+    """A file with plugins: its path for users, and its text."""
 
     path: str  # CONFIGMAP/FILE.py
     text: str
@@ -64,7 +64,7 @@ FilesByProfile = Mapping[str, tuple[PluginFile, ...]]
 
 
 def text_hash(text: str) -> str:
-    """Return a short name of a text: as long as it is the same, so is the text."""
+    """Return a short hash of a text."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
@@ -95,7 +95,7 @@ class Unit:
 
 
 def unit_in(data: Mapping[str, str]) -> Unit:
-    """Return what the ConfigMap holds; InvalidUnit if that is not what `unit_data` makes."""
+    """Return the content of the ConfigMap; InvalidUnit if `unit_data` could not have written it."""
     if not data.get(CONFIGURATION):
         raise InvalidUnit(f"there is no {CONFIGURATION} in the ConfigMap")
     return Unit(data[CONFIGURATION], _plugin_files(data))
@@ -131,7 +131,7 @@ Annotations = Mapping[str, str | None]  # None takes one away
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a replica has against the configuration of this hash."""
+    """What is wrong with the configuration of this hash, according to a replica."""
 
     kind: str  # refused, restart, failing or stalled
     hash: str
@@ -149,7 +149,7 @@ class Contention(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Report:
-    """What a replica says about itself."""
+    """What a replica reports about itself."""
 
     hash: str = ""  # of what it runs
     trying: str = ""  # the hash of what it was about to build
@@ -158,32 +158,32 @@ class Report:
 
 
 def running(found: str) -> Annotations:
-    """Acknowledge: this hash runs, and there is nothing against it."""
+    """Acknowledge: this hash runs without trouble."""
     return {HASH: found, TROUBLE: None, TRYING: None}
 
 
 def trying(wanted: str) -> Annotations:
-    """Return which hash is about to be built."""
+    """Report which hash is about to be built."""
     return {TRYING: wanted}
 
 
 def troubled(trouble: Trouble) -> Annotations:
-    """Tell what is wrong with a configuration; what runs goes on."""
+    """Report what is wrong with a configuration; what runs stays."""
     return {TROUBLE: _trouble_text(trouble), TRYING: None}
 
 
 def stalled(trouble: Trouble) -> Annotations:
-    """Tell what holds this replica up, from beside it: whatever else it told stays."""
+    """Report what blocks this replica, from another thread: its other annotations stay."""
     return {TROUBLE: _trouble_text(trouble)}
 
 
 def contended(found: Mapping[str, Contention]) -> Annotations:
-    """Tell of the profiles with too many rejections."""
+    """Report the profiles with too many rejections."""
     return {CONTENDED: json.dumps(msgspec.to_builtins(found)) if found else None}
 
 
 def report_in(annotations: Mapping[str, str]) -> Report:
-    """Return what a replica said; what cannot be read was not said."""
+    """Return a replica's report, without what cannot be read."""
     return Report(
         annotations.get(HASH, ""),
         annotations.get(TRYING, ""),
@@ -214,7 +214,7 @@ def _contended_in(text: str) -> dict[str, Contention]:
 
 
 def _written(text: str) -> dict[str, Any] | None:
-    """Return what is in an annotation, if it is a map of a bearable size."""
+    """Return the content of an annotation, if it is a map of acceptable size."""
     if not text or len(text) > _LONGEST_READ:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A JSON text as documents; to kube-scheduler a text that begins with a brace is JSON and nothing else."""
+"""A JSON text as documents; to kube-scheduler a text that begins with a brace is JSON."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def json_document(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Document:
-    """Read the one value of a JSON text; Unreadable tells file and line."""
+    """Read the only value of a JSON text; Unreadable names file and line."""
     check_size(data, source, largest)
     with _explained(source, 1, deepest):
         value = json.loads(data, object_pairs_hook=_map, parse_constant=_no_number)
@@ -27,7 +27,7 @@ def json_document(data: bytes, source: str, *, largest: int = LARGEST, deepest: 
 
 
 def json_documents(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Iterator[Document]:
-    """Yield the values of a text that may hold several, one after the other; Unreadable tells file, value and line."""
+    """Yield the values of a text that may hold several, one after the other; Unreadable names file, value and line."""
     check_size(data, source, largest)
     decoder = json.JSONDecoder(object_pairs_hook=_map, parse_constant=_no_number)
     number = 1
@@ -43,7 +43,7 @@ def json_documents(data: bytes, source: str, *, largest: int = LARGEST, deepest:
 
 
 class _TooDeep(Exception):
-    """A value inside of a value inside of a value, and so on."""
+    """A value that is nested too deeply."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def _explained(source: str, number: int, deepest: int) -> Iterator[None]:
 
 
 def _check(value: Any, deepest: int) -> None:
-    # An escape can stand for half a character, which no file and no terminal takes.
+    # An escape can be half of a surrogate pair, which cannot be encoded.
     json.dumps(value, ensure_ascii=False).encode()
     level, depth = [value], 0
     while level := [part for part in level if isinstance(part, (dict, list))]:

@@ -1,4 +1,4 @@
-"""Which kind of object a map says that it is, and what Kubernetes says about kinds that it does not know."""
+"""The kind of object in a map, and Kubernetes' messages about unknown kinds."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ _GROUP = API_VERSION.split("/")[0]
 
 
 def not_registered(kind: object, version: object) -> str:
-    """How Kubernetes says that it does not know this kind."""
+    """Kubernetes' message about an unknown kind."""
     known = 'in scheme "pkg/runtime/scheme.go:111"'
     return f"no kind {quoted(str(kind))} is registered for version {quoted(str(version))} {known}"
 
@@ -48,5 +48,5 @@ def _complete(version: str) -> str:
 
 
 def without_kind(args: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments without what they say about their kind."""
+    """The arguments without kind and apiVersion."""
     return {key: value for key, value in args.items() if key not in ("apiVersion", "kind")}

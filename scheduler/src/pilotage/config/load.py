@@ -1,4 +1,4 @@
-"""The way in: a file or a text becomes a complete, checked configuration, or an error that tells everything."""
+"""The entry point: a file or a text becomes a complete, validated configuration, or an error that lists everything."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -23,16 +23,16 @@ from pilotage.model.go_text import quoted
 
 @dataclass(frozen=True)
 class Loaded:
-    """A configuration with nothing left open, the plugins of each profile, and what to tell its author."""
+    """A complete configuration, the plugins of each profile, and notes for its author."""
 
     config: KubeSchedulerConfiguration
     expansions: tuple[Expansion, ...]  # one for each profile
     warnings: tuple[str, ...] = ()
-    limits_requests: bool = False  # somebody wrote down how many requests a second are allowed
+    limits_requests: bool = False  # whether the file limits the requests per second
 
 
 def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), name: str = "") -> Loaded:
-    """Load a file (a Path) or a text (a str, of this name); InvalidConfiguration holds every fault.
+    """Load a file (a Path) or a text (a str, of this name); InvalidConfiguration lists every fault.
 
     The plugins of `also` are enabled in every profile that does not name them.
     """
@@ -41,7 +41,7 @@ def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), n
     given, faults = decode(document)  # 1. types and unknown fields
     if given is None:
         raise _refusal(document, faults)
-    settled = settle(_with_plugins(with_defaults(given), also), catalogue)  # 2. everything that was not said
+    settled = settle(_with_plugins(with_defaults(given), also), catalogue)  # 2. defaults
     faults += validate(settled.config, settled.of_entries)  # 3. rules for values
     faults += settled.other
     profiles = settled.config.profiles
@@ -90,7 +90,7 @@ def _with_plugins(config: KubeSchedulerConfiguration, also: Collection[str]) -> 
 
 
 def _only_running(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> KubeSchedulerConfiguration:
-    """Leave out arguments that nobody reads, and sort the others."""
+    """Drop arguments that no plugin reads, and sort the others."""
     profiles = []
     for profile in config.profiles:
         running = (enabled(profile) & set(catalogue.of(profile.scheduler_name).names())) | READERS.keys()

@@ -1,14 +1,14 @@
-"""Anchors, aliases and merge keys of YAML: what they stand for, and no more of it than is sane."""
+"""Anchors, aliases and merge keys of YAML: what they refer to, within limits."""
 
 from typing import Any
 
 
 class TooMuch(Exception):
-    """References that cannot be followed; the text says why."""
+    """References that cannot be resolved; the text says why."""
 
 
 class References:
-    """The anchors of a document; what an alias stands for is copied, because nobody expects two places to be one."""
+    """The anchors of a document; aliases are copied, because nobody expects two places to share one value."""
 
     def __init__(self, most: int) -> None:
         self.known: dict[str, Any] = {}
@@ -16,7 +16,7 @@ class References:
         self._left = most
 
     def forget(self) -> None:
-        """Begin with another document, which sees nothing of the last."""
+        """Start another document, without the anchors of the last."""
         self.known.clear()
 
     def copy(self, anchor: str, unfinished: list[Any], depth: int) -> Any:

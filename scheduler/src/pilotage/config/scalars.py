@@ -1,4 +1,4 @@
-"""What a bare word in YAML means to kube-scheduler, whose reader follows YAML 1.1 in parts only.
+"""What a bare word in YAML means to kube-scheduler, whose parser follows only parts of YAML 1.1.
 
 Its reader takes `yes`, `on` and `y` for booleans and `014` for twelve, as YAML 1.1 says, but leaves `1:30` and dates
 alone; Python's reader differs in all of these.
@@ -29,7 +29,7 @@ _SMALLEST, _LARGEST, _LARGEST_UNSIGNED = -(1 << 63), (1 << 63) - 1, (1 << 64) - 
 _LONGEST_NUMBER = 400
 
 
-@lru_cache(maxsize=1 << 12)  # a file says the same words again and again
+@lru_cache(maxsize=1 << 12)  # the same words occur again and again
 def meaning_of(word: str) -> Scalar:
     """Return what an unquoted, untagged word stands for."""
     if word in _WORDS:

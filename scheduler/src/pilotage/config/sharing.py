@@ -1,7 +1,7 @@
-"""What a profile says that kube-scheduler has no field for: how it shares the cluster, and which nodes are its own.
+"""Settings for which kube-scheduler has no field: how a profile shares the cluster, and its own nodes.
 
-In a configuration these are entries of pluginConfig whose names no plugin can have. kube-scheduler and all others who
-read the file take them for the arguments of somebody else's plugin, and pass them over.
+In a configuration these are entries of pluginConfig whose names no plugin can have. kube-scheduler and others that
+read the file take them for the arguments of unknown plugins, and ignore them.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -30,10 +30,10 @@ _LARGEST_SPREAD = 100
 
 
 class Sharing(Section):
-    """How to get along with other schedulers of the cluster."""
+    """How to share the cluster with other schedulers."""
 
     guard: StrictBool = True  # against races
-    spread: Int32 = 5  # percent of the best score: so near are nodes among which to draw while races are seen
+    spread: Int32 = 5  # percent of the best score: nodes within this are drawn at random while races occur
     victims: tuple[StrictStr, ...] | None = Field(default=None, exclude_if=lambda given: given is None)
 
     def faults(self, at: At) -> list[Fault]:
@@ -90,7 +90,7 @@ class OwnNodes(Section):
         return found
 
     def matcher(self) -> LabelMatcher | None:
-        """Return which labels an own node has; None if every node is one. The selector has no faults."""
+        """Return the matcher of own nodes; None if every node is one. The selector must be valid."""
         matcher = compile_label_selector(self.selector.conditions)
         return None if matcher.empty else matcher
 
@@ -117,9 +117,9 @@ READERS: Mapping[str, ReadArguments] = {SHARING: _reads(Sharing), NODES: _reads(
 
 
 def with_victims(profile: Mapping[str, Any], served: Collection[str]) -> dict[str, Any]:
-    """Return a profile of a configuration that evicts whom it evicts beside others, although it is alone.
+    """Return a profile that, alone in a configuration, evicts the same pods as beside the others.
 
-    What cannot be read is left for whoever reads it strictly.
+    What cannot be read is left to the strict reader.
     """
     entries = [each for each in profile.get("pluginConfig") or () if isinstance(each, dict)]
     args = next((each.get("args") for each in entries if each.get("name") == SHARING), None) or {}

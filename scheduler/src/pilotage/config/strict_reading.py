@@ -52,10 +52,10 @@ def read_section(section: type[SomeSection], given: Any, at: At = ()) -> tuple[S
         found = _in_reading_order(error.errors(include_url=False), given)
     faults = [_fault(section, at, one) for one in found]
     unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN_FIELD]
-    # A field that may hold this or that puts a name of its own into the path, and nothing stands there.
+    # A union type puts its own name into the path, where the document has nothing.
     if len(unknown) < len(found) or not {*_paths(given)}.issuperset(unknown):
         return None, faults
-    # What is known may hold more faults, and all are to be told at once.
+    # The known fields may have more faults, and all are reported together.
     known, more = read_section(section, _without(given, unknown), at)
     return known, faults + more
 
@@ -65,7 +65,7 @@ def _in_reading_order(errors: list[ErrorDetails], given: Any) -> list[ErrorDetai
 
     def place(error: ErrorDetails) -> int:
         at = error["loc"]
-        # What is missing has no place, what is around it has.
+        # What is missing has no place, but its parent has.
         return next(places[at[:end]] for end in range(len(at), -1, -1) if at[:end] in places)
 
     return sorted(errors, key=place)

@@ -1,4 +1,4 @@
-"""What somebody probably meant: kept apart from messages whose words are fixed."""
+"""Suggestions for typos: separate from messages whose text is fixed."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -11,7 +11,7 @@ _ASKING = "did you mean "
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question that offers the nearest known word; empty where none is near."""
+    """A question with the nearest known word; empty if none is near."""
     by_small = {name.lower(): name for name in known if name != word}
     near = get_close_matches(word.lower(), by_small, n=1)
     return f'{_ASKING}"{by_small[near[0]]}"?' if near else ""

@@ -1,7 +1,7 @@
 """KubeSchedulerConfiguration v1 (`kubescheduler.config.k8s.io/v1`): every field, as the file has it.
 
-Fields are camelCase outside and snake_case inside. Their defaults are kube-scheduler's; where it takes an empty value
-for an absent one too, or needs to look around, the default is in `defaults`.
+Fields are camelCase outside and snake_case inside. Their defaults are kube-scheduler's; where it treats an empty value
+as absent too, or needs other fields, the default is in `defaults`.
 """
 
 import base64
@@ -75,7 +75,7 @@ Bytes = Annotated[bytes, BeforeValidator(_bytes), PlainSerializer(lambda data: b
 class Section(BaseModel):
     """One map of the file: no unknown fields, and null is the same as absent."""
 
-    # Python constructs by Python's names; what is read is told to go by the file's names alone.
+    # Python code uses Python's names; reading allows only the file's names.
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="forbid", frozen=True)
 
     @model_validator(mode="before")
@@ -85,7 +85,7 @@ class Section(BaseModel):
             return {}
         if not isinstance(given, dict):
             return given
-        # A duration reads itself, and knows no null; an unknown field is unknown whatever it holds.
+        # A duration parses itself, and does not accept null; an unknown field is unknown whatever its value.
         may_be_null = {field.alias for field in cls.model_fields.values() if field.annotation is not Duration}
         return {key: value for key, value in given.items() if value is not None or key not in may_be_null}
 
@@ -137,14 +137,14 @@ class Plugins(Section):
 
 
 class PluginConfig(Section):
-    """The arguments of one plugin, as they were written until the plugin has read them."""
+    """The arguments of one plugin, as written until the plugin has read them."""
 
     name: StrictStr = ""
     args: Any = Field(default=None, exclude_if=_is_unset)
 
 
 class Profile(Section):
-    """A scheduler by name, and the plugins that decide for the pods that ask for it."""
+    """A scheduler by name, and the plugins for its pods."""
 
     scheduler_name: StrictStr = ""
     percentage_of_nodes_to_score: Int32 | None = Field(default=None, exclude_if=_is_unset)
@@ -153,14 +153,14 @@ class Profile(Section):
 
 
 class ManagedResource(Section):
-    """An extended resource that an extender looks after."""
+    """An extended resource that an extender manages."""
 
     name: StrictStr = ""
     ignored_by_scheduler: StrictBool = Field(default=False, exclude_if=_is_empty)
 
 
 class ExtenderTLS(Section):
-    """How to speak TLS with an extender; data wins over files."""
+    """TLS settings for an extender; data takes precedence over files."""
 
     insecure: StrictBool = Field(default=False, exclude_if=_is_empty)
     server_name: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -173,7 +173,7 @@ class ExtenderTLS(Section):
 
 
 class Extender(Section):
-    """An HTTP service that takes part in decisions; an empty verb is a part that it does not take."""
+    """An HTTP service that takes part in decisions; an empty verb is a role that it does not have."""
 
     url_prefix: StrictStr = ""
     filter_verb: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -190,7 +190,7 @@ class Extender(Section):
 
 
 class LeaderElection(Section):
-    """Who of several replicas may act, decided by holding a lease."""
+    """Leader election: which of several replicas may act."""
 
     leader_elect: StrictBool = True
     lease_duration: Duration = Duration(0)

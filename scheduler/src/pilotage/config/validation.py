@@ -1,4 +1,4 @@
-"""The rules that a complete configuration must keep, in the words and the order of kube-scheduler."""
+"""The rules for a complete configuration, with kube-scheduler's messages and in its order."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from pilotage.config.types import (
 )
 
 REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
-# At the points that came later, and in multiPoint, a removed plugin is simply one that does not exist.
+# At newer points, and in multiPoint, a removed plugin simply does not exist.
 _CHECKED_FOR_REMOVED = tuple(
     point
     for point in ExtensionPoint
@@ -28,12 +28,12 @@ _CHECKED_FOR_REMOVED = tuple(
 )
 _JITTER = 1.2
 
-# What plugins say about the entries of pluginConfig: (profile, entry) -> faults.
+# What plugins report about the entries of pluginConfig: (profile, entry) -> faults.
 ArgumentFaults = Mapping[tuple[int, int], Sequence[Fault]]
 
 
 def validate(config: KubeSchedulerConfiguration, of_arguments: ArgumentFaults) -> list[Fault]:
-    """Every rule that this configuration breaks; defaults and merged plugins are in it already."""
+    """Every rule that this configuration breaks; it already has defaults and merged plugins."""
     return [
         *_client_connection(config.client_connection),
         *_leader_election(config.leader_election),
@@ -61,7 +61,7 @@ def _leader_election(election: LeaderElection) -> Iterator[Fault]:
     yield from _longer_than_zero((*at, "renewDeadline"), election.renew_deadline)
     yield from _longer_than_zero((*at, "retryPeriod"), election.retry_period)
     if election.lease_duration <= election.renew_deadline:
-        # kube-scheduler prints the deadline where one expects the lease.
+        # kube-scheduler prints the deadline instead of the lease.
         hint = f"leaseDuration is {election.lease_duration}, renewDeadline is {election.renew_deadline}"
         detail = "must be greater than `RenewDeadline`"
         yield invalid((*at, "leaseDuration"), str(election.renew_deadline), detail, hint)
@@ -96,7 +96,7 @@ def _profiles(profiles: Sequence[Profile], of_arguments: ArgumentFaults) -> Iter
         yield from _removed_plugins(at, profile)
         yield from _plugin_config(at, profile, {j: faults for (k, j), faults in of_arguments.items() if k == i})
         if profile.scheduler_name in seen:
-            # The value is a path of Go's, and all that JSON shows of it is this.
+            # In Go the value is a field path, which JSON shows like this.
             first = dotted(("profiles", seen[profile.scheduler_name]))
             yield duplicate(name_at, {}, f'"{profile.scheduler_name}" is also the name of {first}')
         seen[profile.scheduler_name] = i

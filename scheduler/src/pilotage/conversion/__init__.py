@@ -1,1 +1,1 @@
-"""What other schedulers were configured with, as SchedulerProfiles or as a configuration that is read today; no I/O."""
+"""Conversion of other schedulers' configuration to SchedulerProfiles or the current configuration version; no I/O."""

@@ -18,7 +18,7 @@ _OTHERS = (
 
 
 class NoValues(Exception):
-    """Something that the chart could not have read; the text says where."""
+    """Values that the chart could not have read; the text says where."""
 
 
 def are_values(value: Mapping[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def are_values(value: Mapping[str, Any]) -> bool:
 
 
 def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """Return the configuration that the chart makes of values; what is not in them is its default."""
+    """Return the configuration that the chart makes of values; what is missing is its default."""
     scheduler, plugins = _map(values, "scheduler"), _map(values, "plugins")
     name = scheduler.get("name", _NAME)
     if not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""What the plugins of a profile come to: who takes part where, as far as it makes a difference."""
+"""The effective plugins of a profile: which are enabled where, as far as it makes a difference."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ POINTS = {ExtensionPoint(point.value): point for point in Point}
 
 @dataclass(frozen=True)
 class EffectivePlugins:
-    """Who takes part where, as far as it makes a difference, and how much each score counts."""
+    """Which plugins are enabled where, as far as it makes a difference, and their weights."""
 
     points: Mapping[str, frozenset[ExtensionPoint]]  # by plugin
     weights: Mapping[str, int]
 
     @property
     def sorter(self) -> str:
-        """Return who sorts the queue."""
+        """Return the plugin that sorts the queue."""
         return next((name for name, points in self.points.items() if SORT in points), "")
 
 
 def plugin_set_of(expansion: Expansion) -> EffectivePlugins:
-    """Return what an expansion comes to."""
+    """Return the effective plugins of an expansion."""
     names = dict.fromkeys(name for point in POINTS for name in expansion.points[point])
     has = {name: {point for point in POINTS if name in expansion.points[point]} for name in names}
     points = {name: _of_use(name, points) for name, points in has.items()}
@@ -37,7 +37,7 @@ def plugin_set_of(expansion: Expansion) -> EffectivePlugins:
 
 
 def _of_use(name: str, points: set[ExtensionPoint]) -> frozenset[ExtensionPoint]:
-    """Leave out a point at which a default plugin only prepares another one that it does not have."""
+    """Leave out a point at which a default plugin only prepares another point that it does not have."""
     if name in DEFAULTS and SCORE not in points:
         points = points - {ExtensionPoint.PRE_SCORE}
     preempts = name == "DefaultPreemption"
@@ -45,12 +45,12 @@ def _of_use(name: str, points: set[ExtensionPoint]) -> frozenset[ExtensionPoint]
 
 
 def unknown_plugins(profile: Profile, catalogue: Catalogue) -> list[str]:
-    """Return the plugins of a profile that nobody knows."""
+    """Return the unknown plugins of a profile."""
     return list(parted(profile.plugins, catalogue)[1])
 
 
 def complaints_about(profile: Profile, catalogue: Catalogue) -> list[str]:
-    """Return why no scheduler can put the plugins of a profile together."""
+    """Return why no scheduler can combine the plugins of a profile."""
     known, _ = parted(profile.plugins, catalogue)
     return [complaint.text for complaint in expanded(profile, known, catalogue).complaints]
 
@@ -61,7 +61,7 @@ def expanded(profile: Profile, plugins: Plugins, catalogue: Catalogue) -> Expans
 
 
 def parted(plugins: Plugins, catalogue: Catalogue) -> tuple[Plugins, dict[str, dict[str, int]]]:
-    """Part the sets from plugins that nobody knows, which come by name with their points and weights."""
+    """Separate the sets from unknown plugins, which are returned by name with their points and weights."""
     unknown: dict[str, dict[str, int]] = {}
     sets = {}
     for field in Plugins.model_fields:

@@ -17,11 +17,11 @@ from pilotage.conversion.other_kinds import said_about
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that may be a configuration, and where it stands."""
+    """A possible configuration, and its place."""
 
     value: Any
     document: Document
-    at: At = ()  # the way to it
+    at: At = ()  # the path to it
 
     def placed(self, fault: Fault) -> Fault:
         """Return a fault with its line."""
@@ -39,7 +39,7 @@ class Input:
 
 
 class NotConvertible(Exception):
-    """An input that is no configuration, or none that can be read; the text says what it is."""
+    """An input that is not a readable configuration; the text says what it is."""
 
     def __init__(self, text: str, *, is_wrong: bool = False) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class NotConvertible(Exception):
 
 
 def candidates(document: Document) -> Iterator[Candidate]:
-    """Yield what a document holds; of a ConfigMap, the texts in it that are configurations."""
+    """Yield the configurations in a document; of a ConfigMap, those in its texts."""
     for candidate in _objects(document):
         inner = list(_in_config_map(candidate))
         yield from inner or [candidate]
@@ -56,7 +56,7 @@ def candidates(document: Document) -> Iterator[Candidate]:
 def _objects(document: Document) -> Iterator[Candidate]:
     value = document.value
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
-        # The items of a list leave out what the list itself says.
+        # The items of a list omit what the list itself states.
         shared = {"kind": value["kind"].removesuffix("List"), "apiVersion": value.get("apiVersion")}
         for place, item in enumerate(value["items"]):
             yield Candidate({**shared, **item} if isinstance(item, dict) else item, document, ("items", place))
@@ -82,7 +82,7 @@ def _parsed(text: str, source: str) -> list[Document]:
 
 
 def read(candidate: Candidate, several: bool) -> Input:
-    """Read a configuration; NotConvertible tells what else it is, InvalidConfiguration what is wrong with it."""
+    """Read a configuration; NotConvertible says what else it is, InvalidConfiguration what is wrong with it."""
     document, value = candidate.document, candidate.value
     source = f"{document.source}, document {document.number}" if several else document.source
     notes = Notes(source)

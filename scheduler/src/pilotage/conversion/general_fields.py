@@ -1,4 +1,4 @@
-"""What a configuration says outside of its profiles: a configuration of v1 keeps it, a profile has no place."""
+"""The fields outside of the profiles: a v1 configuration keeps them, a SchedulerProfile has none of them."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _GONE = {
     "feature_gates": ("featureGates", "all gates have kube-scheduler's defaults"),
 }
 _EXTRA_ARGS = "scheduler.extraArgs of the chart"
-# Fields of v1 that no profile has, and where the same is said.
+# Fields of v1 that no profile has, and where to set them.
 _OF_THE_RELEASE = {
     "leader_election": ("leaderElection", "use scheduler.leaderElect and scheduler.replicaCount of the chart"),
     "client_connection": (
@@ -54,7 +54,7 @@ def _with_leases(given: LeaderElection, notes: Notes) -> LeaderElection:
 
 
 def tell_of_the_release(given: KubeSchedulerConfiguration, notes: Notes) -> None:
-    """Tell what a profile cannot say, where it is not what happens anyway."""
+    """Note what a profile cannot express, if it differs from the behaviour anyway."""
     for name, (written, why) in _OF_THE_RELEASE.items():
         if (
             name in given.model_fields_set

@@ -1,4 +1,4 @@
-"""Extension points that are named for a plugin and that it does without here."""
+"""Extension points that are listed for a plugin and that it does not need here."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from pilotage.conversion.older_types import OlderPlugins
 
 
 def with_reserve(given: OlderPlugins) -> tuple[Plugins, list[str]]:
-    """Return the sets of v1; what had a point for giving back what it reserved does so at the same point."""
+    """Return the sets of v1; a plugin at unreserve does its work at reserve."""
     names = {plugin.name for plugin in given.reserve.enabled}
     added = tuple(plugin for plugin in given.unreserve.enabled if plugin.name not in names)
     reserve = given.reserve.model_copy(update={"enabled": (*given.reserve.enabled, *added)})

@@ -1,4 +1,4 @@
-"""What a person should know about a conversion: everything that has no counterpart, and what is wrong."""
+"""Notes about a conversion: everything without an equivalent, and what is wrong."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ class Notes:
     """Sentences about one input, in the order in which they came up."""
 
     source: str
-    told: list[str] = field(default_factory=list)  # what was left out, or is done in another way
+    told: list[str] = field(default_factory=list)  # what was left out, or works differently
     wrong: list[str] = field(default_factory=list)  # why the result does not run as it is
 
     def tell(self, text: str, profile: str = "") -> None:

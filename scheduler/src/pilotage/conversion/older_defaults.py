@@ -54,7 +54,7 @@ _POINTS: dict[ExtensionPoint, tuple[str, ...]] = {
 
 
 def default_plugins(version: Version) -> Mapping[ExtensionPoint, tuple[Plugin, ...]]:
-    """Return who took part where by default; in v1beta1 NodeResourcesLeastAllocated stands behind NodeResourcesFit."""
+    """Return the default plugins by point; in v1beta1 NodeResourcesLeastAllocated comes after NodeResourcesFit."""
     assert not version.has_multi_point
     points = {point: tuple(Plugin(name=name) for name in names) for point, names in _POINTS.items()}
     scores = tuple(Plugin(name=name, weight=weight) for name, weight in _SCORES.items())

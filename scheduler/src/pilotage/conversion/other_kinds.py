@@ -1,4 +1,4 @@
-"""What there is to say about manifests that configure no scheduler."""
+"""Hints about manifests that configure no scheduler."""
 
 from collections.abc import Mapping
 from typing import Any

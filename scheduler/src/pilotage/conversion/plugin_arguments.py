@@ -1,4 +1,4 @@
-"""The arguments of plugins, as their plugins read them here."""
+"""The arguments of plugins, as Pilotage's plugins read them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -58,7 +58,7 @@ class _Work:
         self._version, self._catalogue, self._notes, self._profile = version, catalogue, notes, profile
 
     def bring_together(self, found: dict[str, Any], replaced: Replaced) -> None:
-        """Move the arguments of plugins that are gone to those that do their work, or tell that nobody does."""
+        """Move the arguments of removed plugins to those that replace them, or note that nothing does."""
         for name in replaced.strategies:
             self._merge(found, FIT, _strategy(name, found.get(name)))
         keeps_labels = NODE_LABEL in replaced.told
@@ -75,7 +75,7 @@ class _Work:
     def _merge(self, found: dict[str, Any], name: str, more: dict[str, Any]) -> None:
         given = found.get(name)
         if given is not None and not isinstance(given, Mapping):
-            return  # whoever reads it tells what is wrong with it
+            return  # its reader reports what is wrong with it
         for key in more.keys() & (given or {}).keys():
             self._notes.complain(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
         if more:
@@ -87,7 +87,7 @@ class _Work:
             return args
         given = self._known(name, self._renamed(name, without_kind(args)))
         if name == _SPREAD and self._version == Version.V1BETA1 and given.get("defaultConstraints"):
-            given.setdefault("defaultingType", "List")  # which was meant, and must be said since
+            given.setdefault("defaultingType", "List")  # the former default, which must be explicit since
         self._about_trust(name, given)
         return given
 
@@ -125,7 +125,7 @@ _GONE_PLUGINS = ("SelectorSpread", "NodePreferAvoidPods", "ServiceAffinity", NOD
 
 
 def _unknown(faults: Any) -> Iterator[Any]:
-    """Yield the fields that a plugin does not know; what is unknown inside of one is for its judge."""
+    """Yield the fields that a plugin does not know; unknown fields inside of one are reported by the validation."""
     for fault in faults:
         if fault.stage == Stage.STRICTNESS and len(fault.at) == 1:
             yield fault.at[0]

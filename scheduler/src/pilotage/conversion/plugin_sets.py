@@ -10,7 +10,7 @@ from pilotage.config.types import Plugin, Plugins, PluginSet
 from pilotage.conversion.older_defaults import default_plugins
 from pilotage.conversion.older_types import Version
 
-# A point that prepares another one; who got it later gets it where the other one is.
+# A point that prepares another one; added later, it is enabled together with the other one.
 PREPARES = {
     ExtensionPoint.PRE_FILTER: ExtensionPoint.FILTER,
     ExtensionPoint.PRE_SCORE: ExtensionPoint.SCORE,
@@ -31,7 +31,7 @@ def as_multi_point(given: Plugins, version: Version, catalogue: Catalogue) -> Pl
 
 
 def merged_lists(given: Plugins, defaults: Lists) -> dict[ExtensionPoint, tuple[Plugin, ...]]:
-    """Return who took part where: defaults that are not disabled, replaced in their places, and then the others."""
+    """Return the plugins by point: defaults that are not disabled, replaced in place, and then the others."""
     return {point: _merged(given.at(point), defaults.get(point, ())) for point in ExtensionPoint}
 
 
@@ -63,7 +63,7 @@ class _Work:
         return ALL in self.given.at(point).disabled_names
 
     def others(self) -> list[str]:
-        """Return the plugins that are none of the defaults, in their order."""
+        """Return the plugins that are not defaults, in their order."""
         known = {plugin.name for plugin in DEFAULT_PLUGINS} & set(self.catalogue.names())
         return [
             name for name in dict.fromkeys(p.name for each in self.lists.values() for p in each) if name not in known
@@ -87,7 +87,7 @@ class _Work:
     def is_wanted(
         self, name: str, point: ExtensionPoint, before: set[ExtensionPoint], now: set[ExtensionPoint]
     ) -> bool:
-        """Return whether a default plugin takes part at a point that it has today."""
+        """Return whether a default plugin is enabled at a point that it has today."""
         if point in now:
             return True
         if point in before or name in self.given.at(point).disabled_names:
@@ -98,12 +98,12 @@ class _Work:
         return main in now if main in before else bool(now)
 
     def _shut(self, name: str) -> bool:
-        """Return whether a default plugin that came later is out, as all filters of its time are."""
+        """Return whether a default plugin that was added later is disabled, because all older filters are."""
         filters = ExtensionPoint.FILTER
         return filters in self.catalogue.points(name) and self.starts_anew(filters)
 
     def take_other(self, name: str) -> None:
-        """Enable a plugin that is no default one: everywhere, if it took part in all that it has."""
+        """Enable a plugin that is not a default one: everywhere, if it was enabled at all of its points."""
         now = self.points_now(name)
         if name not in self.catalogue.names():
             wanted = now

@@ -23,12 +23,12 @@ from pilotage.scheduler_profiles.render import profile_of
 from pilotage.scheduler_profiles.resource import Point, Spec
 
 _DECIDED_BY_THE_FIRST = (ExtensionPoint.POST_FILTER, ExtensionPoint.BIND)
-# Where who comes first is to be seen from outside.
+# Where the order is visible from outside.
 _ORDERED = (ExtensionPoint.FILTER, *_DECIDED_BY_THE_FIRST)
 
 
 def spec_of(profile: Profile, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the spec for a profile that can be expanded; plugins that nobody knows are named as they are."""
+    """Return the spec for a profile that can be expanded; unknown plugins are kept by name."""
     known, unknown = parted(profile.plugins, catalogue)
     wanted = plugin_set_of(expanded(profile, known, catalogue))
     arguments = {entry.name: entry.args for entry in profile.plugin_config if entry.args}
@@ -46,20 +46,20 @@ def spec_of(profile: Profile, catalogue: Catalogue) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Whether a spec comes to what a profile comes to, and the points at which only the order differs."""
+    """Whether a spec and a profile have the same effect, and the points at which only the order differs."""
 
     is_same: bool
     reordered: list[tuple[str, tuple[str, ...], tuple[str, ...]]]
 
 
 def compared(profile: Profile, spec: Mapping[str, Any], catalogue: Catalogue) -> Comparison:
-    """Hold what an operator makes of a spec against a profile; who is unknown is left out of both."""
+    """Compare a rendered spec with a profile; unknown plugins are left out of both."""
     known, _ = parted(profile.plugins, catalogue)
     entries = [entry for entry in spec.get("plugins", ()) if entry["name"] in catalogue.names()]
     try:
         rendered = profile_of("p", Spec(plugins=entries), catalogue)
     except ValidationError:
-        return Comparison(is_same=True, reordered=[])  # there is nothing to compare, and its judge says why
+        return Comparison(is_same=True, reordered=[])  # there is nothing to compare, and the validation says why
     made = Profile.model_validate(rendered)
     before, now = expanded(profile, known, catalogue), expanded(made, made.plugins, catalogue)
     pairs = [(point.value, before.points[point], now.points[point]) for point in _ORDERED]
@@ -68,7 +68,7 @@ def compared(profile: Profile, spec: Mapping[str, Any], catalogue: Catalogue) ->
 
 
 def _order(known: Plugins) -> list[str]:
-    """Return the plugins that are named and no defaults, in their order, and then the defaults."""
+    """Return the listed plugins that are not defaults, in their order, and then the defaults."""
     sets = [known.multi_point, *(known.at(point) for point in POINTS)]
     named = dict.fromkeys(plugin.name for each in sets for plugin in each.enabled)
     return [*(name for name in named if name not in DEFAULTS), *DEFAULTS]
@@ -99,14 +99,14 @@ def _written(points: frozenset[ExtensionPoint]) -> list[str]:
 
 
 def _in_order(entries: list[dict[str, Any]], names: tuple[str, ...], wanted: EffectivePlugins) -> list[dict[str, Any]]:
-    """Let these plugins name their points: then they come after all others, and as their entries do."""
+    """Let these plugins list their points: then they come after all others, in the order of their entries."""
     known = {entry["name"]: entry for entry in entries}
     moved = [{**known.get(name, {"name": name}), "points": _written(wanted.points[name])} for name in names]
     return [*(entry for entry in entries if entry["name"] not in names), *moved]
 
 
 def _goes_by_itself(name: str, wanted: EffectivePlugins) -> bool:
-    """Tell whether a plugin need not be disabled: one that only sorts the queue takes the place of the default one."""
+    """Return whether a plugin need not be disabled: a sort-only plugin replaces the default one."""
     return name == "PrioritySort" and wanted.points.get(wanted.sorter) == frozenset({SORT})
 
 
@@ -115,7 +115,7 @@ def _has(name: str, catalogue: Catalogue) -> frozenset[ExtensionPoint]:
 
 
 def _strangers(unknown: Mapping[str, Mapping[str, int]], arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield entries for plugins of which nothing is known but what the profile says."""
+    """Yield entries for unknown plugins, from the profile alone."""
     for name, places in unknown.items():
         entry: dict[str, Any] = {"name": name}
         if weight := max(places.values()):

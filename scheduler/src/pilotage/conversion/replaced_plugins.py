@@ -1,4 +1,4 @@
-"""Plugins of older versions that are gone: what does their work now, if anything does."""
+"""Removed plugins of older versions: what replaces them, if anything."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ _DISABLED = {
 
 @dataclass
 class Replaced:
-    """The plugin sets with names of today, how NodeResourcesFit is to score, and what there is to tell."""
+    """The plugin sets with current names, the scoring of NodeResourcesFit, and notes."""
 
     sets: dict[str, PluginSet] = field(default_factory=dict)  # by the name of the field
     strategies: dict[str, int] = field(default_factory=dict)  # plugins of v1beta1 that score, and their weights
@@ -52,7 +52,7 @@ class Replaced:
 
 
 def with_names_of_today(given: Plugins, version: Version) -> Replaced:
-    """Put today's plugins in the places of those that are gone."""
+    """Replace removed plugins by current ones."""
     found = Replaced()
     points = [*(point.name.lower() for point in ExtensionPoint), "multi_point"]
     for point in points:
@@ -77,7 +77,7 @@ def _enabled(plugins: PluginSet, point: str, version: Version, found: Replaced) 
             found.told[plugin.name] = f"it was removed: {LIMITS} counts its volumes"
             now = Plugin(name=LIMITS)
             if point == "multi_point" and not {ALL, LIMITS} & plugins.disabled_names:
-                continue  # it is there by default
+                continue  # it is enabled by default
         replaces = now is not plugin
         if not (replaces and now.name in names):
             names.add(now.name)
@@ -97,7 +97,7 @@ def _disabled(plugins: PluginSet, version: Version, found: Replaced) -> Iterator
         if plugin.name in STRATEGIES and version == Version.V1BETA1:
             yield Plugin(name=FIT)
         elif plugin.name in _DISABLED:
-            if plugin.name not in enabled:  # which would be to move it
+            if plugin.name not in enabled:  # which would move it
                 found.told[plugin.name] = _DISABLED[plugin.name]
         elif plugin.name not in _ENABLED:
             yield plugin
@@ -110,7 +110,7 @@ def _settle_strategies(score: PluginSet, version: Version, found: Replaced) -> N
         found.strategies.setdefault(default, 1)
     if len(found.strategies) < 2:
         return
-    # Of two with one weight the one that somebody asked for.
+    # Of two with equal weight, the one that is listed.
     order = sorted(found.strategies, key=lambda name: (-found.strategies[name], name == default))
     others = ", ".join(order[1:])
     found.told[others] = f"{FIT} has one scoringStrategy, which is {order[0]} now; {others} has no equivalent"

@@ -68,7 +68,7 @@ def _manifest(
 
 
 def _compare(profile: Profile, spec: dict[str, Any], catalogue: Catalogue, notes: Notes) -> None:
-    """Hold what comes of the spec against what the profile comes to."""
+    """Compare the effect of the spec with that of the profile."""
     name, found = profile.scheduler_name, compared(profile, spec, catalogue)
     if not found.is_same:
         notes.complain("it does not run the same plugins at the same points, which is a bug: please report it", name)

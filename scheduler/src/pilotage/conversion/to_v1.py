@@ -1,4 +1,4 @@
-"""From any version of KubeSchedulerConfiguration to v1: the same policy in the words of today."""
+"""From any version of KubeSchedulerConfiguration to v1: the same policy with current fields."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ _NO_LABELS = (
     "NodeLabel: NodeAffinity, which replaces it, does not filter in this profile, so nothing keeps pods on these "
     "nodes: enable it at filter"
 )
-# What a user asked for counts for more since v1beta3.
+# Users' preferences have a higher weight since v1beta3.
 _HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
 _LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: remove the entries to use those"
 
@@ -32,7 +32,7 @@ _LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2
 def to_v1(
     given: OlderConfiguration, version: Version, catalogue: Catalogue, notes: Notes
 ) -> KubeSchedulerConfiguration:
-    """Return the configuration that says the same in v1; what it cannot say is in the notes."""
+    """Return the equivalent v1 configuration; what has no equivalent is in the notes."""
     upgrade = Upgrade(version, catalogue, notes)
     profiles = given.profiles or (OlderProfile(),)
     if given.disable_preemption:
@@ -64,13 +64,13 @@ class Upgrade:
     def profile(self, given: OlderProfile) -> Profile:
         """Return a profile of v1."""
         name = given.scheduler_name
-        plugins = self._points_of_today(given.plugins, name)  # 1. points that there are
-        replaced = with_names_of_today(plugins, self.version)  # 2. plugins that there are
+        plugins = self._points_of_today(given.plugins, name)  # 1. existing points
+        replaced = with_names_of_today(plugins, self.version)  # 2. existing plugins
         for plugin, text in replaced.told.items():
             self.notes.tell(f"{plugin}: {text}", name)
         if self.version == Version.V1BETA1 and _avoids(plugins.score):
             self.notes.tell(_AVOIDED, name)
-        sets = self._sets(replaced.plugins(), name)  # 3. who takes part where
+        sets = self._sets(replaced.plugins(), name)  # 3. which are enabled where
         self._tell_weights(sets, replaced.plugins(), name)
         arguments = plugin_arguments.converted(  # 4. with which arguments
             given.plugin_config, self.version, replaced, self.catalogue, self.notes, name

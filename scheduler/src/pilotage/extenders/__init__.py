@@ -1,1 +1,1 @@
-"""Extenders both ways: those that we ask, and the one that we are."""
+"""Extenders both ways: those that we call, and the one that we serve."""

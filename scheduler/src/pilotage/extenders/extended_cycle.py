@@ -1,4 +1,4 @@
-"""One attempt to place a pod that extenders have a word in.
+"""One attempt to place a pod that extenders are interested in.
 
 look (in memory) ──> ask (over the network; others are scheduled meanwhile) ──> look again, decide, hold (in memory)
      ^                                                                                 │
@@ -30,13 +30,13 @@ from pilotage.scheduling.sharing.near_best import near_best
 
 log = logging.getLogger(__name__)
 
-ROUNDS = 3  # of asking, if others are quicker each time
+ROUNDS = 3  # attempts, if other pods are faster each time
 OVERTAKEN = "other pods took the remaining nodes before the extenders responded"
-MOST_REASONS = 50_000  # different ones that can be told apart; codes have 16 bits
+MOST_REASONS = 50_000  # distinct ones; codes have 16 bits
 
 
 class NobodyWaits(Exception):
-    """The pod was deleted, bound or changed while extenders were asked about it."""
+    """The pod was deleted, bound or changed while extenders were called."""
 
 
 async def _at_once() -> None:
@@ -44,7 +44,7 @@ async def _at_once() -> None:
 
 
 class ExtendedScheduler(Scheduler):
-    """Places pods one by one, and asks extenders about those that they are interested in."""
+    """Places pods one by one, and calls extenders for those that they are interested in."""
 
     def __init__(
         self,
@@ -63,26 +63,24 @@ class ExtendedScheduler(Scheduler):
         super().__init__(cache, engines, nominations, tie_break, on_choice, spread, lost_nominations)
         self.extenders = in_order(extenders)
         self._turn = turn  # waits until no gang is being decided about
-        self._is_waiting = is_waiting  # whether a pod is still to be placed, asked before its place is held
+        self._is_waiting = is_waiting  # whether a pod still has to be placed, checked before its node is reserved
 
     def extenders_for(self, pod: Pod) -> list[Extender]:
-        """Return the extenders that have a word in where a pod goes, in order."""
+        """Return the extenders that are interested in a pod, in order."""
         return [extender for extender in self.extenders if extender.interested(pod)]
 
     async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
-        """Find a place for a pod and hold it, or say why there is none; None if nobody waits for it any more."""
+        """Find and reserve a node for a pod, or say why there is none; None if the pod no longer waits."""
         extenders = self.extenders_for(pod)
         await self._turn()
         try:
-            outcome = await self._on_nominated_node(
-                pod, extenders
-            )  # 1. a node that was nominated comes first, and alone
+            outcome = await self._on_nominated_node(pod, extenders)  # 1. a nominated node comes first, and alone
             return outcome or await self._anywhere(pod, extenders)  # 2. then all others
         except NobodyWaits:
             return None
         except (ExtenderFailed, PluginFailed, AlreadyPlaced) as error:
             return spoiled(error)
-        except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
+        except Exception as error:  # a bug of ours: it costs this attempt and what is cached, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
             self._engines[pod.scheduler_name].equivalence_cache.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
@@ -137,12 +135,12 @@ class ExtendedScheduler(Scheduler):
         before = attempt.run_pre_filter()
         if before.rejection is not None:
             return attempt, rejected_everywhere(attempt.cycle, before, before.rejection)
-        attempt.fitting_nominated_node()  # if that does not do, the reason is told
+        attempt.fitting_nominated_node()  # if that does not fit, the reason is reported
         feasible = attempt.feasible()
         return attempt, feasible if len(feasible) else _diagnosis(attempt)
 
     async def _decide(self, pod: Pod, extenders: Sequence[Extender], opinion: Opinion) -> Outcome | None:
-        """Place the pod on a node that does now, too; None if the extenders left some and none of them does."""
+        """Place the pod on a node that still fits; None if the extenders left some and none of them fits any more."""
         await self._turn()
         self._make_sure_somebody_waits(pod)
         looked = self._look(pod)
@@ -175,7 +173,7 @@ class ExtendedScheduler(Scheduler):
         return attempt.cycle.nodes[slot].name
 
     def _some(self, attempt: Attempt, feasible: Nodes) -> Nodes:
-        """Leave as many nodes as the profile wants scored; extenders are shown all if it scores none."""
+        """Keep as many nodes as the profile wants scored; extenders get all if it scores none."""
         return self._sampled(attempt, feasible) if attempt.engine.runner.plugin_set.score else feasible
 
     def _make_sure_somebody_waits(self, pod: Pod) -> None:
@@ -192,8 +190,8 @@ def _diagnosis(attempt: Attempt) -> Diagnosis:
 def _with_opinion(attempt: Attempt, opinion: Opinion) -> Diagnosis:
     """Return what plugins and extenders say about all nodes.
 
-    A node that an extender leaves out without a word has no reason, and neither has one that nobody looked at; of
-    such a node it is not known that evicting pods would help.
+    A node that an extender drops without a reason has none, and neither has one that was not evaluated; for
+    such a node it is unknown whether evicting pods would help.
     """
     diagnosis = _diagnosis(attempt)
     codes, rejections = diagnosis.verdicts.codes, list(diagnosis.verdicts.rejections)
@@ -212,7 +210,7 @@ def _with_opinion(attempt: Attempt, opinion: Opinion) -> Diagnosis:
 
 
 def _unsaid(attempt: Attempt) -> Rejection:
-    """Return the verdict about nodes that nobody speaks of: as upstream, they count as ruled out by name if any are."""
+    """Return the verdict about nodes without one: as upstream, they count as ruled out by name if any are."""
     restricting = attempt.before.restricting
     reasons = [f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(set(restricting)))}]"] if restricting else []
     return Rejection(*reasons, preemption_helps=False, plugin=EXTENDER)

@@ -1,4 +1,4 @@
-"""Making room for a pod that fits nowhere, where extenders have a word in who is evicted."""
+"""Preemption for a pod that extenders are interested in."""
 
 import time
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ async def post_filter(attempt: Attempt, diagnosis: Diagnosis, extenders: Sequenc
 async def _preempt(
     plugin: Evicting, attempt: Attempt, verdicts: Verdicts, extenders: Sequence[Extender]
 ) -> Nominated | NoRoom:
-    """Do what the plugin does, and ask the extenders between its candidates and its choice."""
+    """Do what the plugin does, and call the extenders between its candidates and its choice."""
     pod, nodes, now = attempt.cycle.pod, attempt.cycle.nodes, time.time()
 
     def pods_on(node: str) -> dict[str, Pod] | None:
@@ -53,7 +53,7 @@ async def _preempt(
 
     try:
         found = plugin.candidates(attempt.cycle, pod, verdicts, now)
-        if not isinstance(found, NoRoom):  # extenders know of victims only on the node that is freed
+        if not isinstance(found, NoRoom):  # extenders know victims only on the nominated node
             found = [victims for victims in found if not victims.other_nodes]
         left = found if isinstance(found, NoRoom) else await trim_victims(extenders, pod, found, pods_on)
     except ExtenderFailed as error:

@@ -1,4 +1,4 @@
-"""The plugins of our profiles as an extender: what another scheduler asks, answered in memory."""
+"""The plugins of our profiles as an extender: requests of another scheduler, answered in memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,9 +18,9 @@ from pilotage.profiles import Profile
 from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.engine import Engine
 
-MAX_PRIORITY = 10  # the best node gets it; the others get their share of it
+MAX_PRIORITY = 10  # the best node gets it; the others are scaled to it
 UNKNOWN_NODE = Rejection("the extender does not know the node yet")
-MOST_OTHERS = 1000  # nodes beyond twice the number asked about, that are kept for the next question
+MOST_OTHERS = 1000  # nodes beyond twice the requested number that are kept for the next request
 
 
 class NoNominations:
@@ -43,11 +43,11 @@ class NoNominations:
 
 
 class ExtenderService:
-    """Answers for the profile that a pod names, or else for the first.
+    """Answers for the profile that a pod names, or else for the first one.
 
-    With a live cache, which somebody else fills with all nodes and pods, nodes are asked about by name and all plugins
-    are right. Without, nodes come with each question and their pods do not: only plugins that look at the node object
-    alone can answer, and `static_profiles` leaves only those.
+    With a live cache of all nodes and pods, which is filled elsewhere, requests name nodes and all plugins
+    work. Without, requests contain nodes but not their pods: only plugins that look at the node object
+    alone work, and `static_profiles` keeps only those.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class ExtenderService:
         self._cache = cache
         self._is_live = cache_is_live
         self._nominations = nominations or NoNominations()
-        self._objects: dict[str, bytes] = {}  # nodes that came with questions, by name
+        self._objects: dict[str, bytes] = {}  # nodes from requests, by name
 
     def filter(self, question: NodesQuestion) -> tuple[FilterResult, list[bytes] | None]:
-        """Return which nodes do and why not the others; whole objects too, for whoever asked with such."""
+        """Return which nodes fit and why the others do not; as objects if the request had objects."""
         pod, asked = _pod(question.pod), self._take(question)
         try:
             verdicts = self._verdicts(pod, list(asked))
@@ -86,7 +86,7 @@ class ExtenderService:
     def prioritize(self, question: NodesQuestion) -> list[tuple[str, int]]:
         """Return a score from 0 to 10 for each node, all 0 if none is preferred; PluginFailed if a plugin fails.
 
-        Plugins that give all nodes the same do not count: with them, there would be little left of the others' voices.
+        Plugins that give all nodes the same score are left out: they would dilute the other scores.
         """
         pod, asked = _pod(question.pod), self._take(question)
         attempt = self._attempt(pod)
@@ -139,7 +139,7 @@ class ExtenderService:
         return Attempt(self._cache, engine, self._nominations, pod)
 
     def _take(self, question: NodesQuestion) -> dict[str, bytes]:
-        """Return the nodes that a question is about, by name; without a live cache they are taken in."""
+        """Return the nodes of a request, by name; without a live cache they are added."""
         if question.nodes is None:
             return dict.fromkeys(question.names or (), b"")
         asked = {_name(raw): raw for raw in question.nodes}
@@ -152,7 +152,7 @@ class ExtenderService:
         return asked
 
     def _let_go(self, asked: Mapping[str, bytes]) -> None:
-        """Forget the nodes that nobody asks about any more, once there are many of them."""
+        """Forget nodes that are no longer requested, once there are many of them."""
         if len(self._objects) > 2 * len(asked) + MOST_OTHERS:
             for name in [name for name in self._objects if name not in asked]:
                 del self._objects[name]
@@ -160,7 +160,7 @@ class ExtenderService:
 
 
 def static_profiles(profiles: Mapping[str, Profile]) -> tuple[dict[str, Profile], list[str]]:
-    """Leave the plugins that need nothing but the node object; returns the names of the others, too."""
+    """Keep the plugins that need only the node object; returns the names of the others, too."""
     kept: dict[str, Profile] = {}
     left_out: dict[str, None] = {}
     for name, profile in profiles.items():

@@ -1,4 +1,4 @@
-"""What extenders say about a pod, one after the other or all at once, and what their failures mean."""
+"""Calls to extenders, one after the other or all at once, and how their failures are handled."""
 
 import asyncio
 import logging
@@ -21,13 +21,13 @@ from pilotage.model.pod import Pod
 log = logging.getLogger(__name__)
 
 EXTENDER = "Extender"  # the plugin that stands for all of them in the queue
-MOST = 1 << 62  # points that extenders can add to or take from a node; with those of plugins it fits into 64 bits
+MOST = 1 << 62  # limit of extenders' scores; the sum with plugins' scores fits into 64 bits
 
 PodsOnNode = Callable[[str], Mapping[str, Pod] | None]  # by uid; None if there is no such node
 
 
 class Extenders(Plugin):
-    """Stands for all extenders in the queue: nobody can ask them what would help a pod that they rejected."""
+    """Stands for all extenders in the queue: they have no hints for pods that they rejected."""
 
     retry_on = EXTENDER_RETRIES
 
@@ -37,7 +37,7 @@ Extenders.name = EXTENDER
 
 @dataclass
 class Opinion:
-    """What came of asking about nodes: those that are left, why the others are not, and which are better."""
+    """The result of the calls: the nodes that are left, why the others are not, and scores."""
 
     asked: frozenset[str]
     left: list[str]
@@ -46,7 +46,7 @@ class Opinion:
 
 
 def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> ExtenderSettings:
-    """Return the settings of an extender from its entry in the configuration; None: whoever wrote it owns us."""
+    """Return the settings of an extender from its entry in the configuration; None: the author is trusted."""
     refused = () if rules is None else refusals(service_of(given), rules)
     return ExtenderSettings(
         url_prefix=given.url_prefix,
@@ -67,7 +67,7 @@ def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> Ext
 
 
 async def ask(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
-    """Let extenders filter, each what the one before left, then score; the extenders are interested and in order."""
+    """Let the interested extenders filter, in order, each what the previous one left, then score."""
     extenders = list(extenders)
     opinion = await filter_nodes(extenders, pod, nodes)
     if len(opinion.left) > 1:
@@ -76,7 +76,7 @@ async def ask(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> 
 
 
 async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
-    """Ask one extender after the other; ExtenderFailed if one fails that may not."""
+    """Call one extender after the other; ExtenderFailed if one fails that is not ignorable."""
     opinion = Opinion(frozenset(nodes), list(nodes))
     for extender in extenders:
         if not opinion.left:
@@ -91,14 +91,14 @@ async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[
             log.warning("the ignorable extender %s is skipped for pod %s: %s", extender.name, pod.key, error)
             continue
         opinion.left = list(result.names or ())
-        for hopeless, reasons in ((False, result.failed), (True, result.unresolvable)):  # the latter goes before
+        for hopeless, reasons in ((False, result.failed), (True, result.unresolvable)):  # the latter takes precedence
             for node, reason in reasons.items():
                 opinion.rejections[node] = Rejection(reason, preemption_helps=not hopeless, plugin=EXTENDER)
     return opinion
 
 
 async def prioritize_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> dict[str, int]:
-    """Ask all extenders at once, and add up what they give; one that fails gives nothing."""
+    """Call all extenders at once, and add up their scores; one that fails gives none."""
     asked = [extender for extender in extenders if extender.prioritize_verb]
     answers = await asyncio.gather(*(_scores(extender, pod, nodes) for extender in asked))
     totals = dict.fromkeys(nodes, 0)
@@ -121,9 +121,9 @@ async def _scores(extender: Extender, pod: Pod, nodes: Sequence[str]) -> list[tu
 async def trim_victims(
     extenders: Iterable[Extender], pod: Pod, candidates: Sequence[Victims], pods_on: PodsOnNode
 ) -> list[Victims]:
-    """Let extenders strike nodes and change victims, each what the one before left; the extenders are interested.
+    """Let the interested extenders drop nodes and change victims, each what the previous one left.
 
-    ExtenderFailed if one fails that may not.
+    ExtenderFailed if one fails that is not ignorable.
     """
     left = {victims.node: victims for victims in candidates}
     for extender in extenders:
@@ -146,7 +146,7 @@ async def trim_victims(
 
 
 def _resolved(extender: Extender, pod: Pod, node: str, found: VictimsOnNode, pods_on: PodsOnNode) -> Victims | None:
-    """Return the pods that an extender means; None for a node without victims from an extender that may fail."""
+    """Return the pods that an extender names; None for a node without victims from an ignorable extender."""
     there = pods_on(node)
     if there is None:
         raise ExtenderFailed(f'nodeinfo not found for node name "{node:.253}"')
@@ -156,7 +156,7 @@ def _resolved(extender: Extender, pod: Pod, node: str, found: VictimsOnNode, pod
         claim = f"extender: {extender.name} claims to preempt pod (UID: &{{{uid:.253}}}) on node: {node}"
         if victim is None:
             raise ExtenderFailed(f"{claim}, but the pod is not found on that node")
-        if victim.priority >= pod.priority:  # kube-scheduler would evict it; nobody expects that of preemption
+        if victim.priority >= pod.priority:  # kube-scheduler would evict it, but preemption must not
             raise ExtenderFailed(f"{claim}, but its priority is not lower than that of pod {pod.key}")
         victims.append(victim)
     if victims:
@@ -168,7 +168,7 @@ def _resolved(extender: Extender, pod: Pod, node: str, found: VictimsOnNode, pod
 
 
 async def bind_by_extender(extenders: Iterable[Extender], pod: Pod, node: str) -> bool:
-    """Let the first extender that binds such pods do it; False if there is none, or if it failed and may."""
+    """Let the first extender that binds such pods do it; False if there is none, or if it is ignorable and failed."""
     for extender in extenders:
         if not extender.bind_verb or not extender.interested(pod):
             continue

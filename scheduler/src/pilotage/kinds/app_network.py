@@ -40,14 +40,14 @@ class AppGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class AppTopologyOrder(Struct, frozen=True, gc=False, rename="camel"):
-    """When a part is to be placed, as a controller has worked out."""
+    """The order in which a part is placed, computed by a controller."""
 
     workload: AppWorkload = AppWorkload()
     index: int = 0
 
 
 class AppGroupStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What a controller says about an application."""
+    """A controller's status of an application."""
 
     running_workloads: int = 0
     topology_order: tuple[AppTopologyOrder, ...] = ()

@@ -1,4 +1,4 @@
-"""Volumes of the plugins that Kubernetes once had built in, in the terms of the CSI drivers that replaced them."""
+"""Volumes of in-tree plugins, translated for the CSI drivers that replaced them."""
 
 import re
 from typing import NamedTuple
@@ -18,7 +18,7 @@ UNSPECIFIED = "UNSPECIFIED"
 
 
 class Untranslatable(ValueError):
-    """A volume that its CSI driver cannot serve, in the words of Kubernetes."""
+    """A volume that cannot be translated, with Kubernetes' message."""
 
 
 class Migration(NamedTuple):
@@ -39,7 +39,7 @@ MIGRATIONS = {
     "cinder": Migration("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
     "portworx_volume": Migration("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 }
-# Kubernetes can translate these, but the scheduler does not ask for it.
+# Kubernetes can translate these, but the scheduler does not use it.
 UNCOUNTED = {
     "azure_file": Migration("kubernetes.io/azure-file", "file.csi.azure.com"),
     "vsphere_volume": Migration("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
@@ -126,7 +126,7 @@ def _gce_region(zones: list[str]) -> str:
 
 
 def translated_affinity(volume: PersistentVolume, migration: Migration) -> NodeSelector | None:
-    """Return the nodes that reach a volume, where zones are told by the label that the driver gives to nodes."""
+    """Return the nodes that reach a volume, with zones by the driver's node label."""
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity else None
     if not migration.topology_key:

@@ -12,11 +12,11 @@ from pilotage.model.quantity import InvalidQuantity
 
 
 class Undecodable(ValueError):
-    """Data that is no such object; the text says where and why."""
+    """Data that cannot be decoded; the text says where and why."""
 
 
 def decode(manifest: Mapping[str, Any], kind: type[Any]) -> Pod | Node | KubeObject:
-    """Return the object of a manifest; its quantities are read too, so that none surprises anybody later."""
+    """Return the object of a manifest; its quantities are parsed too, so that invalid ones are found here."""
     try:
         found = _converted(manifest, kind)
         if kind is NodeObject:

@@ -1,4 +1,4 @@
-"""Claims for devices, as far as they are read: not to allocate, only to say what is missing."""
+"""Device claims, as far as they are read: not for allocation, only for messages."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ class ExactRequest(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class DeviceRequest(Struct, frozen=True, gc=False, rename="camel"):
-    """What a claim asks for: one kind of device, or the first of several that can be had."""
+    """What a claim asks for: one kind of device, or the first available of several."""
 
     name: str = ""
     exactly: ExactRequest | None = None

@@ -1,4 +1,4 @@
-"""Disruption budgets: which of the pods that are to go would leave too few of their kind."""
+"""Disruption budgets: which victims would violate one."""
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ MOST_REMEMBERED = 1_000  # different labels in one namespace
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """How many more pods of a kind may go."""
+    """How many more pods of a kind may be evicted."""
 
     matcher: LabelMatcher
     allowed: int
-    disrupted: Container[str]  # names of pods that are on their way out and charged already
+    disrupted: Container[str]  # names of pods that are being deleted and already charged
 
 
 class NamespaceBudgets:
-    """The budgets of one namespace; of thousands only those are asked that name a label of the pod."""
+    """The budgets of one namespace; only those that select a label of the pod are evaluated."""
 
     def __init__(self) -> None:
         self._budgets: list[Budget] = []
@@ -31,7 +31,7 @@ class NamespaceBudgets:
         self._remembered: dict[frozenset[tuple[str, str]], list[tuple[int, Budget]]] = {}
 
     def add(self, selector: LabelSelector, budget: Budget) -> None:
-        """Take a budget in, behind those before it."""
+        """Add a budget, after the previous ones."""
         place = len(self._budgets)
         self._budgets.append(budget)
         labels = [] if budget.matcher is EVERYTHING else _one_of(selector)
@@ -66,7 +66,7 @@ class DisruptionBudgets:
                 self._budgets.setdefault(each.metadata.namespace or "default", NamespaceBudgets()).add(selector, budget)
 
     def split(self, victims: Sequence[Pod]) -> tuple[list[Pod], list[Pod]]:
-        """Return the victims that violate a budget and those that do not, if all of them go in this order."""
+        """Return the victims that violate a budget and those that do not, if evicted in this order."""
         left: dict[tuple[str, int], int] = {}
         violating: list[Pod] = []
         others: list[Pod] = []
@@ -103,7 +103,7 @@ def _one_of(selector: LabelSelector) -> list[tuple[str, str | None]]:
 
 
 def _charge(pod: Pod, budgets: NamespaceBudgets, left: dict[tuple[str, int], int]) -> bool:
-    """Take a pod off the budgets that it counts for; True at the first that is overdrawn, the rest is not charged."""
+    """Charge a pod to its budgets; True at the first that is exceeded, the rest is not charged."""
     if not pod.labels:
         return False  # even for a selector that asks for labels to be absent
     for place, budget in budgets.about(pod.labels):

@@ -1,4 +1,4 @@
-"""How much of the cluster the pods of a namespace are sure of, and how much they may have at most."""
+"""How much of the cluster is guaranteed to the pods of a namespace, and how much they may use at most."""
 
 from msgspec import Struct
 
@@ -27,7 +27,7 @@ class ElasticQuota(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", 
 
     @property
     def priority_classes(self) -> str | None:
-        """Return the priority classes whose pods it is for, as they are written; None for all pods."""
+        """Return the priority classes that it applies to, as written; None for all pods."""
         return self.metadata.annotations.get(PRIORITY_CLASSES)
 
     def says_the_same_as(self, other: "ElasticQuota") -> bool:

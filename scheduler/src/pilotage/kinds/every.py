@@ -1,4 +1,4 @@
-"""All kinds that there are: each is a class in a module of this folder, and nothing else lists them."""
+"""All kinds: each is a class in a module of this folder, and there is no other list."""
 
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ OURS: tuple[type[KubeObject], ...] = tuple(in_order(_declared()))
 
 
 class KindTable:
-    """Kinds by the words of a manifest: ours, and those of other people's plugins."""
+    """Kinds by apiVersion and kind: ours, and those of custom plugins."""
 
     def __init__(self, more: Iterable[type[KubeObject]] = ()) -> None:
         self._apis: dict[type[Any], ApiKind] = {PodObject: POD, NodeObject: NODE}
@@ -61,5 +61,5 @@ KNOWN = KindTable()
 
 
 def kind_of(manifest: Mapping[str, Any]) -> type[Any] | None:
-    """Return the type of a manifest's kind; None for kinds that play no part in scheduling."""
+    """Return the type of a manifest's kind; None for kinds that scheduling does not use."""
     return next(iter(KNOWN.shapes_of(manifest)), None)

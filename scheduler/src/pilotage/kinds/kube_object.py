@@ -16,15 +16,15 @@ _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 
 @dataclass(frozen=True, slots=True)
 class ApiKind:
-    """Where the API serves objects of a kind, and what is done with them here."""
+    """How the API serves objects of a kind, and how they are used here."""
 
     group: str
     version: str
     plural: str
     name: str
     scope: Scope = "Namespaced"
-    in_kubernetes: bool = False  # part of Kubernetes: no definition has to bring it
-    wakes: bool = True  # a change can help a pod that waits; of the others objects are only looked up
+    in_kubernetes: bool = False  # part of Kubernetes: no CustomResourceDefinition is needed
+    wakes: bool = True  # a change can help a pending pod; objects of other kinds are only looked up
     watched: bool = True  # the API can list and watch it
 
     @property
@@ -48,11 +48,11 @@ class ApiKind:
         return f"{self.root}{middle}/{self.plural}" + (f"/{name}" if name else "")
 
     def __str__(self) -> str:
-        """Return the name that a definition and a role have: pods, csinodes.storage.k8s.io."""
+        """Return the name in definitions and roles: pods, csinodes.storage.k8s.io."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def problems(self) -> list[str]:
-        """Return what is wrong with the words of a declaration."""
+        """Return what is wrong with a declaration."""
         found = []
         if self.group and not all(map(_LABEL.fullmatch, self.group.split("."))):
             found.append(f'group must be like "power.example.com", not {self.group!r:.60}')
@@ -86,7 +86,7 @@ class KindMeta(StructMeta):
         watched: bool = True,
         **options: Any,
     ) -> "KindMeta":
-        """Make the class; `kind` is the API's word where the class has another name."""
+        """Create the class; `kind` is the API's name if the class has another one."""
         made = super().__new__(mcs, name, bases, namespace, **options)
         if group is not None:
             made.api = ApiKind(group, version, plural, kind or name, scope, in_kubernetes, wakes, watched)
@@ -107,5 +107,5 @@ class KubeObject(Struct, metaclass=KindMeta, gc=False, rename="camel"):
     metadata: Metadata
 
     def says_the_same_as(self, other: Any) -> bool:
-        """Return whether nothing that plugins read differs, so that no answer is asked again."""
+        """Return whether nothing that plugins read differs, so that cached results stay valid."""
         return False

@@ -1,4 +1,4 @@
-"""What the metrics API, Prometheus and load-watcher answer about loads; one bad entry spoils no other."""
+"""Responses of the metrics API, Prometheus and load-watcher; an invalid entry does not affect the others."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -11,13 +11,13 @@ from pilotage.model.node_load import NodeLoad, ResourceLoad, is_share
 
 Message = TypeVar("Message")
 
-# As load-watcher names them.
+# load-watcher's names.
 AVERAGE, DEVIATION = "AVG", "STD"
 LATEST = ("Latest", "")
 
 
 class Malformed(ValueError):
-    """An answer that cannot be read; the text says why."""
+    """A response that cannot be decoded; the text says why."""
 
 
 class Sample(NamedTuple):
@@ -91,7 +91,7 @@ def read_vector(body: bytes) -> tuple[list[Sample], int]:
 
 
 def read_watched(body: bytes, latest: float) -> tuple[dict[str, NodeLoad], int]:
-    """Return what load-watcher has measured, and how many nodes it says nothing of use about."""
+    """Return what load-watcher has measured, and for how many nodes it has no usable values."""
     answer = _decoded(body, _Watched)
     end = (answer.window.end if answer.window else 0) or answer.timestamp
     until = min(end, latest) if end > 0 else latest
@@ -124,7 +124,7 @@ def _metrics(node: _Node | None) -> Iterator[_Metric]:
 
 
 def _resource_load(metrics: list[_Metric], kind: str) -> ResourceLoad | None:
-    """Return the mean, or what was seen last where there is none; without either, a deviation is of no use."""
+    """Return the mean, or else the latest value; without either, a deviation is useless."""
     values = {metric.operator: metric.value or 0.0 for metric in metrics if metric.type == kind}
     average = next((values[operator] for operator in (AVERAGE, *LATEST) if operator in values), None)
     return None if average is None else ResourceLoad(average, values.get(DEVIATION, 0.0))

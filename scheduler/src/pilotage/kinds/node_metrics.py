@@ -1,4 +1,4 @@
-"""What the metrics API tells about a node: how much of it is in use right now."""
+"""The metrics API's current usage of a node."""
 
 from msgspec import field
 
@@ -20,7 +20,7 @@ class NodeMetrics(
 
 
 def load_of(metrics: NodeMetrics, node: Node, latest: float) -> NodeLoad:
-    """Return the shares of the node's capacity that are in use; the moment is not after `latest`, nor unknown."""
+    """Return the shares of the node's capacity that are in use; the time is not after `latest`, nor unknown."""
     until = seconds_since_1970(metrics.timestamp)
     return NodeLoad(
         _load("cpu", metrics, node), _load("memory", metrics, node), latest if until is None else min(until, latest)

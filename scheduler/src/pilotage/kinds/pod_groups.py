@@ -9,13 +9,13 @@ from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.pod_spec import Amounts
 from pilotage.model.pod_status import Condition
 
-QUORUM_REACHED: Final = "QuorumReached"  # a condition that the operator keeps of groups of scheduling.x-k8s.io
-INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"  # one that schedulers keep of groups of scheduling.k8s.io
+QUORUM_REACHED: Final = "QuorumReached"  # a condition that the operator sets on groups of scheduling.x-k8s.io
+INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"  # one that schedulers set on groups of scheduling.k8s.io
 RUNNING, FINISHED = "Running", "Finished"
 
 
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """How many pods of the group must have a place before any of them starts."""
+    """How many pods of the group must have a node before any of them starts."""
 
     min_member: int = 0
     min_resources: Amounts | None = None
@@ -23,7 +23,7 @@ class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class GroupStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What is said of a group."""
+    """The conditions of a group."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -33,7 +33,7 @@ class GroupStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PodGroupStatus(GroupStatus, frozen=True, gc=False, rename="camel"):
-    """What a controller says of a group: this one's, or that of scheduler-plugins, which has no conditions."""
+    """A controller's status of a group: the operator's, or that of scheduler-plugins, which has no conditions."""
 
     phase: str = ""
     running: int = 0
@@ -49,7 +49,7 @@ class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plur
 
     @property
     def match_policy(self) -> MatchPolicy | None:
-        """Return what counts towards the quorum; None if the group names something that there is not."""
+        """Return what counts towards the quorum; None if the group names an unknown one."""
         return match_policy(self.metadata)
 
     @property
@@ -59,7 +59,7 @@ class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plur
 
     @property
     def was_satisfied(self) -> bool:
-        """Return whether so many pods have had a place at once, as far as its status tells."""
+        """Return whether enough pods have had a node at once, as far as its status shows."""
         status = self.status
         if reached := status.condition(QUORUM_REACHED):
             return reached.status == "True"
@@ -68,13 +68,13 @@ class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plur
 
 
 class GangPolicy(Struct, frozen=True, gc=False, rename="camel"):
-    """All or nothing, from so many pods on."""
+    """All or nothing, for at least this many pods."""
 
     min_count: int = 1
 
 
 class SchedulingPolicy(Struct, frozen=True, gc=False, rename="camel"):
-    """How the pods of a group belong together; without a gang each is for itself."""
+    """How the pods of a group belong together; without a gang they are independent."""
 
     gang: GangPolicy | None = None
 
@@ -94,17 +94,17 @@ class NativePodGroup(KubeObject, group="scheduling.k8s.io", version="v1beta1", p
 
     @property
     def match_policy(self) -> MatchPolicy | None:
-        """Return what counts towards the quorum; None if the group names something that there is not."""
+        """Return what counts towards the quorum; None if the group names an unknown one."""
         return match_policy(self.metadata)
 
     @property
     def quorum(self) -> int:
-        """Return how many pods must run together; without a gang each is for itself."""
+        """Return how many pods must run together; without a gang they are independent."""
         gang = self.spec.scheduling_policy.gang
         return 1 if gang is None else max(1, gang.min_count)
 
     @property
     def was_satisfied(self) -> bool:
-        """Return whether so many pods have had a place at once."""
+        """Return whether enough pods have had a node at once."""
         scheduled = self.status.condition(INITIALLY_SCHEDULED)
         return scheduled is not None and scheduled.status == "True"

@@ -1,6 +1,6 @@
-"""Elastic quotas in numbers: what a pod counts as, which quota serves it, and what is over or under a bound.
+"""Elastic quota accounting: what a pod counts as, which quota applies to it, and what exceeds a bound.
 
-The scheduler decides by these numbers and the operator writes them into the status: there is one definition of each.
+The scheduler decides by these numbers and the operator writes them into the status: both use this code.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from pilotage.model.quantity import Form, InvalidQuantity, from_milli_value, fro
 from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, counted
 from pilotage.model.selectors import InvalidSelector, compile_label_selector
 
-NEVER_MADE = "~"  # in place of a time: a quota that was not made by an API server comes after those that were
+NEVER_MADE = "~"  # instead of a time: a quota without an API server comes after those with one
 
 
 class Excess(NamedTuple):
@@ -29,7 +29,7 @@ class Excess(NamedTuple):
 
 
 class Cohort(NamedTuple):
-    """The pods of a namespace and a priority class; "" is for those without one, and for all whom no quota names."""
+    """The pods of a namespace and a priority class; "" is for those without one, and for all that no quota names."""
 
     namespace: str
     priority_class: str = ""
@@ -41,7 +41,7 @@ class Cohort(NamedTuple):
 
 
 class Contest(NamedTuple):
-    """Pods that a quota claims, and the older quota that serves them."""
+    """Pods that a quota selects, and the older quota that applies to them."""
 
     claimed: Cohort
     winner: str  # namespace/name
@@ -49,14 +49,14 @@ class Contest(NamedTuple):
 
 @dataclass(frozen=True)
 class Quota:
-    """The bounds of an elastic quota; a resource that it does not name is none of its business."""
+    """The bounds of an elastic quota; resources that it does not name are not limited."""
 
     namespace: str
     name: str
     min: Requests  # guaranteed; of a resource that is missing, nothing
     max: Requests  # a resource that is missing has no limit
-    faults: tuple[str, ...] = ()  # what cannot be read, and is overlooked
-    priority_classes: tuple[str, ...] | None = None  # for whose pods alone it is; None for all
+    faults: tuple[str, ...] = ()  # what cannot be read, and is ignored
+    priority_classes: tuple[str, ...] | None = None  # the only classes that it applies to; None for all
 
     @cached_property
     def key(self) -> str:
@@ -65,7 +65,7 @@ class Quota:
 
     @property
     def title(self) -> str:
-        """Return how messages call it: by its namespace as the original does, as long as that tells which it is."""
+        """Return its name in messages: its namespace, as in the original, if that is unique."""
         return self.namespace if self.priority_classes is None else self.key
 
     @cached_property
@@ -91,12 +91,12 @@ class Quota:
 
 
 def counts_as(pod: Pod) -> Requests:
-    """Return what a pod counts as, with sidecars, overhead and the requests of the whole pod: also as one pod."""
+    """Return what a pod counts as, with sidecars, overhead and pod-level requests, and as one pod."""
     return pod.usage | {PODS: 1}
 
 
 def is_charged(pod: Pod) -> bool:
-    """Return whether a pod counts: it has a node, and has not run to its end."""
+    """Return whether a pod counts: it has a node, and has not finished."""
     return bool(pod.node_name) and not pod.is_finished
 
 
@@ -123,7 +123,7 @@ def quantity_text(resource: str, amount: int) -> str:
 
 
 def read_quota(given: ElasticQuota) -> Quota:
-    """Return the bounds of a quota; what cannot be read is told and overlooked."""
+    """Return the bounds of a quota; what cannot be read is reported and ignored."""
     faults: list[str] = []
     least = {name: max(0, amount) for name, amount in _readable(given.spec.min, "min", faults).items()}
     most = _readable(given.spec.max, "max", faults)
@@ -167,19 +167,19 @@ def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Request
 
 @dataclass(frozen=True)
 class QuotaTable:
-    """Which quota serves which pods."""
+    """Which quota applies to which pods."""
 
     serving: Mapping[Cohort, Quota] = field(default_factory=dict)
     quotas: tuple[Quota, ...] = ()  # all of them, the oldest first
     contests: Mapping[str, tuple[Contest, ...]] = field(default_factory=dict)  # by the quota that lost, namespace/name
 
     def quota_of(self, cohort: Cohort) -> Quota | None:
-        """Return the one quota that serves a cohort: one that names its class, or else one that names none."""
+        """Return the quota of a cohort: one that names its class, or else one that names none."""
         return self.serving.get(cohort) or self.serving.get(Cohort(cohort.namespace))
 
     @cached_property
     def in_force(self) -> dict[str, frozenset[str]]:
-        """Return the namespaces of every quota that serves any pods, by namespace/name."""
+        """Return the namespaces of every quota that applies to any pods, by namespace/name."""
         found: dict[str, set[str]] = {}
         for cohort, quota in self.serving.items():
             found.setdefault(quota.key, set()).add(cohort.namespace)
@@ -187,7 +187,7 @@ class QuotaTable:
 
 
 def table_of(given: Iterable[ElasticQuota], namespaces: Iterable[Namespace]) -> QuotaTable:
-    """Settle which quota serves which pods: of several that claim the same, the oldest."""
+    """Determine which quota applies to which pods: of several that select the same, the oldest."""
     labels = {each.metadata.name: each.metadata.labels for each in namespaces}
     serving: dict[Cohort, Quota] = {}
     quotas, contests = [], {}
@@ -213,7 +213,7 @@ def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str,
 
 
 def _namespaces(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return its own namespace, and all with the labels that it asks for."""
+    """Return its own namespace, and all that its selector matches."""
     if given.spec.namespace_selector is None:
         return [quota.namespace]
     try:
@@ -225,7 +225,7 @@ def _namespaces(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[
 
 
 class QuotaLedger:
-    """What is used, by cohort, by quota and in all; pods come and go one by one, quotas all at once."""
+    """What is used, by cohort, by quota and in all; pods change one by one, quotas all at once."""
 
     def __init__(self) -> None:
         self.table = QuotaTable()
@@ -235,15 +235,15 @@ class QuotaLedger:
         self.guaranteed_in_all: Requests = {}  # of every resource that any quota guarantees
 
     def place(self, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         self._count(pod, 1)
 
     def take_away(self, pod: Pod) -> None:
-        """Count a pod out, as it was counted in."""
+        """Remove a pod, as it was added."""
         self._count(pod, -1)
 
     def settle(self, table: QuotaTable) -> None:
-        """Count everything again by other quotas: pods that were there before them count at once."""
+        """Recount everything with new quotas: pods older than them count at once."""
         self.table = table
         in_force = {quota.key: quota for quota in table.serving.values()}
         self._by_quota = {key: {} for key in in_force}
@@ -255,7 +255,7 @@ class QuotaLedger:
             self._charge(cohort, used, 1)
 
     def quota_of(self, pod: Pod) -> Quota | None:
-        """Return the quota that serves a pod."""
+        """Return the quota of a pod."""
         return self.table.quota_of(Cohort.of(pod))
 
     def used(self, quota: Quota) -> Requests:
@@ -281,7 +281,7 @@ class QuotaLedger:
 
 
 def add(account: Requests, amounts: Mapping[str, int], sign: int) -> None:
-    """Add amounts to an account, or take them off; what comes to nothing has no entry."""
+    """Add amounts to an account, or subtract them; zero has no entry."""
     for resource, amount in amounts.items():
         total = account.get(resource, 0) + sign * amount
         if total:

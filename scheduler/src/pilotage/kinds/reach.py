@@ -36,12 +36,12 @@ def reach_of_selector(selector: NodeSelector | None) -> Reach:
     """Return the nodes that a volume's selector allows."""
     if selector is None:
         return EVERYWHERE
-    # Volumes know nodes by their labels alone: a term that names fields too is not held to them.
+    # Volumes identify nodes only by labels: the fields of a term are ignored.
     return tuple(term.expressions for term in compile_node_selector_leniently(selector).terms)
 
 
 def reach_of_class(storage: StorageClass) -> Reach:
-    """Return where a storage class allows volumes to be made."""
+    """Return where a storage class allows volumes to be provisioned."""
     if not storage.allowed_topologies:
         return EVERYWHERE
     found = []

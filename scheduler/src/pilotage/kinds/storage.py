@@ -1,4 +1,4 @@
-"""Claims for storage, the volumes that serve them, and who makes these."""
+"""Claims for storage, their volumes, and provisioners."""
 
 from msgspec import Struct
 
@@ -49,12 +49,12 @@ class PersistentVolumeClaim(KubeObject, group="", version="v1", plural="persiste
 
     @property
     def class_name(self) -> str:
-        """Return the storage class; the old annotation goes before the field."""
+        """Return the storage class; the legacy annotation takes precedence over the field."""
         return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name or "")
 
     @property
     def is_bound(self) -> bool:
-        """Return whether the claim has its volume for good; one that only names a volume has not."""
+        """Return whether the claim is fully bound; one that only names a volume is not."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
     @property
@@ -114,7 +114,7 @@ class PersistentVolume(
 
     @property
     def class_name(self) -> str:
-        """Return the storage class; the old annotation goes before the field."""
+        """Return the storage class; the legacy annotation takes precedence over the field."""
         return self.metadata.annotations.get(BETA_STORAGE_CLASS, self.spec.storage_class_name)
 
     @property
@@ -139,7 +139,7 @@ class TopologyTerm(Struct, frozen=True, gc=False, rename="camel"):
 class StorageClass(
     KubeObject, group="storage.k8s.io", version="v1", plural="storageclasses", scope="Cluster", in_kubernetes=True
 ):
-    """A kind of storage, and who makes it."""
+    """A kind of storage, and its provisioner."""
 
     provisioner: str = ""
     volume_binding_mode: str | None = None
@@ -166,7 +166,7 @@ class CSINodeSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes", scope="Cluster", in_kubernetes=True):
-    """What CSI drivers told about a node."""
+    """What CSI drivers reported about a node."""
 
     spec: CSINodeSpec = CSINodeSpec()
 
@@ -212,7 +212,7 @@ class CSIDriver(
 class CSIStorageCapacity(
     KubeObject, group="storage.k8s.io", version="v1", plural="csistoragecapacities", in_kubernetes=True
 ):
-    """How much a driver can still make in a part of the cluster."""
+    """How much a driver can still provision in a part of the cluster."""
 
     storage_class_name: str = ""
     capacity: str | int | float | None = None

@@ -1,4 +1,4 @@
-"""Which volumes a claim could take, wherever its pod goes, and what a volume looks like once it is taken."""
+"""Which volumes match a claim, on any node, and what a volume looks like once it is bound."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ def size_of(written: str | int | float) -> int:
 
 
 def belongs_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Return whether a volume is bound to a claim, or kept for it."""
+    """Return whether a volume is bound to a claim, or reserved for it."""
     reference, metadata = volume.spec.claim_ref, claim.metadata
     if reference is None or (reference.name, reference.namespace) != (metadata.name, metadata.namespace):
         return False
@@ -32,9 +32,9 @@ def belongs_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def candidates(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> list[PersistentVolume]:
-    """Return the volumes that suit a claim, best first: the one that is kept for it alone, or else the smallest first.
+    """Return the volumes that match a claim, best first: the one that is reserved for it, or else the smallest first.
 
-    Raises InvalidSelector for a claim whose selector is wrong.
+    Raises InvalidSelector for a claim with an invalid selector.
     """
     selector = None if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
     wanted, modes = size_of(claim.requested), frozenset(claim.spec.access_modes)
@@ -71,7 +71,7 @@ def _is_free_for(volume: PersistentVolume, claim: PersistentVolumeClaim, selecto
 
 
 def taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return a volume as it is once a claim has it."""
+    """Return a volume as it is once bound to a claim."""
     metadata = claim.metadata
     reference = ObjectReference(
         "v1",
@@ -94,6 +94,6 @@ def taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentV
 
 
 def made_on(claim: PersistentVolumeClaim, node: str) -> PersistentVolumeClaim:
-    """Return a claim as it is once a volume is being made for it on a node."""
+    """Return a claim as it is once a volume is being provisioned for it on a node."""
     annotations = {**claim.metadata.annotations, SELECTED_NODE: node}
     return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

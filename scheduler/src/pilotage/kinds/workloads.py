@@ -49,7 +49,7 @@ class StatefulSet(KubeObject, group="apps", version="v1", plural="statefulsets",
 
 
 class DisruptionStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """How many more pods may go."""
+    """How many more pods may be disrupted."""
 
     disruptions_allowed: int = 0
     disrupted_pods: dict[str, str] = {}
@@ -58,7 +58,7 @@ class DisruptionStatus(Struct, frozen=True, gc=False, rename="camel"):
 class PodDisruptionBudget(
     KubeObject, group="policy", version="v1", plural="poddisruptionbudgets", in_kubernetes=True, wakes=False
 ):
-    """How many pods of a kind must stay."""
+    """A limit on disruptions of selected pods."""
 
     spec: LabelSelectorSpec = LabelSelectorSpec()
     status: DisruptionStatus = DisruptionStatus()

@@ -79,7 +79,7 @@ async def read_answer(
     take: Callable[[Item], Awaitable[None]],
     patience: float = LIST_TIMEOUT,
 ) -> _ListMetadata | None:
-    """Yield the items of one response as they arrive; OutcomeUnknown if it breaks off, BrokenStream if it is invalid."""
+    """Yield the items of one response as they arrive; OutcomeUnknown if it breaks off, BrokenStream if invalid."""
     items = ListItems()
 
     async def take_all(found: list[Item]) -> None:

@@ -7,7 +7,7 @@ from pilotage.cluster.write.event_series import RecordedEvent
 
 
 class EventQueue:
-    """Events that wait for a worker, each at most once; if there are too many, the oldest repetition is dropped first."""
+    """Events that wait for a worker, each at most once; of too many, the oldest repetition is dropped first."""
 
     def __init__(self, most: int) -> None:
         self._most = most

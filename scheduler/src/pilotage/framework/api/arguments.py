@@ -1,4 +1,4 @@
-"""The arguments of a plugin: a frozen model, written down in the plugin's class or inside of it."""
+"""The arguments of a plugin: a frozen model, declared as the plugin's fields or as a nested class."""
 
 from inspect import get_annotations
 from types import new_class
@@ -12,7 +12,7 @@ HANDS_OVER = "args"  # the attribute that has them all
 
 
 class Arguments(Section):
-    """What a configuration says to a plugin: camelCase outside, snake_case inside, no unknown fields."""
+    """The arguments of a plugin: camelCase outside, snake_case inside, no unknown fields."""
 
 
 def arguments_of(plugin: type, inherited: list[type[Arguments]]) -> tuple[type[Arguments], frozenset[str]]:
@@ -34,7 +34,7 @@ def arguments_of(plugin: type, inherited: list[type[Arguments]]) -> tuple[type[A
 
 
 def _refuse_what_is_gone(plugin: type) -> None:
-    """Tell the author of a plugin that was a model of pydantic what to write instead."""
+    """Tell the author of a plugin that used to be a pydantic model what to write instead."""
     if "model_post_init" in vars(plugin):
         raise TypeError(f"{plugin.__name__}.model_post_init is not called; write __post_init__(self)")
     for name, value in vars(plugin).items():
@@ -58,7 +58,7 @@ def _most_derived(models: list[type[Arguments]]) -> list[type[Arguments]]:
 
 def _model(plugin: type, notes: dict[str, Any], bases: list[type[Arguments]]) -> type[Arguments]:
     members, fields = vars(plugin), {name for base in bases for name in base.model_fields}
-    # Pydantic's validators may stand beside the fields.
+    # Pydantic's validators may be beside the fields.
     kept = fields.union(notes, (name for name, value in members.items() if hasattr(value, "decorator_info")))
     namespace = {name: members[name] for name in members if name in kept}
     namespace |= {

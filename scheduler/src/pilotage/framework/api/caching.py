@@ -1,11 +1,11 @@
-"""What the answers of a plugin depend on: what did not change is not asked again."""
+"""What a plugin's results depend on: they are cached until that changes."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Scope(Enum):
-    """What an answer about a node depends on, besides the pod; what did not change is not asked again."""
+    """What a result for a node depends on, besides the pod; it is cached until that changes."""
 
     STATIC = "the node object"
     NODE = "the node object and the pods on the node"
@@ -13,7 +13,7 @@ class Scope(Enum):
 
 
 class Per(Enum):
-    """What of the pod an answer depends on. Where its name or its status plays a part, the scope must be CLUSTER."""
+    """What of the pod a result depends on. If its name or its status matters, the scope must be CLUSTER."""
 
     SHAPE = "its needs"
     POD = "its needs, namespace, labels, annotations, priority and owners"
@@ -25,7 +25,7 @@ SHAPE, POD = Per.SHAPE, Per.POD
 
 @dataclass(frozen=True, slots=True)
 class Caching:
-    """How long an answer is remembered, and for which pods."""
+    """How long a result is cached, and for which pods."""
 
     scope: Scope = CLUSTER
     per: Per = POD

@@ -1,4 +1,4 @@
-"""One attempt to place one pod: what plugins can look at, and what they note down for themselves."""
+"""One attempt to place one pod: the state that plugins can read, and their own notes."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from pilotage.model.pod import Pod
 
 
 class Trial(Protocol):
-    """A what-if on one node: pods are taken away, there or elsewhere, or put back, and the filters asked again."""
+    """A what-if on one node: pods are removed, there or elsewhere, or added back, and the filters are run again."""
 
     info: NodeInfo
 
@@ -38,7 +38,7 @@ class Trial(Protocol):
         """Pretend that a pod is on the node."""
 
     def verdict(self) -> Rejection | None:
-        """Return why the pod of the cycle would still not fit, or None; nominated pods are counted in."""
+        """Return why the pod of the cycle would still not fit, or None; nominated pods count."""
 
 
 class Cycle:
@@ -77,15 +77,13 @@ class Cycle:
         self.nodes = nodes  # all of them
         self.placed = placed
         self.objects = objects
-        # What was found out about nodes for pods like this one; None if answers depend on more than the node, the pods
+        # Findings about nodes for pods like this one; None if results depend on more than the node, the pods
         # on it, and those for which it was nominated.
         self.memory: NodeMemory | None = None
         self.own_nomination = -1  # the slot of the node that was nominated for this very pod: for others it is taken
-        self.nominated_for_others: Bools | None = (
-            None  # by slot: the nodes that are nominated for others, if somebody has marked them
-        )
-        self.notes: dict[str, Any] = {}  # by plugin name: whatever pre_filter and pre_score want to keep
-        self.again_at: float | None = None  # when the pod gets another try, should this one fail
+        self.nominated_for_others: Bools | None = None  # by slot: the nodes that are nominated for others, if marked
+        self.notes: dict[str, Any] = {}  # by plugin name: what pre_filter and pre_score keep
+        self.again_at: float | None = None  # when the pod is retried, should this attempt fail
         self._nominated = nominated
         self._nominated_nodes = nominated_nodes
         self._trial = trial
@@ -96,7 +94,7 @@ class Cycle:
         return self.remit.count(self.nodes)
 
     def try_again_at(self, moment: float) -> None:
-        """Ask for another try at a time, in seconds as on the wall, even if nothing happens; the earliest counts."""
+        """Ask for a retry at a time, in wall-clock seconds, even without an event; the earliest counts."""
         self.again_at = moment if self.again_at is None else min(self.again_at, moment)
 
     def nominated(self, node: str) -> Sequence[Pod]:
@@ -109,13 +107,13 @@ class Cycle:
         return [other for other in self._nominated(node) if other.priority >= pod.priority and other.uid != pod.uid]
 
     def recall(self, what: str, slot: int) -> Any:
-        """Return what was found out about a node for a pod like this one; None if nothing was."""
+        """Return what was remembered about a node for a pod like this one; None if nothing was."""
         if self.memory is None or slot == self.own_nomination:
             return None
         return self.memory.recall(what, slot, self.pod.priority)
 
     def remember(self, what: str, slot: int, found: Any) -> None:
-        """Remember something about a node for pods like this one, if that is possible."""
+        """Remember something about a node for pods like this one, if possible."""
         if self.memory is not None and slot != self.own_nomination:
             self.memory.remember(what, slot, self.pod.priority, found)
 

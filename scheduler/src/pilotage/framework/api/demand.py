@@ -1,4 +1,4 @@
-"""What waiting pods may ask new nodes for, as far as a plugin has a say in it."""
+"""Which pending pods may trigger new nodes, as far as a plugin limits that."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from pilotage.model.pod import Pod
 
 
 class LimitsDemand(Plugin):
-    """Lets in only so much, whatever nodes there are; no extension point, and no profile names it.
+    """Limits what is scheduled, whatever nodes there are; not an extension point, so profiles do not list it.
 
-    Whoever adds nodes looks at one word of a waiting pod. Of the pods that no node takes, only as many may call for
-    one as would be let in once it is there.
+    Autoscalers look at one word in a pending pod's condition. Of the pods that fit no node, only as many may trigger
+    one as would be scheduled once it exists.
     """
 
     def no_node_helps(self, pods: Sequence[Pod]) -> str:
-        """Return why nodes for these pods, all at once, would stay empty; "" if not, and then they count as asking."""
+        """Return why nodes for these pods together would stay empty; "" if not, and then they count as requesting."""
         raise NotImplementedError
 
     def asks_no_more(self, pod: Pod) -> bool:
-        """Record that a pod does not ask for a node any more; True if it did."""
+        """Record that a pod no longer requests a node; True if it did."""
         raise NotImplementedError

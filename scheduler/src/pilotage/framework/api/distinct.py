@@ -1,4 +1,4 @@
-"""Ask once for each distinct thing, and give the answer to every node that has it."""
+"""Compute once for each distinct value, and give the result to every node that has it."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
@@ -15,8 +15,8 @@ Number = TypeVar("Number", np.bool_, np.int64)
 def answer_for_each(
     ids: Ids, things: Sequence[Thing], answer: Callable[[Thing], bool | int], kind: type[Number]
 ) -> NDArray[Number]:
-    """Return the answer for each node, whose thing is the one that its id indexes."""
-    # A few nodes that changed do not need the things of all the others.
+    """Return the result for each node, whose value is the one that its id indexes."""
+    # A few changed nodes do not need the values of all others.
     used: Iterable[int] = range(len(things)) if len(things) <= len(ids) else set(ids.tolist())
     answers = np.zeros(len(things), kind)
     for each in used:

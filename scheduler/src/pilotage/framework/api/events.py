@@ -1,4 +1,4 @@
-"""What happens in a cluster, and which of it can help a pod that a plugin rejected."""
+"""Cluster events, and which of them can help a pod that a plugin rejected."""
 
 from dataclasses import dataclass
 from enum import Flag, StrEnum
@@ -21,12 +21,12 @@ from pilotage.kinds.workloads import Namespace, PriorityClass
 
 
 class Resource(StrEnum):
-    """What kube-scheduler has names for; the changes of any other kind are events of its class."""
+    """The resources that kube-scheduler has names for; events of any other kind use its class."""
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
     UNSCHEDULED_POD = "UnscheduledPod"
-    TARGET_POD = "TargetPod"  # the waiting pod itself
+    TARGET_POD = "TargetPod"  # the pending pod itself
     NODE = "Node"
     NAMESPACE = Namespace.api.title
     PERSISTENT_VOLUME = PersistentVolume.api.title
@@ -51,12 +51,12 @@ _OF_KUBE_SCHEDULER = {kind: Resource(kind.api.title) for kind in OURS if kind.ap
 
 
 def what_changes(kind: type[KubeObject]) -> What:
-    """Return what events of a kind are about: kube-scheduler's name for it, or else its class."""
+    """Return the resource of a kind's events: kube-scheduler's name for it, or else its class."""
     return _OF_KUBE_SCHEDULER.get(kind, kind)
 
 
 def title_of(what: What) -> str:
-    """Return what is in logs and metrics: power.example.com/RackPower."""
+    """Return its name in logs and metrics: power.example.com/RackPower."""
     return what.value if isinstance(what, Resource) else what.api.title
 
 
@@ -82,7 +82,7 @@ class Action(Flag):
     ALL = (1 << 15) - 1
 
 
-# As logs and metrics have them: UpdateNodeTaint.
+# Their names in logs and metrics: UpdateNodeTaint.
 NAMES = {action: "".join(map(str.capitalize, name.split("_"))) for name, action in Action.__members__.items()}
 
 
@@ -101,7 +101,7 @@ class Event:
 
     @property
     def is_wildcard(self) -> bool:
-        """Return whether the event may concern every waiting pod."""
+        """Return whether the event may concern every pending pod."""
         return self.resource is Resource.EVERYTHING and self.action == Action.ALL
 
 
@@ -109,8 +109,8 @@ class Event:
 class Retry:
     """An event that can help a pod that a plugin rejected.
 
-    `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that tells whether this change helps this
-    very pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
+    `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that returns whether this change helps this
+    pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
     `only_gang` names a method, `(old, new) -> GangName | None`, for a change that can help no pod but those of the
     gang that it names: no other pod is asked about. A kind is named by its class; a Resource will do, too.
     """
@@ -118,11 +118,11 @@ class Retry:
     resource: What
     action: Action
     hint: str | None = None
-    for_gang: bool = False  # the hint tells all pods of a gang the same, and is asked once for them
+    for_gang: bool = False  # the hint is the same for all pods of a gang, and is called once for them
     only_gang: str | None = None
 
     def __post_init__(self) -> None:
-        """Take kube-scheduler's name for a class that it has one for."""
+        """Use kube-scheduler's name for a class that has one."""
         if isinstance(self.resource, type):
             object.__setattr__(self, "resource", what_changes(self.resource))
 
@@ -133,11 +133,11 @@ class Retry:
         pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD)
         same = self.resource in (event.resource, Resource.EVERYTHING)
         same = same or (self.resource is Resource.POD and event.resource in pods)
-        # A general update does not wake whoever waits for one particular kind of update.
+        # A general update does not match a particular kind of update.
         return same and bool(self.action & event.action) and event.action.value <= self.action.value
 
 
-# A pod has got its node, or has left it: the most frequent news by far.
+# A pod got its node, or left it: by far the most frequent events.
 POD_PLACED = Event(Resource.ASSIGNED_POD, Action.ADD)
 POD_GONE = Event(Resource.ASSIGNED_POD, Action.DELETE)
 
@@ -148,7 +148,7 @@ NODE_ALLOCATABLE_CHANGED = Retry(Resource.NODE, Action.UPDATE_NODE_ALLOCATABLE)
 POD_DELETED = Retry(Resource.ASSIGNED_POD, Action.DELETE)
 ANYTHING = Retry(Resource.EVERYTHING, Action.ALL)
 
-# What can help a pod that an extender rejected: nobody can ask the extender.
+# What can help a pod that an extender rejected: extenders have no hints.
 EXTENDER_RETRIES = tuple(
     Retry(resource, Action.ALL)
     for resource in (
@@ -167,11 +167,11 @@ EXTENDER_RETRIES = tuple(
     )
 )
 
-# In place of an object that cannot be decoded, or could not be and is gone: no hint could tell whom it concerns, so
-# that none is asked, and all pods that wait for its kind are tried again.
+# In place of an object that cannot be decoded, or could not be and is gone: no hint could judge it, so
+# none is called, and all pods that wait for its kind are retried.
 NOT_UNDERSTOOD: Final = object()
 
-# These concern every waiting pod or, with a pod as the new object, that one.
+# These concern every pending pod or, with a pod as the new object, that one.
 UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = Event(Resource.EVERYTHING, Action.ALL, "ForceActivate")
 TIME_HAS_COME = Event(Resource.EVERYTHING, Action.ALL, "TimeHasCome")

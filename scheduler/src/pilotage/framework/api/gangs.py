@@ -1,4 +1,4 @@
-"""What the scheduler asks a plugin that knows gangs."""
+"""What the scheduler needs from a plugin that knows gangs."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ class FormsGangs(FollowsPods):
     """Says which pods start together; the scheduler then places all of them in one decision, or none."""
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
-        """Return how many more pods of a gang must be placed at once; None if each is for itself."""
+        """Return how many more pods of a gang must be placed at once; None if they are independent."""
         raise NotImplementedError
 
     def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
-        """Return why a gang is not to be tried now, of which so many pods wait, this one included, and others gated."""
+        """Return why not to try a gang now, given how many of its pods wait, this one included, and are gated."""
         raise NotImplementedError
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
@@ -24,13 +24,13 @@ class FormsGangs(FollowsPods):
         raise NotImplementedError
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was turned down a moment ago if that still holds; None if it is worth a try."""
+        """Return why a gang was rejected a moment ago if that still holds; None if it is worth an attempt."""
         raise NotImplementedError
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Record that not enough pods of a gang found a place; True if it is known when to try again."""
+        """Record that not enough pods of a gang could be placed; True if it is known when to retry."""
         raise NotImplementedError
 
     def placed_together(self, gang: GangName) -> None:
-        """Record that enough pods of a gang have found a place."""
+        """Record that enough pods of a gang were placed."""
         raise NotImplementedError

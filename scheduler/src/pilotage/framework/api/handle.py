@@ -1,4 +1,4 @@
-"""What a plugin gets from outside: one handle, given to `start` before the plugin is asked anything."""
+"""What a plugin gets from outside: one handle, passed to `start` before any other method is called."""
 
 import logging
 import time
@@ -21,7 +21,7 @@ Told = Callable[[Any], None]  # is given the object that was added, changed or d
 
 
 class ApiFailed(PluginFailed):
-    """A request that was refused or got no answer; the status is 0 where there was none."""
+    """A request that was rejected or got no response; without a response the status is 0."""
 
     def __init__(self, text: str, status: int = 0) -> None:
         super().__init__(text)
@@ -29,21 +29,21 @@ class ApiFailed(PluginFailed):
 
 
 class NotAllowed(ApiFailed):
-    """A write that was not sent: this scheduler does not lead any more, or the pod or the node is not there."""
+    """A write that was not sent: this scheduler is not the leader, or the pod or the node is gone."""
 
 
 class Api(Protocol):
-    """The API server, with time-outs; before a write is sent it is asked once more whether it still may be.
+    """The API server, with timeouts; right before a write is sent, it is checked again whether it still may be.
 
-    Answers are plain data. A request that fails raises ApiFailed, a write that may not be sent NotAllowed. What a write
-    is about is told by `pod` and `node`: it is not sent once one of them is gone, and namespaces take turns.
+    Responses are plain data. A failed request raises ApiFailed, a write that may not be sent NotAllowed. What a write
+    is about is passed as `pod` and `node`: it is not sent once one of them is gone, and namespaces take turns.
     """
 
     async def get(self, path: str) -> Any:
         """Return an object or a list."""
 
     async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
-        """Create an object; sent once, because nobody knows what became of a request without an answer."""
+        """Create an object; sent once, because the outcome of a request without a response is unknown."""
 
     async def patch(
         self,
@@ -54,14 +54,14 @@ class Api(Protocol):
         node: str = "",
         strategic: bool = False,
     ) -> Any:
-        """Change an object by a merge patch, and return what became of it; tried again where that may help."""
+        """Change an object with a merge patch, and return the result; retried if that may help."""
 
     async def bind(self, pod: Pod, node: str) -> None:
         """Bind a pod, and return only when it is certain that it is bound."""
 
 
 class OfflineApi:
-    """No API server: whoever asks is told so."""
+    """No API server: every request fails."""
 
     async def get(self, path: str) -> Any:
         """Fail."""
@@ -83,7 +83,7 @@ class OfflineApi:
 
 
 class Nominations(Protocol):
-    """Nodes that are nominated for pods that wait for their victims to leave."""
+    """Nodes that are nominated for pods that wait for their victims to terminate."""
 
     def node_of(self, pod: Pod) -> str | None:
         """Return the node of a pod."""
@@ -93,7 +93,7 @@ class Nominations(Protocol):
 
 
 class NoNominations:
-    """Nothing is nominated for anybody."""
+    """No nominations."""
 
     def node_of(self, pod: Pod) -> str | None:
         """Return None."""
@@ -105,7 +105,7 @@ class NoNominations:
 
 
 class LoadQuery(Protocol):
-    """Where figures of how busy nodes are come from, how often, and how old they may be."""
+    """The source of load metrics, the interval, and the maximum age."""
 
     @property
     def watcher_address(self) -> str:
@@ -113,37 +113,37 @@ class LoadQuery(Protocol):
 
     @property
     def metric_provider(self) -> Any:
-        """Return who is asked otherwise."""
+        """Return the provider that is used otherwise."""
 
     @property
     def refresh_seconds(self) -> int:
-        """Return how often figures are asked for."""
+        """Return how often figures are queried."""
 
     @property
     def stale_after_seconds(self) -> int:
-        """Return how old figures may be that count."""
+        """Return the maximum age of figures that are used."""
 
     def service(self) -> tuple[At, Service] | None:
-        """Return who is asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        """Return the service that is called besides the API server, and the argument that names it; None: none."""
 
 
 class LoadSource(Protocol):
-    """Who has measured."""
+    """A source of figures."""
 
     @property
     def loads(self) -> Loads:
-        """Return the latest figures; another object whenever they have changed."""
+        """Return the latest figures; a new object whenever they have changed."""
 
 
 class LoadSources(Protocol):
-    """Collects figures of how busy nodes are."""
+    """Collects load metrics of nodes."""
 
     def source(self, query: LoadQuery) -> LoadSource | None:
-        """Have figures collected as long as the plugin runs; None where nobody collects any."""
+        """Have figures collected as long as the plugin runs; None if there is no collector."""
 
 
 class NoLoad:
-    """Nobody collects figures."""
+    """Collects no figures."""
 
     def source(self, query: LoadQuery) -> LoadSource | None:
         """Return None."""
@@ -154,7 +154,7 @@ class Events(Protocol):
     """Writes events about pods, some time later."""
 
     def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
-        """Tell the owner of a pod what happened to it."""
+        """Record what happened to a pod."""
 
 
 class NoEvents:
@@ -165,10 +165,10 @@ class NoEvents:
 
 
 class Changes(Protocol):
-    """Tells of objects that change."""
+    """Notifies about objects that change."""
 
     def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
-        """Tell of every object of a kind that is added, changed or deleted; returns how to end that."""
+        """Call back for every object of a kind that is added, changed or deleted; returns a function that ends that."""
 
 
 OFFLINE_API: Api = OfflineApi()
@@ -180,7 +180,7 @@ LOG = logging.getLogger("pilotage.plugin")
 
 @dataclass
 class Handle:
-    """Everything outside of a cycle that a plugin can use; by default there is no cluster and nobody listens."""
+    """Everything outside of a cycle that a plugin can use; by default there is no cluster."""
 
     objects: Objects = NO_OBJECTS
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
@@ -207,16 +207,16 @@ class Handle:
         return nodes if own is None else nodes.take(own)
 
     def on_change(self, kind: type[Kind], told: Told) -> None:
-        """Tell of every object of a kind that is added, changed or deleted, as long as the plugin runs."""
+        """Call back for every object of a kind that is added, changed or deleted, as long as the plugin runs."""
         if self.changes is not None:
             self.at_end(self.changes.follow(kind, told))
 
     def at_end(self, action: Callable[[], None]) -> None:
-        """Do something when the plugin does not run any more."""
+        """Call a function when the plugin stops."""
         self._endings.append(action)
 
     def close(self) -> None:
-        """Do what has to be done when the plugin does not run any more."""
+        """Run what was registered for the plugin's end."""
         while self._endings:
             self._endings.pop()()
 

@@ -1,7 +1,7 @@
-"""Amounts so large that products of them do not fit into 64 bits: one node can claim any, and spoils nobody's scores.
+"""Amounts so large that products of them do not fit into 64 bits: a node that claims one does not spoil other scores.
 
 The form of a plugin for one node counts in whole numbers of any size. The form for many has 64 bits, and leaves nodes
-with such amounts to the other one.
+with such amounts to the former.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ LOW_HALF = 2**32 - 1
 
 
 def exact_where_huge(nodes: Nodes, many: Callable[[Nodes], Ints | int], one: Callable[[NodeInfo], int]) -> Ints | int:
-    """Return scores by `many`, except for nodes with huge amounts, which are asked about one by one."""
+    """Return scores by `many`, except for nodes with huge amounts, which are scored one by one."""
     places = nodes.huge_places()
     if places is None:
         return many(nodes)
@@ -29,7 +29,7 @@ def exact_where_huge(nodes: Nodes, many: Callable[[Nodes], Ints | int], one: Cal
 
 
 def bounded(amount: int) -> int:
-    """Return what a pod asks for as ordinary nodes see it: more than any of them has is all the same."""
+    """Return a pod's request bounded for ordinary nodes: anything above what they can have is equivalent."""
     return min(amount, HUGE + 1)
 
 

@@ -1,4 +1,4 @@
-"""Pods near other pods: whom the terms of a waiting pod mean, and what pods add up to in each topology domain."""
+"""Pods near other pods: which pods a pending pod's terms match, and their sums in each topology domain."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -27,7 +27,7 @@ class OwnTerm(NamedTuple):
     query: PodQuery
 
     def matches(self, pod: Pod) -> bool:
-        """Return whether the term means this pod."""
+        """Return whether the term matches this pod."""
         return (self.namespaces is None or pod.namespace in self.namespaces) and self.selector.matches(pod.labels)
 
 
@@ -60,7 +60,7 @@ class _Remembered:
 
 
 def own_terms(pod: Pod, objects: Objects) -> OwnTerms:
-    """Return the terms of a waiting pod; InvalidTerms if one of them has a selector that makes no sense."""
+    """Return the terms of a waiting pod; InvalidTerms if one of them has an invalid selector."""
     terms = terms_of(pod)
     if not any(terms):
         return NO_OWN_TERMS
@@ -103,7 +103,7 @@ SPARSE = 3  # if fewer than one in so many nodes has pods that count, only these
 
 
 class Weighed(NamedTuple):
-    """Pods that count in the domains of their nodes: where they are, and the weight of each."""
+    """Pods that count in the domains of their nodes: where they are, and their weights."""
 
     topology_key: str
     places: Places
@@ -118,7 +118,7 @@ class Weighed(NamedTuple):
 
 
 class DomainSums:
-    """What pods add up to in each domain: an array for each topology key, by the id of the label's value."""
+    """Sums of pods in each domain: an array for each topology key, by the id of the label's value."""
 
     __slots__ = ("_by_key", "_nodes")
 
@@ -156,7 +156,7 @@ class DomainSums:
         return reduce(and_, (nodes.label_ids(key) != ABSENT for key in self._by_key))
 
     def change(self, key: str, node: NodeInfo, by: int) -> None:
-        """Count a pod on the node in or out."""
+        """Add or remove a pod on the node."""
         domain = self._domain(key, node)
         if domain == ABSENT:
             return

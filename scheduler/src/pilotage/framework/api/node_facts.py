@@ -1,4 +1,4 @@
-"""What is derived from each node and the pods on it, and derived again only where these changed."""
+"""Facts derived from each node and the pods on it, and derived again only where these changed."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ Fact = TypeVar("Fact")
 
 
 class LastLook:
-    """Remembers when nodes were looked at, and tells what changed since."""
+    """Remembers when nodes were last read, and returns what changed since."""
 
     def __init__(self) -> None:
         self._nodes: Nodes | None = None
@@ -40,7 +40,7 @@ class NodeColumn:
             self._column = np.fromiter(map(derive, nodes), np.int64, len(nodes))
             return self._column
         if len(nodes) != len(self._column):
-            # What came into a slot is among the changes.
+            # A node that moved into a slot is among the changes.
             self._column = np.resize(self._column, len(nodes))
         for slot in changed.tolist():
             self._column[slot] = derive(nodes[slot])
@@ -48,7 +48,7 @@ class NodeColumn:
 
 
 class NodeFacts(Generic[Fact]):
-    """Something about some nodes of a cluster, derived when it is asked for."""
+    """A fact about some nodes of a cluster, derived on demand."""
 
     def __init__(self) -> None:
         self._look = LastLook()

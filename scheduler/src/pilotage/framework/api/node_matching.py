@@ -24,7 +24,7 @@ Values = tuple[str, ...]
 
 
 def required_of(pod: Pod) -> RequiredNodeAffinity:
-    """Return what a pod demands of its node; pods of one shape share it."""
+    """Return a pod's required node affinity; pods of one shape share it."""
     return pod.shape.remember("required node affinity", _required)
 
 
@@ -96,7 +96,7 @@ def _label_holds(requirement: RequirementKey, nodes: Nodes) -> Bools:
 
 
 def _has_one_of(key: str, values: Values, nodes: Nodes) -> Bools:
-    ids = nodes.label_ids(key)  # first, because asking for a label is what makes its values known
+    ids = nodes.label_ids(key)  # first, because reading a label makes its values known
     wanted = [found for value in values if (found := nodes.label_id(key, value)) != ABSENT]
     if len(wanted) == 1:
         return _equal(ids, wanted[0])

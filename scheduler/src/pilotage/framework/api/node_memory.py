@@ -1,11 +1,11 @@
-"""What was found out about nodes for pods of one class."""
+"""Findings about nodes for pods of one equivalence class."""
 
 from collections.abc import Iterable
 from typing import Any
 
 
 class NodeMemory:
-    """Findings by slot; its keeper forgets a node when it changes, its pods, or the pods that it is nominated for."""
+    """Findings by slot; the owner forgets a node when it, its pods, or its nominated pods change."""
 
     __slots__ = ("_found",)
 

@@ -75,11 +75,11 @@ class NodeInfo:
         return self.node.allocatable
 
     def free(self, resource: str) -> int:
-        """Return how much of a resource nobody on the node has asked for; negative if it is over-committed."""
+        """Return how much of a resource is not requested on the node; negative if it is over-committed."""
         return self.node.allocatable.get(resource, 0) - self.requested.get(resource, 0)
 
     def add_pod(self, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         self.pods[pod.uid] = pod
         self.changes += 1
         self._count(pod, 1)
@@ -88,8 +88,8 @@ class NodeInfo:
             _count(self.port_numbers, pod.shape.port_numbers, 1)
 
     def remove_pod(self, pod: Pod) -> None:
-        """Count a pod out that was counted in."""
-        known = self.pods.pop(pod.uid)  # as it was counted in, not as it has become
+        """Remove a pod that was added."""
+        known = self.pods.pop(pod.uid)  # as it was added, not as it is now
         self.changes += 1
         self._count(known, -1)
         for resource in known.usage:
@@ -100,7 +100,7 @@ class NodeInfo:
             _count(self.port_numbers, known.shape.port_numbers, -1)
 
     def take(self, amounts: Mapping[str, int], sign: int = 1) -> None:
-        """Count amounts in that no pod asks for which we see, or, with a negative sign, out again."""
+        """Add amounts that no visible pod requests, or, if negative, subtract them again."""
         self.changes += 1
         for resource, amount in amounts.items():
             self.requested[resource] = self.requested.get(resource, 0) + sign * amount
@@ -203,7 +203,7 @@ class NodeTable(Protocol):
         """Return the distinct values of a label, which its ids index; the one at ABSENT means nothing."""
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the values of a label as whole numbers, and which of them are any; ids index both."""
+        """Return the values of a label as whole numbers, and which of them are numbers; ids index both."""
 
     def label_id(self, key: str, value: str) -> int:
         """Return the id of a value, or ABSENT if no node ever had it."""
@@ -242,11 +242,11 @@ class Nodes:
         return self._table.infos[int(self.slots[place])]
 
     def take(self, which: Bools | Ids) -> "Nodes":
-        """Return the nodes that a mask marks, or those at these places."""
+        """Return the nodes that a mask or a list of places selects."""
         return Nodes(self._table, self.slots[which])
 
     def huge_places(self) -> NDArray[np.intp] | None:
-        """Return the places of nodes with amounts for which 64 bits are too few; None where the cluster has no such."""
+        """Return the places of nodes with amounts for which 64 bits are too few; None if the cluster has none."""
         slots = self._table.huge_slots()
         return np.flatnonzero(np.isin(self.slots, slots)) if slots else None
 
@@ -346,7 +346,7 @@ class Nodes:
         return self._table.label_values(key)
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the values of a label as whole numbers, and which of them are any; its ids index both."""
+        """Return the values of a label as whole numbers, and which of them are numbers;  its ids index both."""
         return self._table.label_numbers(key)
 
     def label_id(self, key: str, value: str | None) -> int:

@@ -26,9 +26,9 @@ class Objects(Protocol):
         """Return all objects of a kind, or those of one namespace."""
 
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
-        """Return the names of objects that are there and cannot be decoded, and what is wrong with each.
+        """Return the names of objects that exist and cannot be decoded, and what is wrong with each.
 
-        `get` and `all` do not have them: nobody goes on with what such an object said before.
+        `get` and `all` do not return them: their previous state is not used any more.
         """
 
     def version(self, *kinds: type[Kind]) -> int:

@@ -7,7 +7,7 @@ from pilotage.telemetry.families import ALPHA, Counts, Family, Histograms
 from pilotage.telemetry.histograms import PLUGIN_BOUNDS
 
 MOST_METRICS = 20  # of one plugin
-MOST_SERIES = 200  # of one metric: whatever is more is counted together
+MOST_SERIES = 200  # of one metric: all others are counted together
 OTHER = "other"
 PREFIX = "pilotage_plugins_"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
@@ -16,7 +16,7 @@ Labels = tuple[str, ...]
 
 
 class _Bounded:
-    """Label values of one metric, of which there are so many at the most."""
+    """Label values of one metric, bounded in number."""
 
     def __init__(self, profile: str, labels: Labels) -> None:
         self._profile, self._count = profile, len(labels)
@@ -57,7 +57,7 @@ class HistogramOf(_Bounded):
 
 
 class MetricStore:
-    """The metrics of all plugins, by name; a plugin that comes back goes on with its own."""
+    """The metrics of all plugins, by name; a plugin that is enabled again continues with its own."""
 
     def __init__(self) -> None:
         self._families: dict[str, dict[str, Counts | Histograms]] = {}  # by plugin and name
@@ -68,7 +68,7 @@ class MetricStore:
         return iter(sorted(found, key=lambda each: each.name))
 
     def put(self, plugin: str, made: Counts | Histograms) -> Counts | Histograms:
-        """Add a metric of a plugin; returns the one that is there already if it is the same."""
+        """Add a metric of a plugin; returns the existing one if it is the same."""
         own = self._families.setdefault(plugin, {})
         known = own.get(made.name)
         if known is not None and type(known) is type(made) and known.labels == made.labels:

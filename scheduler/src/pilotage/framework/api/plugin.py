@@ -1,4 +1,4 @@
-"""What a plugin is: one class, whose bases say where it takes part and whose fields are its arguments."""
+"""What a plugin is: one class, whose bases are its extension points and whose fields are its arguments."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +33,13 @@ from pilotage.framework.api.verdicts import (
 from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
-# Plugin files that were written before `pilotage.plugin` take them from here.
+# Plugin files older than `pilotage.plugin` import them from here.
 STATIC, NODE, CLUSTER = Scope.STATIC, Scope.NODE, Scope.CLUSTER
 
 
 @dataclass(frozen=True, slots=True)
 class Permission:
-    """What a plugin must be allowed to do in the cluster."""
+    """A permission that a plugin needs in the cluster."""
 
     group: str
     resource: str
@@ -53,22 +53,22 @@ class Plugin:
     name: ClassVar[str]
     # All arguments: a nested class of this name, or made of the annotated fields.
     Args: ClassVar[type[Arguments]] = Arguments
-    # What answers depend on, and so how long they are remembered; `depends_on` and `same_for_shape` say the same.
+    # What results depend on, and so how long they are cached; `depends_on` and `same_for_shape` say the same.
     caching: ClassVar[Caching] = Caching()
     depends_on: ClassVar[Scope] = CLUSTER
     same_for_shape: ClassVar[bool] = False
     retry_on: ClassVar[tuple[Retry, ...]] = (ANYTHING,)
-    # Answers are asked again when one of these objects changes, whatever they depend on.
+    # Cached results are dropped when one of these objects changes, whatever they depend on.
     reads: ClassVar[tuple[type[Kind], ...]] = ()
-    # A pod that pre_filter skips gets no scores from the plugin and nothing reserved: it need not be asked then.
+    # For a pod that pre_filter skips, the plugin neither scores nor reserves: it need not be called then.
     idle_when_skipped: ClassVar[bool] = False
     permissions: ClassVar[tuple[Permission, ...]] = ()
-    # What kube-scheduler's plugin of this name says when it is made without even its defaults.
+    # The error of kube-scheduler's plugin of this name when it is constructed without even its defaults.
     no_arguments: ClassVar[str] = "want args to be of type {}Args, got <nil>"
     _fields: ClassVar[frozenset[str]] = frozenset()  # arguments that are attributes, too
 
     args: Arguments
-    handle: Handle  # what there is outside of a cycle: nothing before `start`
+    handle: Handle  # everything outside of a cycle: nothing before `start`
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the plugin after its class, and read what the class declares."""
@@ -81,7 +81,7 @@ class Plugin:
 
     @classmethod
     def _settle_caching(cls) -> None:
-        """Let one declaration say what two older ones say, and the other way round."""
+        """Keep one declaration and its two older forms consistent."""
         declared = vars(cls)
         if isinstance(declared.get("caching"), Caching):
             cls.depends_on, cls.same_for_shape = cls.caching.scope, cls.caching.per is Per.SHAPE
@@ -97,19 +97,19 @@ class Plugin:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        """Make what the plugin keeps; its arguments are there."""
+        """Initialize the plugin's state; its arguments are set."""
 
     def __repr__(self) -> str:
         return f"{self.name}({self.args!s})"
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | Arguments) -> Self:
-        """Return the plugin with arguments, by the names that a configuration has for them or all in one."""
+        """Return the plugin with arguments, by their names in a configuration or all in one."""
         return cls(args=given if isinstance(given, Arguments) else cls.Args.model_validate(given))
 
     @classmethod
     def points(cls) -> frozenset[ExtensionPoint]:
-        """Return where the plugin takes part."""
+        """Return the plugin's extension points."""
         return frozenset(point for point, base in POINTS.items() if issubclass(cls, base))
 
     @classmethod
@@ -123,23 +123,23 @@ class Plugin:
         return ReadArguments(args.model_dump(mode="json", by_alias=True), (*faults, *cls(args=args).faults(at)))
 
     def start(self, handle: Handle) -> None:
-        """Take what there is outside of a cycle, which knows more; called once, before all else."""
+        """Receive the handle of everything outside of a cycle; called once, before all else."""
         self.handle = handle
 
     def epoch(self, cycle: Cycle) -> int:
-        """Return a number that changes when answers about nodes that did not change may differ all the same."""
+        """Return a number that changes when results for unchanged nodes may differ."""
         return 0
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with arguments whose types are right."""
+        """Return what is wrong with arguments of the right types."""
         return []
 
     def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return in few words what is behind the plugin's rejection of a node; people alone ask, and see it."""
+        """Return a short explanation of the plugin's rejection of a node, for people only."""
         return ""
 
     def needed(self) -> tuple[Permission, ...]:
-        """Return those of the permissions that are used with these arguments."""
+        """Return the permissions that are needed with these arguments."""
         return self.permissions
 
 
@@ -147,13 +147,13 @@ class QueuedPod(Protocol):
     """A pod in the queue, as a sorting plugin sees it."""
 
     pod: Pod
-    timestamp: float  # when it came into the queue, or came back
+    timestamp: float  # when it entered the queue, or returned to it
 
 
 class PreEnqueue(Plugin):
     """Keeps pods out of the queue until they are ready."""
 
-    # Whoever lets the pod in tells the queue (`gate_opens`), so that events need not ask about the pod before that.
+    # The code that opens the gate tells the queue (`gate_opens`), so that events are not matched with the pod before.
     tells_when_open: ClassVar[bool] = False
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
@@ -162,10 +162,10 @@ class PreEnqueue(Plugin):
 
 
 class QueueSort(Plugin):
-    """Decides who is next."""
+    """Sorts the queue."""
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Return whether one goes before the other."""
+        """Return whether the first pod goes before the second."""
         raise NotImplementedError
 
 
@@ -173,9 +173,9 @@ class PreFilter(Plugin):
     """Looks at a pod once, before any node."""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Note down what filtering needs; SKIP if there is nothing to filter, a Rejection if no node can do.
+        """Note down what filtering needs; SKIP if there is nothing to filter, a Rejection if no node fits.
 
-        SKIP_SHAPE says that there never is for pods of this shape, and saves the question.
+        SKIP_SHAPE means that there never is for pods of this shape, and saves further calls.
         """
         raise NotImplementedError
 
@@ -194,7 +194,7 @@ class Filter(Plugin):
         raise NotImplementedError
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Return the same for many nodes; a plugin that is asked often does it with arrays."""
+        """Return the same for many nodes; a plugin that is called often does it with arrays."""
         rejections: dict[Rejection, int] = {}
         codes = np.zeros(len(nodes), np.uint16)
         for place, node in enumerate(nodes):
@@ -207,7 +207,7 @@ class PostFilter(Plugin):
     """Makes room for a pod that fits nowhere."""
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom:
-        """Return where the pod will fit and at whose expense; the verdicts are those about all of `cycle.nodes`."""
+        """Return the nominated node and the victims; the verdicts are those about all of `cycle.nodes`."""
         raise NotImplementedError
 
 
@@ -215,7 +215,7 @@ class PreScore(Plugin):
     """Looks at the nodes that are left, once, before they are scored."""
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Note down what scoring needs; SKIP if no node is to be preferred."""
+        """Note down what scoring needs; SKIP to score no node."""
         raise NotImplementedError
 
 
@@ -223,7 +223,7 @@ class Score(Plugin):
     """Says where a pod should run."""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how good the node is, from 0 to 100 unless `normalize` brings it there."""
+        """Return the node's score, from 0 to 100 unless `normalize` scales it."""
         raise NotImplementedError
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
@@ -235,7 +235,7 @@ class Score(Plugin):
 
 
 def nothing_to_note(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes | None = None) -> None:
-    """Take part and note nothing: a `pre_filter` or `pre_score` that nobody has to call."""
+    """Implement the point without notes: a `pre_filter` or `pre_score` that need not be called."""
 
 
 def _whole(score: object) -> int:
@@ -245,26 +245,26 @@ def _whole(score: object) -> int:
 
 
 class Reserve(Plugin):
-    """Holds something for a pod that has got its node."""
+    """Reserves something for a pod that got its node."""
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Hold what the pod needs, or return why that is impossible."""
+        """Reserve what the pod needs, or return why that is impossible."""
         raise NotImplementedError
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Release it; also called when nothing was held."""
+        """Release it; also called when nothing was reserved."""
 
 
 class Permit(Plugin):
-    """Decides when a pod may take its place."""
+    """Decides when a pod may be bound."""
 
     def permit(self, cycle: Cycle, pod: Pod, node: str) -> Rejection | Wait | None:
-        """Return None to let the pod go, a Wait to hold it, a Rejection to send it back."""
+        """Return None to approve the pod, a Wait to hold it, a Rejection to reject it."""
         raise NotImplementedError
 
 
 class PreBind(Plugin):
-    """Prepares a node, outside of the pod, before the pod is bound."""
+    """Does work, such as provisioning volumes, before a pod is bound."""
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: str) -> Skip | None:
         """Return SKIP if there is nothing to prepare."""
@@ -276,7 +276,7 @@ class PreBind(Plugin):
 
 
 class Bind(Plugin):
-    """Tells the API server where the pod goes."""
+    """Binds a pod to its node."""
 
     async def bind(self, cycle: Cycle, pod: Pod, node: str) -> Rejection | Skip | None:
         """Bind the pod, or return why that is impossible; SKIP leaves it to the next plugin."""
@@ -284,7 +284,7 @@ class Bind(Plugin):
 
 
 class PostBind(Plugin):
-    """Learns that a pod was bound."""
+    """Is informed that a pod was bound."""
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
         """Record it."""
@@ -292,60 +292,60 @@ class PostBind(Plugin):
 
 
 class FollowsPods(Plugin):
-    """Keeps count of placed pods by itself; no extension point, and no profile names it."""
+    """Keeps its own account of placed pods; not an extension point, so profiles do not list it."""
 
     def pod_placed(self, pod: Pod) -> None:
-        """Record a pod that counts on the node that it names from now on, bound or about to be.
+        """Add a pod that counts on the node that it names from now on, bound or about to be.
 
-        Also told of every pod that is placed already when the plugin begins. A pod that changes leaves and is placed
+        Also called for every pod that is already placed when the plugin starts. A pod that changes leaves and is placed
         again, all before anything else happens.
         """
         raise NotImplementedError
 
     def pod_left(self, pod: Pod) -> None:
-        """Record a pod, as it was placed, that counts there no more."""
+        """Remove a pod, as it was placed."""
         raise NotImplementedError
 
 
 class EvictionRule(Plugin):
-    """Has a say in who is evicted for whom, whichever plugin evicts; no extension point, and no profile names it."""
+    """Restricts which pods are evicted, whichever plugin evicts; not an extension point, so profiles do not list it."""
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Return whether the victim may go for the pod; the notes are as if those before it were gone already."""
+        """Return whether the victim may be evicted for the pod; the notes are as if earlier victims were gone."""
         raise NotImplementedError
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
-        """Return why the pod could not be placed even after the evictions that the notes tell of, or None."""
+        """Return why the pod could not be placed even after the evictions in the notes, or None."""
         return None
 
     def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
-        """Return why nobody has to go but those that leave already, or None; asked before any plugin makes room.
+        """Return why terminating pods make enough room, or None; called before any plugin makes room.
 
         A node may be nominated for the pod, without victims.
         """
         return None
 
     def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return in few words whom it spares on a node for now; people alone ask, and see it."""
+        """Return in a few words which pods it spares on a node for now, for people only."""
         return ""
 
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        """Record pods that are told to go for another one, by whichever plugin and profile."""
+        """Record pods that are being evicted for another one, by whichever plugin and profile."""
 
     def called_off(self, victims: Sequence[Pod]) -> None:
-        """Record pods that do not leave: they could not be evicted, or are back in the queue at once."""
+        """Record pods that stay: they could not be evicted, or are back in the queue at once."""
 
 
 class UsesLoad(Plugin):
-    """Looks at how busy nodes are, by figures of `handle.load`; no extension point, and no profile names it."""
+    """Uses load metrics from `handle.load`; not an extension point, so profiles do not list it."""
 
     def service(self) -> tuple[At, Service] | None:
-        """Return who is to be asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        """Return the service to call besides the API server, and the argument that names it; None: none."""
         return None
 
 
 class PlacementScore(Plugin):
-    """Says which placement of a whole group of pods is best; kept for configurations that name it."""
+    """Scores placements of a whole group of pods; kept for configurations that name it."""
 
 
 class PodGroupPostFilter(Plugin):

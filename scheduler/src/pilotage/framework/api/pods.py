@@ -1,4 +1,4 @@
-"""The pods that are placed already, counted: how many of a kind are on each node, and what they say about others."""
+"""Placed pods, counted: how many of a kind are on each node, and their affinity terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class PodQuery:
 
 
 class TermKind(IntEnum):
-    """What a placed pod can say about other pods; numbers, because lists are faster than dictionaries here."""
+    """The kinds of affinity terms of placed pods; numbers, because lists are faster than dictionaries here."""
 
     REQUIRED_AFFINITY = 0
     REQUIRED_ANTI_AFFINITY = 1
@@ -59,11 +59,11 @@ class PlacedPods(Protocol):
     """All pods that are bound or about to be."""
 
     def counts(self, query: PodQuery) -> Ids:
-        """Return how many pods of the query are on each node, by slot; read only, and true for this cycle alone."""
+        """Return how many pods of the query are on each node, by slot; read only, and valid only for this cycle."""
 
     @property
     def terms_version(self) -> int:
-        """Return a number that grows when placed pods have a term that none had, or none has any more."""
+        """Return a number that grows when a term first appears among placed pods, or disappears."""
 
     def terms_about(self, pod: Pod, kind: TermKind) -> Sequence[CarriedTerm]:
         """Return the terms of placed pods that match this pod."""

@@ -1,4 +1,4 @@
-"""What a profile may touch: the nodes that exist for it, and the pods that it may send away."""
+"""What a profile may touch: the nodes that exist for it, and the pods that it may evict."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ class Remit:
         self._count = 0
 
     def is_same(self, other: "Remit") -> bool:
-        """Return whether another one leaves the same."""
+        """Return whether another one permits the same."""
         return self.schedulers == other.schedulers and self.labels is other.labels  # equal selectors share a matcher
 
     def own(self, nodes: Nodes) -> Bools | None:
@@ -44,7 +44,7 @@ class Remit:
         return self.schedulers is not None and pod.scheduler_name not in self.schedulers
 
     def may_evict(self, pod: Pod, nodes: Nodes) -> bool:
-        """Return whether a placed pod may be evicted: it is no other scheduler's, and on a node of the profile."""
+        """Return whether a placed pod may be evicted: it is not another scheduler's, and on a node of the profile."""
         if self.is_foreign(pod):
             return False
         if self.labels is None:

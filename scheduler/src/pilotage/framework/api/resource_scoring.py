@@ -1,4 +1,4 @@
-"""How full a node would be, as a score: the strategies by which nodes are preferred for what is free or taken.
+"""How full a node would be, as a score: the strategies that prefer nodes for what is free or used.
 
 Each strategy has two forms that do the same arithmetic on whole numbers: for one node, and for many as arrays.
 """
@@ -33,13 +33,13 @@ class Weighted(Protocol):
 
 
 def demands_of(requests: Mapping[str, int], resources: Iterable[Weighted]) -> Demands:
-    """Return what a pod demands of the resources that a plugin looks at; scalars that it does not ask for are out."""
+    """Return a pod's demands of the scored resources, without scalars that it does not request."""
     found = (Demand(each.name, each.weight, requests.get(each.name, 0)) for each in resources)
     return tuple(each for each in found if is_tracked(each.resource) and (each.amount or not is_scalar(each.resource)))
 
 
 class Strategy(Protocol):
-    """A way to turn demands and what nodes have into scores from 0 to 100; a resource that a node lacks is out."""
+    """Scores nodes from 0 to 100 by demands and allocatable amounts; resources that a node lacks are ignored."""
 
     def score(self, demands: Demands, node: NodeInfo) -> int:
         """Return the score of one node."""
@@ -103,7 +103,7 @@ class MostAllocated:
 
 
 class RequestedToCapacityRatio:
-    """Scores how full a resource would be by a function through given points; what scores nothing does not count."""
+    """Scores how full a resource would be by a function through given points; zero scores do not count."""
 
     def __init__(self, points: Sequence[tuple[int, int]]) -> None:
         line = BrokenLine(points)

@@ -1,4 +1,4 @@
-"""Something that happens, and those who want to know."""
+"""A signal and its subscribers."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVarTuple
@@ -7,7 +7,7 @@ What = TypeVarTuple("What")
 
 
 class Signal(Generic[*What]):
-    """Tells all who are connected, in the order in which they were; what one of them raises is the caller's."""
+    """Calls all subscribers in order; exceptions propagate to the caller."""
 
     __slots__ = ("_listeners",)
 
@@ -15,10 +15,10 @@ class Signal(Generic[*What]):
         self._listeners: tuple[Callable[[*What], object], ...] = ()
 
     def connect(self, listener: Callable[[*What], object]) -> None:
-        """Tell somebody from now on."""
+        """Subscribe a function."""
         self._listeners += (listener,)
 
     def __call__(self, *what: *What) -> None:
-        """Tell that it has happened."""
+        """Call all subscribers."""
         for listener in self._listeners:
             listener(*what)

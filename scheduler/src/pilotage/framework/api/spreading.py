@@ -1,4 +1,4 @@
-"""How evenly a pod wants to be spread: its constraints, ready to count by."""
+"""A pod's spread constraints, ready for counting."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -16,7 +16,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 class Spread(NamedTuple):
-    """How unevenly the pods of a selector may lie over the domains of a topology key, and which nodes count."""
+    """The maximum skew of a selector's pods over the domains of a topology key, and which nodes count."""
 
     topology_key: str
     max_skew: int
@@ -26,7 +26,7 @@ class Spread(NamedTuple):
     honors_taints: bool = False
 
     def matches_among(self, pods: Iterable[Pod], namespace: str) -> int:
-        """Return how many of these pods count: those of the namespace that match and are not about to go."""
+        """Return how many of these pods count: those of the namespace that match and are not terminating."""
         if self.selector.empty:
             return 0  # although it matches every pod: so does kube-scheduler
         return sum(
@@ -38,7 +38,7 @@ Spreads = tuple[Spread, ...]
 
 
 def spreads_of(pod: Pod, action: str) -> Spreads:
-    """Return a pod's own constraints of one kind; InvalidSelector if one of them makes no sense."""
+    """Return a pod's own constraints of one kind; InvalidSelector if one of them is invalid."""
     keys = pod.shape.remember("labels that spread constraints take over", _match_label_keys)
     labels = {key: pod.labels[key] for key in keys if key in pod.labels}
     question = "spread constraints", action, tuple(labels.items())
@@ -78,7 +78,7 @@ def _spread(constraint: SpreadConstraint, selector: LabelMatcher) -> Spread:
 
 
 def with_labels(selector: LabelMatcher, labels: Labels) -> LabelMatcher:
-    """Return a selector that asks for exact labels too; one that matches nothing stays as it is."""
+    """Return a selector that also requires exact labels; one that matches nothing stays as it is."""
     if selector.requirements is None:
         return selector
     return LabelMatcher(tuple(sorted({*selector.requirements, *((key, "In", (labels[key],)) for key in labels)})))

@@ -1,4 +1,4 @@
-"""When pods of one lineage were on nodes, for plugins that remember it and were not there to see."""
+"""When pods of one lineage were on nodes, for plugins that remember it but did not see it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ class Stay:
 
 
 class RemembersStays(FollowsPods):
-    """Decides by where pods were that are gone; whoever has seen less than the scheduler can tell it."""
+    """Decides by where previous pods ran; a process that has seen less than the scheduler can supply it."""
 
     def recall(self, pod: Pod, stays: Sequence[Stay]) -> None:
-        """Take the stays of a pod's lineage in place of what was seen of it."""
+        """Replace what was seen of a pod's lineage by these stays."""
         raise NotImplementedError

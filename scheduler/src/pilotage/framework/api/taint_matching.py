@@ -1,4 +1,4 @@
-"""Taints of many nodes at once: who is kept away by them, and who would rather stay away."""
+"""Taints of many nodes at once: which nodes they forbid, and which they only discourage."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The places that pods have left, kept for their successors: pods of the same owner, or the next one of the same name.
+"""The nodes that pods have left, kept for their successors: pods of the same owner, or the next one of the same name.
 
 running ── deleted, finished, or on its way out ──> vacant ── a successor is placed ──> taken
                                                       ^                                   │
@@ -24,7 +24,7 @@ COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def lineage(pod: Pod) -> Hashable:
-    """Return what a pod has in common with its predecessors alone; None if it can have none.
+    """Return what identifies a pod and its predecessors; None if it cannot have any.
 
     That is its owner and, where replicas are told apart, which of them it is. The replica sets of a deployment are one
     owner: each change of the deployment makes another.
@@ -66,7 +66,7 @@ class VacantPlaces:
         yield from self._by_lineage.get(lineage, {}).values()
 
     def pod_placed(self, pod: Pod, now: float) -> None:
-        """Let a pod have a vacant place, or leave its own if it is on its way out."""
+        """Give a pod a vacant place, or take its own away if it is terminating."""
         kin = lineage(pod)
         if kin is None:
             return
@@ -76,7 +76,7 @@ class VacantPlaces:
             self._add(Place(kin, pod.uid, pod.node_name, now))
 
     def pod_left(self, pod: Pod, now: float) -> None:
-        """Keep the place of a pod that ran there; one that was never bound gives back what it took."""
+        """Keep the place of a pod that ran there; one that was never bound returns the place that it took."""
         kin = lineage(pod)
         if kin is None or _is_leaving(pod):
             return
@@ -87,7 +87,7 @@ class VacantPlaces:
             self._add(taken)
 
     def forget(self, place: Place) -> None:
-        """Keep a place no longer."""
+        """Forget a place."""
         del self._places[place.predecessor]
         kept = self._by_lineage[place.lineage]
         del kept[place.predecessor]
@@ -95,7 +95,7 @@ class VacantPlaces:
             del self._by_lineage[place.lineage]
 
     def recall(self, kin: Hashable, stays: Iterable[Stay]) -> None:
-        """Keep what these stays have left of a lineage, and nothing else of it."""
+        """Keep the places that these stays leave for a lineage, and nothing else."""
         for place in list(self.of(kin)):
             self.forget(place)
         came = [(stay.came, 1, stay) for stay in stays]
@@ -114,7 +114,7 @@ class VacantPlaces:
         vacant = list(self.of(kin))
         if not vacant:
             return
-        # One that could not return takes the place of someone all the same: nobody else is missing.
+        # A pod that could not return still takes someone's place: no other pod is missing.
         place = next((place for place in vacant if place.node == node), vacant[0])
         self.forget(place)
         self._taken[uid], self._replaced[place.predecessor] = place, uid

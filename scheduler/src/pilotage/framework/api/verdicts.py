@@ -1,4 +1,4 @@
-"""What a plugin says: about one node, about many at once, and about a pod as a whole."""
+"""A plugin's results: for one node, for many at once, and for a pod as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +22,9 @@ Case = tuple[str, Bools, Bools | bool]  # a reason, where it holds, where it is 
 
 
 class PluginFailed(Exception):
-    """A plugin could not answer, for a reason that it can name; the pod is tried again after a back-off."""
+    """A plugin failed, for a reason that it can name; the pod is retried after a back-off."""
 
-    cost = 0.0  # seconds that everybody has lost by it
+    cost = 0.0  # seconds that the scheduler has lost
     rest = 0.0  # seconds that the pod waits at least
 
 
@@ -34,8 +34,8 @@ class Rejection:
 
     reasons: tuple[str, ...]
     preemption_helps: bool
-    pending: bool  # the plugin itself will say when it is worth another try; no back-off then
-    plugin: str = field(default="")  # filled in by whoever ran the plugin
+    pending: bool  # the plugin itself will say when to retry; no back-off then
+    plugin: str = field(default="")  # set by the code that ran the plugin
     held_as: str = field(default="")  # QUEUED or WAITING_FOR_GROUP; "" if another node could help
 
     def __init__(
@@ -64,7 +64,7 @@ class Rejection:
 
 
 class Skip:
-    """The plugin has nothing to say about this pod; it is not asked again in this cycle."""
+    """The plugin does not apply to this pod; it is not called again in this cycle."""
 
     def __repr__(self) -> str:
         return "SKIP"
@@ -77,23 +77,23 @@ class Skip:
 
 
 SKIP: Final = Skip()
-# The same for every pod of this shape: the plugin is not asked about them again.
+# The same for every pod of this shape: the plugin is not called for them again.
 SKIP_SHAPE: Final = Skip()
 # The same for every pod of this shape, namespace, labels and owner, until an API object or the terms of placed pods
-# change: until then the plugin is not asked about them again.
+# change: until then the plugin is not called for them again.
 SKIP_KIND: Final = Skip()
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyNodes:
-    """The pod can only go to nodes with these names; nobody looks at the others."""
+    """The pod can only go to nodes with these names; the others are not evaluated."""
 
     names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The pod has its place and waits for a permission to take it."""
+    """The pod has its node and waits for permission to be bound."""
 
     seconds: float
     reason: str = ""
@@ -111,7 +111,7 @@ class Nominated:
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """No way to make room was found; the reason is for the pod's owner."""
+    """No way to make room was found; the reason is for the pod's condition."""
 
     message: str
     keeps_nomination: bool = False  # an earlier nomination still stands, if no other plugin clears it
@@ -152,7 +152,7 @@ class Verdicts:
     def all_reasons(cls, cases: Sequence[Case]) -> "Verdicts":
         """Each node is rejected for every case that marks it: a reason, where it holds, and where it is hopeless.
 
-        A node is beyond the help of preemption if any of its reasons is hopeless there.
+        Preemption cannot help a node if any of its reasons is unresolvable there.
         """
         if len(cases) > FEW_CASES:
             return cls._of_many_reasons(cases)

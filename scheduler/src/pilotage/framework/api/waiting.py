@@ -1,8 +1,8 @@
-"""Pods that have their place and wait for permission to take it.
+"""Pods that have their node and wait for permission to be bound.
 
    waiting ── allow by the last plugin that asked ──> goes
-      ├────── reject, or a plugin's time is up ─────> sent back, as rejected
-      └────── preempt ──────────────────────────────> sent back, to be tried again soon
+      ├────── reject, or a plugin's time is up ─────> back to the queue, as rejected
+      └────── preempt ──────────────────────────────> back to the queue, to be retried soon
 
 The first decision counts.
 """
@@ -37,7 +37,7 @@ class WaitingPod:
         return frozenset(self._timers)
 
     def allow(self, plugin: str) -> None:
-        """Give a plugin's permission; with the last one the pod goes."""
+        """Give a plugin's permission; with the last one the pod continues."""
         timer = self._timers.pop(plugin, None)
         if timer is None:
             return
@@ -46,29 +46,29 @@ class WaitingPod:
             self._decision.set_result(None)
 
     def reject(self, plugin: str, message: str) -> bool:
-        """Send the pod back; False if it was decided already."""
+        """Reject the pod; False if it was already decided."""
         return self._decide(Rejection(message, plugin=plugin))
 
     def preempt(self, message: str) -> bool:
-        """Send the pod back without blaming it; False if it was decided already."""
+        """Return the pod to the queue without a rejection; False if it was already decided."""
         if self._decision.done():
             return False
         self._decision.set_exception(PluginFailed(f"waiting on permit for pod: {message}"))
         return True
 
     async def decision(self) -> Rejection | None:
-        """Wait for it: None lets the pod go; PluginFailed if it was preempted."""
+        """Wait for it: None approves the pod; PluginFailed if it was preempted."""
         try:
             return await self._decision
         finally:
             self.close()
 
     def close(self) -> None:
-        """Take no more decisions."""
+        """Accept no more decisions."""
         for timer in self._timers.values():
             timer.cancel()
         if not self._decision.cancel() and not self._decision.cancelled():
-            self._decision.exception()  # somebody has taken note of it
+            self._decision.exception()  # mark it as retrieved
 
     def _time_is_up(self, plugin: str, seconds: float) -> None:
         waited = Duration(round(seconds * 1_000_000_000))
@@ -99,7 +99,7 @@ class WaitingPods:
         return self._waiting.get(uid)
 
     def remove(self, uid: str) -> bool:
-        """Send a pod back that is no longer wanted; False if it does not wait."""
+        """Return a pod that is no longer wanted to the queue; False if it does not wait."""
         waiting = self._waiting.get(uid)
         return waiting is not None and waiting.reject("", REMOVED)
 
@@ -108,7 +108,7 @@ class WaitingPods:
         self._waiting[pod.uid] = WaitingPod(pod, waits)
 
     def forget(self, uid: str) -> None:
-        """Let no pod wait whose binding ended before anybody waited for its permission."""
+        """Remove a pod whose binding ended before its permission was awaited."""
         waiting = self._waiting.pop(uid, None)
         if waiting is not None:
             waiting.close()

@@ -1,4 +1,4 @@
-"""Asks the plugins around the binding of a pod, each behind a fence, after the cycle and beside others."""
+"""Runs the plugins around the binding of a pod, each behind a fence, after the cycle and concurrently."""
 
 from time import perf_counter
 from types import NoneType
@@ -32,7 +32,7 @@ class BindingRunner:
         return found
 
     async def pre_bind(self, cycle: Cycle, node: str, plugins: list[PreBind]) -> Rejection | None:
-        """Let plugins prepare, one after the other, until one finds that it is impossible."""
+        """Let plugins prepare, one after the other, until one finds that impossible."""
         begun = perf_counter()
         for plugin in plugins:
             start = perf_counter()
@@ -66,7 +66,7 @@ class BindingRunner:
         raise CycleFailed("no Bind plugin binds this pod: all of them skip it")
 
     def post_bind(self, cycle: Cycle, node: str) -> list[str]:
-        """Tell every plugin that the pod was bound; returns what went wrong, which stops nobody."""
+        """Inform every plugin that the pod was bound; returns the errors, which stop no other plugin."""
         complaints = []
         for plugin in self._plugin_set.post_bind:
             start = perf_counter()

@@ -1,4 +1,4 @@
-"""The call of a plugin that is under way, if the plugin is not ours: noted before and after, ended from outside.
+"""The current call of a plugin that is not ours: recorded before and after, and aborted from outside.
 
 main thread      enter ── the plugin's method ── leave                     attributes are written, and nothing else
 watchdog thread  ── looks every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
@@ -19,14 +19,14 @@ from pilotage.model.pod import Pod
 log = logging.getLogger(__name__)
 
 NO_LIMIT = float("inf")
-CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used its budget up in this turn
-PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not asked, after each time it was ended
+CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used up its budget in this turn
+PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not called after each abort
 REMEMBERED = 600.0  # seconds for which such a time counts
 ENOUGH = 3  # failures, and no answer
-REST = 30  # times what a call has cost everybody: so long the pod waits at least
+REST = 30  # times the cost of the call: the pod's minimum wait
 
 
-# Whose failures spoil an attempt, which is told by how it ends.
+# Their failures fail an attempt, which reports them.
 OF_ATTEMPTS = frozenset(
     (
         *("pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter"),
@@ -37,7 +37,7 @@ OF_ATTEMPTS = frozenset(
 
 
 class OverBudget(BaseException):
-    """Raised inside of a plugin that takes too long; no `except Exception` of the plugin's own keeps it."""
+    """Raised inside of a plugin that takes too long; the plugin's own `except Exception` does not catch it."""
 
 
 class Named(Protocol):
@@ -49,7 +49,7 @@ class Named(Protocol):
 
 
 class TookTooLong(PluginFailed):
-    """A call that was ended because it took too long, or was not made because others did."""
+    """A call that was aborted because it took too long, or was not made because others did."""
 
     def __init__(self, text: str, *, cost: float = 0.0, rest: float = 0.0) -> None:
         super().__init__(text)
@@ -58,17 +58,17 @@ class TookTooLong(PluginFailed):
 
 @dataclass(eq=False, slots=True)
 class Block:
-    """A method of one plugin that is not asked for a while."""
+    """A method of one plugin that is not called for a while."""
 
     plugin: Any
     ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were
     until: float = 0.0
     reason: str = ""
-    uid: str = ""  # of the pod that it was asked about last
+    uid: str = ""  # of the pod that it was last called for
     cost: float = 0.0  # seconds that this took
 
     def grow(self, now: float) -> float:
-        """Record one more call that was ended; returns the pause."""
+        """Record one more aborted call; returns the pause."""
         while self.ended and now - self.ended[0] > REMEMBERED:
             self.ended.popleft()
         self.ended.append(now)
@@ -83,12 +83,12 @@ class Desk:
     __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
 
     def __init__(self, point: str) -> None:
-        self.point = point  # as the author of a plugin knows it
+        self.point = point  # as in the plugin's code
         self.worked = False
         self.failures = 0
         self.turn = -1
         self.spent = 0.0  # seconds in this turn
-        self.stops = False  # there may be a reason not to ask
+        self.stops = False  # there may be a reason not to call
         self.blocks: dict[int, Block] = {}  # by the id of the plugin, which a block keeps
 
 
@@ -105,7 +105,7 @@ class Overrun:
 
 @dataclass(frozen=True, slots=True)
 class Suspicion:
-    """A call during which the previous process has ended."""
+    """A call during which the previous process exited."""
 
     plugin: str
     point: str
@@ -113,7 +113,7 @@ class Suspicion:
     uid: str  # of the pod; "" if there was none
     pod: str  # as namespace/name
     times: int
-    until: float  # of `perf_counter`: for so long the plugin is not asked about the pod
+    until: float  # of `perf_counter`: until then the plugin is not called for the pod
 
     @property
     def message(self) -> str:
@@ -124,17 +124,17 @@ class Suspicion:
 
 
 class Record(Protocol):
-    """Where a call in flight is noted, so that the next process knows of it if this one does not survive it."""
+    """A record of the call in flight, for the next process if this one does not survive it."""
 
     def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
-        """Note the call."""
+        """Record the call."""
 
     def end(self) -> None:
-        """Note that it is over."""
+        """Record that it is over."""
 
 
 class CallWatch:
-    """The call of a foreign plugin that is under way in the main thread, of which there is one at most."""
+    """The current call of a foreign plugin in the main thread, of which there is at most one."""
 
     __slots__ = (
         "args",
@@ -164,18 +164,18 @@ class CallWatch:
         self.plugin: Any = None
         self.args: Sequence[Any] = ()
         self.since = 0.0
-        self.limit = NO_LIMIT  # of the call under way, in seconds
+        self.limit = NO_LIMIT  # of the current call, in seconds
         self.floor: FrameType | None = None  # of code that is watched without being a call: nothing is raised in it
         self.budget = NO_LIMIT
-        self.doomed = -1.0  # since when the call is under way that has to end
-        self.turn = 0  # of the event loop: what all calls of a method take together counts
-        self.spoiled_turn = -1  # one in which a call was ended: what is cleaned up afterwards has less time
+        self.doomed = -1.0  # the start of the call that has to end
+        self.turn = 0  # of the event loop: limits the sum of all calls of a method
+        self.spoiled_turn = -1  # one in which a call was aborted: cleaning up afterwards has less time
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
         self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
-        self.on_ended: Callable[[], None] = lambda: None  # told after a call that had to end
-        self.on_foreign: Callable[[], None] = lambda: None  # told when there is something to watch
+        self.on_ended: Callable[[], None] = lambda: None  # called after a call that had to end
+        self.on_foreign: Callable[[], None] = lambda: None  # called when there is something to watch
 
     def expect_calls(self) -> None:
         """Record that there is a plugin to watch."""
@@ -184,13 +184,13 @@ class CallWatch:
             self.on_foreign()
 
     def next_turn(self) -> None:
-        """Begin again to count what methods take."""
+        """Reset the time that methods have taken."""
         self.turn += 1
 
     # ------------------------------------------------------------------------------------------- around a call
 
     def enter(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
-        """Record a call that begins; PluginFailed if it must not."""
+        """Record a call that starts; PluginFailed if it must not."""
         if desk.turn != self.turn:
             desk.turn, desk.spent = self.turn, 0.0
         if desk.stops or self.suspicions:
@@ -202,14 +202,14 @@ class CallWatch:
         self.call = desk
 
     def leave(self, desk: Desk) -> None:
-        """Record its end, whatever it was; the very first step is the one that counts."""
+        """Record its end, in any case; the first statement is the one that matters."""
         self.call = None
         desk.spent += perf_counter() - self.since
         if self.record is not None:
             self.record.end()
 
     def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
-        """Return what to raise after a call that had to end, or raised what is no Exception."""
+        """Return what to raise after a call that had to end, or raised a BaseException."""
         if not self.is_doomed():
             assert error is not None
             return PluginFailed(f"{type(error).__name__}: {error}{line_of(error, plugin)}")
@@ -223,11 +223,11 @@ class CallWatch:
         return TookTooLong(message, cost=seconds)
 
     def is_doomed(self) -> bool:
-        """Return whether the call that was last under way had to end, whatever became of that."""
+        """Return whether the last call had to end, whatever the outcome."""
         return self.doomed == self.since
 
     def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
-        """Tell of a method that has failed each time, where no attempt of a pod shows that."""
+        """Report a method that fails every time, if no attempt of a pod shows that."""
         if desk.worked or desk.point in OF_ATTEMPTS:
             return
         desk.failures += 1
@@ -236,7 +236,7 @@ class CallWatch:
             self.on_failing(plugin, desk.point, f"{desk.point} fails every time: {what}{line_of(error, plugin)}")
 
     def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
-        """Let a method rest that took too long, and tell."""
+        """Pause a method that took too long, and report it."""
         found = desk.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
         found.reason = f"{message}; it is not called for {pause:g}s"

@@ -1,10 +1,10 @@
-"""What an update of a pod or a node amounts to, as the events that it is for waiting pods."""
+"""The events in an update of a pod or a node."""
 
 from pilotage.framework.api.events import Action, Event, Resource
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
-# Made once: every status update of every pod passes here.
+# Created once: every status update of every pod passes here.
 POD_EVENTS = {
     resource: {action: Event(resource, action) for action in Action.__members__.values()}
     for resource in (Resource.ASSIGNED_POD, Resource.TARGET_POD, Resource.UNSCHEDULED_POD)
@@ -13,14 +13,14 @@ NODE_EVENTS = {action: Event(Resource.NODE, action) for action in Action.__membe
 
 
 def pod_events(old: Pod, new: Pod, *, target: bool) -> list[Event]:
-    """Return one event for each thing that changed, or a general one; a target is the pod that itself waits."""
+    """Return one event for each change, or a general one; a target is the pending pod itself."""
     waiting = Resource.TARGET_POD if target else Resource.UNSCHEDULED_POD
     events = POD_EVENTS[Resource.ASSIGNED_POD if new.node_name else waiting]
     return [events[action] for action in _pod_changes(old, new) or (Action.UPDATE,)]
 
 
 def node_events(old: Node, new: Node) -> list[Event]:
-    """Return one event for each thing that changed and can matter to a pod; a heartbeat or a cordon is none."""
+    """Return one event for each change that can matter to a pod; a heartbeat or a cordon is none."""
     return [NODE_EVENTS[action] for action in _node_changes(old, new)]
 
 
@@ -41,7 +41,7 @@ def _resized(old: Pod, new: Pod) -> list[Action]:
     before, after = old.usage, new.usage
     if before is after or before == after:
         return []
-    # A resource that is no longer named shrinks, also if its amount was nothing.
+    # A resource that is no longer listed shrinks, even if its amount was zero.
     down = any(resource not in after or amount > after[resource] for resource, amount in before.items())
     up = any(resource not in before or amount > before[resource] for resource, amount in after.items())
     return [Action.UPDATE_POD_SCALE_DOWN] * down + [Action.UPDATE_POD_SCALE_UP] * up
@@ -49,7 +49,7 @@ def _resized(old: Pod, new: Pod) -> list[Action]:
 
 def _node_changes(old: Node, new: Node) -> list[Action]:
     changes = (
-        # To be cordoned helps nobody; to be uncordoned is the end of a taint.
+        # A cordon helps no pod; uncordoning removes a taint.
         (Action.UPDATE_NODE_TAINT, old.unschedulable and not new.unschedulable),
         (Action.UPDATE_NODE_ALLOCATABLE, _capacity(old) != _capacity(new)),
         (Action.UPDATE_NODE_LABEL, old.labels != new.labels),

@@ -1,6 +1,6 @@
-"""The one fence around plugins: what one raises, or answers and may not, is the failure of one attempt of one pod.
+"""The only fence around plugins: an exception or invalid result of one fails one attempt of one pod.
 
-plugin_guard ends a call that takes too long, and raises what is no Exception as PluginFailed; here it ends.
+plugin_guard aborts a call that takes too long, and turns a BaseException into PluginFailed; here it is caught.
 """
 
 from types import TracebackType
@@ -12,7 +12,7 @@ from pilotage.framework.runtime.call_watch import line_of
 
 
 class CycleFailed(PluginFailed):
-    """An attempt that ended with an error; the text is kube-scheduler's, with the plugin in it."""
+    """An attempt that ended with an error; the text is kube-scheduler's, with the plugin's name."""
 
     def __init__(self, text: str, plugin: str = "") -> None:
         super().__init__(text)
@@ -20,7 +20,7 @@ class CycleFailed(PluginFailed):
 
 
 class fence:  # noqa: N801 - it reads like a function
-    """Turns whatever is raised in a `with` into CycleFailed; the text has places for the plugin and for the error."""
+    """Turns whatever is raised in a `with` into CycleFailed; the text has placeholders for the plugin and the error."""
 
     __slots__ = ("_plugin", "_text")
 
@@ -35,7 +35,7 @@ class fence:  # noqa: N801 - it reads like a function
 
 
 def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
-    """Return the error of a cycle in which a plugin failed; a surprise is told with its type and its line."""
+    """Return the error of a cycle in which a plugin failed; an unexpected one with its type and line."""
     if isinstance(error, str):
         return CycleFailed(text.format(plugin.name, error), plugin.name)
     expected = isinstance(error, PluginFailed)
@@ -47,13 +47,13 @@ def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
 
 
 def expect(answer: object, *kinds: type) -> None:
-    """Refuse an answer of any other kind."""
+    """Reject a result of any other type."""
     if not isinstance(answer, kinds):
         raise PluginFailed(unexpected(answer))
 
 
 def unexpected(answer: Any) -> str:
-    """Return what to say about an answer that a plugin may not give here."""
+    """Return the message about an invalid result."""
     if isinstance(answer, Rejection):
         return answer.message
     return f"it returned {type(answer).__name__} {answer!r:.80}, which is not valid here"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-MOST_REASONS = 20  # that differ; a plugin that names the node has one for each, and a message must not grow with them
+MOST_REASONS = 20  # distinct ones; a plugin that names the node has one for each, and a message must not grow with them
 
 
 def fit_error(total_nodes: int, reasons: Mapping[str, int]) -> str:

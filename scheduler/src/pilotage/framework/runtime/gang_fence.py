@@ -1,4 +1,4 @@
-"""A fence around a plugin that knows gangs and is not ours: what it raises or answers wrongly concerns its own pods."""
+"""A fence around a plugin that knows gangs and is not ours: its failures affect only its own pods."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 FAILED = 'running "{}" for a gang: {}'
-ONE = 1  # missing, so that the plugin is asked for its objection
+ONE = 1  # missing, so that the plugin is called for its objection
 
 
 class GangFailure(Rejection):
-    """In the place of an objection: the plugin has failed."""
+    """Instead of an objection: the plugin has failed."""
 
     error: CycleFailed
 
@@ -30,19 +30,19 @@ class GangFailure(Rejection):
 
 
 def fenced(plugin: FormsGangs | None) -> FormsGangs | None:
-    """Return who is asked about gangs; our own plugin as it is."""
+    """Return the plugin behind a fence; our own plugin as it is."""
     if plugin is None or not is_foreign(type(plugin)):
         return plugin
-    return cast(FormsGangs, FencedGangs(plugin))  # to whoever asks about gangs it is one
+    return cast(FormsGangs, FencedGangs(plugin))  # to its callers it is one
 
 
 class FencedGangs:
-    """Asks the plugin; a failure becomes an objection where there can be one, and is left to the log elsewhere."""
+    """Calls the plugin; a failure becomes an objection if there can be one, and is only logged otherwise."""
 
     def __init__(self, plugin: FormsGangs) -> None:
         self.name = plugin.name
         self._plugin = plugin
-        self._failure: CycleFailed | None = None  # of the last question how many are missing
+        self._failure: CycleFailed | None = None  # of the last call of `missing`
         self._complaints: set[str] = set()
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
@@ -58,7 +58,7 @@ class FencedGangs:
         return answer
 
     def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
-        """Return why a gang is not to be tried now; one reason is that the plugin has failed."""
+        """Return why not to try a gang now; one reason is that the plugin has failed."""
         if self._failure is not None:
             return GangFailure(self._failure)
         return self._rejection(self._plugin.objection, gang, pod, waiting, gated)
@@ -68,11 +68,11 @@ class FencedGangs:
         return self._rejection(self._plugin.shortage, gang, pod)
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was turned down a moment ago; a plugin that fails does not know of it."""
+        """Return why a gang was rejected a moment ago; None if the plugin fails."""
         return self._known(self._plugin.no_chance, (str, NoneType), None, gang, waiting)
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Return whether it is known when to try again; a plugin that fails knows nothing."""
+        """Return whether it is known when to retry; False if the plugin fails."""
         return bool(self._known(self._plugin.turned_down, (object,), False, gang, waiting, why))
 
     def placed_together(self, gang: GangName) -> None:

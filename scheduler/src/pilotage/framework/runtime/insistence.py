@@ -1,4 +1,4 @@
-"""Ends Python code that swallows what is raised inside of it.
+"""Ends Python code that swallows exceptions raised inside of it.
 
 `while True: try: ... except BaseException: pass` keeps whatever a signal raises in its `try`. So the lines that follow
 are traced, and each of them raises once more, until one of them is outside of every `try` of its function. A line whose
@@ -17,7 +17,7 @@ HANDLER_BEGINS = opmap["PUSH_EXC_INFO"]
 
 
 class Insistence:
-    """Traces the functions of one call, from the innermost one to the one that was called, until they are left."""
+    """Traces the functions of one call, from the innermost one to the one that was called, until they return."""
 
     def __init__(self, error: Callable[[], BaseException]) -> None:
         self._error = error
@@ -28,7 +28,7 @@ class Insistence:
         self._is_over = False
 
     def begin(self, under_way: Iterable[FrameType], *, once: bool = False) -> None:
-        """Trace functions that are under way in the call; if only `once`, its own cleaning up is left alone."""
+        """Trace the running functions of the call; with `once`, its cleanup is not interrupted."""
         self._frames = set(under_way)
         for frame in self._frames:
             frame.f_trace = self._trace
@@ -37,7 +37,7 @@ class Insistence:
         sys.settrace(_ignore)
 
     def end(self) -> None:
-        """Trace nothing any more."""
+        """Stop tracing."""
         self._is_over, self._last = True, None
         self._frames.clear()
         sys.settrace(self._before[0])

@@ -1,4 +1,4 @@
-"""The filter behind a profile's nodes of its own: to all other plugins a node that it leaves out is not there."""
+"""The filter for a profile's own nodes: to all other plugins, nodes that it leaves out do not exist."""
 
 from pilotage.config.sharing import OwnNodes
 from pilotage.framework.api.caching import SHAPE, STATIC, Caching
@@ -38,7 +38,7 @@ class NodesOfProfile(Filter):
     def _labels(self) -> LabelMatcher:
         if self._matcher is None:
             self._matcher = self.nodes.matcher()
-        assert self._matcher is not None  # nobody makes this plugin for all nodes
+        assert self._matcher is not None  # this plugin is never created for all nodes
         return self._matcher
 
 

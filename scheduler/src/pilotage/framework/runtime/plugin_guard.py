@@ -1,6 +1,6 @@
 """Puts a watched region around every method of plugins that are not ours; our own are called as they are.
 
-The methods of a class are replaced once, when a profile with it is made ready. Whatever a method raises that is no
+The methods of a class are replaced once, when a profile with it is prepared. Whatever a method raises that is not an
 Exception, SystemExit and the like, becomes a failure of the plugin.
 """
 
@@ -21,10 +21,10 @@ OURS = "pilotage."
 LOOPS: dict[str, tuple[str, type[Plugin]]] = {
     "filter_nodes": ("filter", Filter),
     "score_nodes": ("score", Score),
-}  # these ask about many nodes, one by one
+}  # these are called for many nodes, one by one
 ONE_BY_ONE = ("filter", "score")
 AWAITED = ("pre_bind", "bind")
-LONGEST_AWAIT = 600.0  # seconds for all of a call that waits, as long as volumes get by default
+LONGEST_AWAIT = 600.0  # seconds for a whole asynchronous call, as long as volumes get by default
 
 Method = Callable[..., Any]
 
@@ -35,7 +35,7 @@ def is_foreign(kind: type) -> bool:
 
 
 def guard(plugins: Iterable[Plugin]) -> None:
-    """Let every call of these plugins be watched, as far as they are not ours."""
+    """Watch every call of those of these plugins that are not ours."""
     for plugin in plugins:
         if is_foreign(type(plugin)):
             WATCH.expect_calls()
@@ -43,7 +43,7 @@ def guard(plugins: Iterable[Plugin]) -> None:
 
 
 def guard_class(kind: type[Plugin]) -> None:
-    """Let every call of a plugin of this class be watched; to do it twice changes nothing."""
+    """Watch every call of plugins of this class; idempotent."""
     for name in dir(kind):
         method = getattr_static(kind, name)
         if _is_asked(name, method):
@@ -55,7 +55,7 @@ def guard_class(kind: type[Plugin]) -> None:
 
 
 def _is_asked(name: str, method: object) -> bool:
-    """Return whether somebody else than the plugin calls this: hints may have any name that is no private one."""
+    """Return whether others than the plugin call this: hints may have any public name."""
     if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
         return False
     return not name.startswith("_") and not hasattr(method, "is_guarded")
@@ -69,7 +69,7 @@ def _guarded(name: str, method: Any, point: str = "") -> Method:
 
 
 def _on_one_node(method: Method, watched: Method) -> Method:
-    """Return a shorter way for what is mostly asked from within a loop over nodes, which is the call that counts."""
+    """Return a fast path for methods that are mostly called in a loop over nodes, which is the watched call."""
     watch = WATCH
 
     @wraps(method)
@@ -87,7 +87,7 @@ def _called(method: Method, desk: Desk) -> Method:
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.call is not None:  # a part of another call, whose time it takes
+        if watch.call is not None:  # a part of another call, whose time it uses
             return method(self, *args, **kwargs)
         watch.enter(desk, self, args)
         try:
@@ -97,7 +97,7 @@ def _called(method: Method, desk: Desk) -> Method:
             raise _out_of_memory(self, error) from None
         except Exception as error:
             watch.leave(desk)
-            if watch.is_doomed():  # and made something else of it
+            if watch.is_doomed():  # and converted it to another exception
                 raise watch.failed(desk, self, error) from error
             watch.complain(desk, self, error)
             raise
@@ -107,7 +107,7 @@ def _called(method: Method, desk: Desk) -> Method:
             watch.complain(desk, self, found)
             raise found from error
         watch.leave(desk)
-        if watch.is_doomed():  # and has kept that to itself
+        if watch.is_doomed():  # and has swallowed that
             raise watch.failed(desk, self, None)
         desk.worked = True
         return answer
@@ -117,7 +117,7 @@ def _called(method: Method, desk: Desk) -> Method:
 
 
 def _out_of_memory(plugin: Any, error: MemoryError) -> PluginFailed:
-    """Return what to raise, once all that the plugin held is let go."""
+    """Return what to raise, once everything that the plugin held is released."""
     where = line_of(error, plugin)
     traceback.clear_frames(error.__traceback__)
     error.__traceback__ = None
@@ -141,11 +141,11 @@ def _awaited(method: Method, desk: Desk) -> Method:
 
 
 class _Steps:
-    """A call that waits: what happens between two waits is a watched region."""
+    """An asynchronous call: each step between two awaits is a watched region."""
 
     def __init__(self, plugin: Any, desk: Desk, begin: Callable[[], Awaitable[Any]], args: tuple[Any, ...]) -> None:
         self._plugin, self._desk, self._begin, self._args = plugin, desk, begin, args
-        self._thrown: BaseException | None = None  # what our own task was given to end with, or an awaited failure
+        self._thrown: BaseException | None = None  # our own task's cancellation, or an awaited failure
 
     def __await__(self) -> Generator[Any, Any, Any]:
         steps = self._step(self._first)
@@ -195,7 +195,7 @@ class _Steps:
         return answer
 
     def _is_wanted(self, error: BaseException) -> bool:
-        """Return whether somebody ends the call: our own task was cancelled, or is thrown away."""
+        """Return whether the call is ended on purpose: our own task was cancelled, or is discarded."""
         if isinstance(error, GeneratorExit):
             return error is self._thrown
         task = asyncio.current_task()

@@ -1,4 +1,4 @@
-"""The plugins of a profile, in the order in which each extension point asks them."""
+"""The plugins of a profile, in the order in which each extension point calls them."""
 
 from dataclasses import dataclass, field
 
@@ -21,7 +21,7 @@ from pilotage.framework.api.plugin import (
 
 @dataclass(frozen=True)
 class PluginSet:
-    """Who takes part where; a plugin that scores has a weight."""
+    """The plugins of each extension point; one that scores has a weight."""
 
     pre_enqueue: tuple[PreEnqueue, ...] = ()
     queue_sort: tuple[QueueSort, ...] = ()
@@ -44,6 +44,6 @@ class PluginSet:
         return self.rejecting() | {plugin.name: plugin for plugin in (*prefer, *bind)}
 
     def rejecting(self) -> dict[str, Plugin]:
-        """Return those whose rejection a pod can wait out in the queue."""
+        """Return those whose rejection keeps a pod in the queue."""
         points = (self.pre_enqueue, self.pre_filter, self.filter, self.reserve, self.permit)
         return {plugin.name: plugin for point in points for plugin in point}

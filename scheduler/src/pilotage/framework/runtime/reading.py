@@ -1,4 +1,4 @@
-"""What must be allowed to whoever reads the objects that a plugin looks up."""
+"""The permissions for reading the objects that a plugin looks up."""
 
 from pilotage.framework.api.plugin import Permission, Plugin
 from pilotage.kinds.kube_object import KubeObject

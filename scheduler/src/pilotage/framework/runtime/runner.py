@@ -1,4 +1,4 @@
-"""Asks the plugins of a profile, in order, each behind a fence: one that fails spoils one attempt of one pod."""
+"""Runs the plugins of a profile, in order, each behind a fence: one that fails fails one attempt of one pod."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
@@ -31,23 +31,23 @@ from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.framework.runtime.timings import ERROR, Timings
 from pilotage.model.pod import Pod
 
-_runners = count()  # of runners, whose answers about shapes are kept apart
+_runners = count()  # of runners, whose cached results for shapes are separate
 
-MOST_KINDS = 2048  # of pods, for which lasting answers are kept
+MOST_KINDS = 2048  # of pods, for which lasting results are kept
 LONGEST_WAIT = 15 * 60.0  # seconds that a pod may wait for a permission
 
 
 @dataclass
 class PreFilterResult:
-    """What was found out about a pod before any node was looked at."""
+    """What was found out about a pod before any node was evaluated."""
 
-    skipped: set[str] = field(default_factory=set)  # plugins that have nothing to say
+    skipped: set[str] = field(default_factory=set)  # plugins that do not apply
     only: frozenset[str] | None = None  # the nodes that are left, by name
     restricting: list[str] = field(default_factory=list)  # plugins that left only some
     rejection: Rejection | None = None
 
     def take(self, plugin: str, answer: object) -> bool:
-        """Record what a plugin says; True if that settles it and nobody else needs to be asked."""
+        """Record a plugin's result; True if it is final and no other plugin needs to be called."""
         if isinstance(answer, Skip):
             self.skipped.add(plugin)
             return False
@@ -74,7 +74,7 @@ class PreFilterResult:
 
 @dataclass(slots=True)
 class LastingSkips:
-    """Plugins that have nothing to say about a kind of pods, while API objects and placed pods' terms stay the same."""
+    """Plugins that do not apply to a kind of pods, while API objects and placed pods' terms stay the same."""
 
     state: tuple[int, int]
     filtering: set[str] = field(default_factory=set)
@@ -96,7 +96,7 @@ class Runner:
         number = next(_runners)
         self._skips_key, self._score_skips_key = ("skips", number), ("score skips", number)
         self._kinds: dict[Hashable, LastingSkips] = {}
-        self._last_pod: Pod | None = None  # asked about twice: before the nodes, and before the scores
+        self._last_pod: Pod | None = None  # used twice: before the nodes, and before the scores
         self._last_skips = LastingSkips((-1, -1))
         self._note_changers = [plugin for plugin in plugin_set.pre_filter if _changes_notes(plugin)]
         self.eviction_rules = [plugin for plugin in plugin_set.plugins().values() if isinstance(plugin, EvictionRule)]
@@ -107,7 +107,7 @@ class Runner:
         ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        """Ask every plugin about the pod alone; a rejection that no eviction can help ends it at once."""
+        """Run PreFilter of every plugin; a rejection that no eviction can help ends it at once."""
         pod = cycle.pod
         known: set[str] = pod.shape.remember(self._skips_key, lambda _: set())
         lasting = self._lasting(cycle).filtering
@@ -131,7 +131,7 @@ class Runner:
         return before
 
     def _lasting(self, cycle: Cycle) -> "LastingSkips":
-        """Return which plugins have nothing to say about pods of this kind as long as things are as they are."""
+        """Return which plugins do not apply to pods of this kind as long as nothing changes."""
         pod, state = cycle.pod, (cycle.objects.changes, cycle.placed.terms_version)
         if pod is self._last_pod and state == self._last_skips.state:
             return self._last_skips
@@ -145,7 +145,7 @@ class Runner:
         return found
 
     def filter_nodes(self, plugin: Filter, cycle: Cycle, nodes: Nodes) -> Verdicts:
-        """Ask one plugin about many nodes; the rejections name it."""
+        """Run one filter on many nodes; the rejections name it."""
         timing, start = self.timings.of(plugin.name, "Filter"), perf_counter()
         try:
             verdicts: object = plugin.filter_nodes(cycle, cycle.pod, nodes)
@@ -158,7 +158,7 @@ class Runner:
         return found
 
     def filter_node(self, plugin: Filter, cycle: Cycle, node: NodeInfo) -> Rejection | None:
-        """Ask one plugin about one node; the rejection names it."""
+        """Run one filter on one node; the rejection names it."""
         with self._fence('running "{}" filter plugin: {}', plugin, "Filter"):
             answer = plugin.filter(cycle, cycle.pod, node)
             if answer is None:
@@ -168,7 +168,7 @@ class Runner:
         return answer.by(plugin.name)
 
     def first_rejection(self, cycle: Cycle, node: NodeInfo, skipped: set[str]) -> Rejection | None:
-        """Ask all plugins about one node until one rejects it."""
+        """Run all filters on one node until one rejects it."""
         for plugin in self.plugin_set.filter:
             if plugin.name not in skipped:
                 rejection = self.filter_node(plugin, cycle, node)
@@ -177,7 +177,7 @@ class Runner:
         return None
 
     def post_filter(self, plugin: PostFilter, cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom:
-        """Ask one plugin to make room."""
+        """Run PostFilter of one plugin."""
         with self._fence("{1}", plugin, "PostFilter"):
             answer = plugin.post_filter(cycle, cycle.pod, verdicts)
             if not isinstance(answer, Nominated | NoRoom):
@@ -185,7 +185,7 @@ class Runner:
         return answer
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> set[str]:
-        """Ask every plugin about the nodes that are left; returns those that do not score this pod."""
+        """Run PreScore of every plugin on the nodes that are left; returns those that do not score this pod."""
         pod = cycle.pod
         known: set[str] = pod.shape.remember(self._score_skips_key, lambda _: set())
         lasting = self._lasting(cycle).scoring
@@ -210,7 +210,7 @@ class Runner:
         return skipped
 
     def score_nodes(self, plugin: Score, cycle: Cycle, nodes: Nodes) -> Ints | int:
-        """Ask one plugin for raw scores of many nodes; one number stands for all."""
+        """Return raw scores of many nodes by one plugin; one number stands for all."""
         timing, start = self.timings.of(plugin.name, "Score"), perf_counter()
         try:
             scores: object = plugin.score_nodes(cycle, cycle.pod, nodes)
@@ -223,7 +223,7 @@ class Runner:
         return found
 
     def score_node(self, plugin: Score, cycle: Cycle, node: NodeInfo) -> int:
-        """Ask one plugin for the raw score of one node."""
+        """Return the raw score of one node by one plugin."""
         with self._fence('running Score plugins: plugin "{}" failed with: {}', plugin, "Score"):
             score = plugin.score(cycle, cycle.pod, node)
             if not isinstance(score, int | np.integer):
@@ -231,7 +231,7 @@ class Runner:
             return int(score)
 
     def normalized(self, plugin: Score, cycle: Cycle, nodes: Nodes, scores: Ints) -> Ints:
-        """Bring one plugin's raw scores to 0..100; CycleFailed if it does not get them there."""
+        """Normalize one plugin's raw scores to 0..100; CycleFailed if that fails."""
         if plugin.normalize is not None:
             with self._fence('running Normalize on Score plugins: plugin "{}" failed with: {}', plugin, "Normalize"):
                 own = scores if scores.flags.owndata else scores.copy()  # it may change them in place
@@ -240,7 +240,7 @@ class Runner:
         return scores
 
     def reserve(self, cycle: Cycle, node: str, skipped: Collection[str] = ()) -> Rejection | None:
-        """Let every plugin hold what the pod needs; whatever comes of it, `unreserve` lets go of all."""
+        """Let every plugin reserve what the pod needs; in any case, `unreserve` releases everything."""
         for plugin in self.plugin_set.reserve:
             if plugin.idle_when_skipped and plugin.name in skipped:
                 continue
@@ -257,7 +257,7 @@ class Runner:
         return None
 
     def unreserve(self, cycle: Cycle, node: str) -> list[str]:
-        """Let every plugin let go, the last one first; returns what went wrong, which stops nobody."""
+        """Let every plugin release its reservation, the last one first; returns the errors, which stop no other one."""
         complaints = []
         for plugin in reversed(self.plugin_set.reserve):
             try:
@@ -268,7 +268,7 @@ class Runner:
         return complaints
 
     def permit(self, cycle: Cycle, node: str) -> Rejection | dict[str, Wait] | None:
-        """Ask every plugin for its permission; returns who asks to wait and for how long."""
+        """Run Permit of every plugin; returns which ones ask to wait and for how long."""
         waits: dict[str, Wait] = {}
         for plugin in self.plugin_set.permit:
             with self._fence('running Permit plugin "{}": {}', plugin, "Permit"):
@@ -307,7 +307,7 @@ class Runner:
 
 
 def check_range(plugin: Plugin, scores: Ints) -> None:
-    """Refuse scores outside of 0..100."""
+    """Reject scores outside of 0..100."""
     if len(scores) and (scores.min() < 0 or scores.max() > MAX_SCORE):
         wrong = scores[(scores < 0) | (scores > MAX_SCORE)][0]
         raise CycleFailed(
@@ -338,7 +338,7 @@ def _rejections(verdicts: Verdicts, plugin: str) -> list[Rejection]:
 
 
 def _numbers(scores: object, nodes: Nodes) -> Ints:
-    """Return scores that can be weighed and summed; smaller kinds of whole numbers would run over."""
+    """Return scores that can be weighed and summed; smaller integer types would overflow."""
     if not isinstance(scores, np.ndarray) or scores.dtype.kind not in "iu":
         raise PluginFailed(unexpected(scores))
     if scores.shape != (len(nodes),):

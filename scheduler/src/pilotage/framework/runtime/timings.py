@@ -1,4 +1,4 @@
-"""How often each plugin of a profile was asked, and how long it took."""
+"""How often each plugin of a profile was called, and how long it took."""
 
 from collections.abc import Iterator
 from time import perf_counter
@@ -6,7 +6,7 @@ from time import perf_counter
 from pilotage.telemetry.histograms import PLUGIN_BOUNDS, POINT_BOUNDS, Histogram
 
 SUCCESS, ERROR, UNSCHEDULABLE = "Success", "Error", "Unschedulable"  # kube-scheduler's words for how calls end
-SAMPLED = 10  # of so many calls one goes into the histogram, as with kube-scheduler
+SAMPLED = 10  # one in this many calls goes into the histogram, as with kube-scheduler
 
 
 class Timing:
@@ -51,7 +51,7 @@ class Timings:
         return found
 
     def past(self, point: str, start: float, status: str = SUCCESS) -> None:
-        """Count that all plugins of a point were asked, since a moment of `perf_counter`."""
+        """Count that all plugins of a point were called, since a time of `perf_counter`."""
         self.point(point, status).observe(perf_counter() - start)
 
     def __iter__(self) -> Iterator[tuple[str, str, Timing]]:

@@ -1,4 +1,4 @@
-"""A thread that looks at the call under way, and has it ended if it takes too long."""
+"""A thread that watches the current plugin call, and aborts it if it takes too long."""
 
 import logging
 import signal
@@ -18,13 +18,13 @@ from pilotage.framework.runtime.plugin_guard import REGIONS
 log = logging.getLogger(__name__)
 
 SIGNAL = signal.SIGUSR2
-TICK = 0.05  # seconds between two looks
-RARELY = 1.0  # seconds, as long as there is no plugin that is not ours
-SOON = 0.005  # seconds until the next one, while a call is being ended
-PATIENCE = 20  # times that code which is not the plugin's own is left alone: it may be in the middle of something
-GENTLE = 3  # times that a plugin may swallow what ends it, and do its own cleaning up
-STALLED = 5.0  # seconds after which a call is told that cannot be ended
-HOPELESS = 10.0  # seconds after which the process had better end: until then nobody else is served
+TICK = 0.05  # seconds between two checks
+RARELY = 1.0  # seconds, as long as all plugins are ours
+SOON = 0.005  # seconds until the next one, while a call is being aborted
+PATIENCE = 20  # times that code which is not the plugin's own is not interrupted: it may be in a critical section
+GENTLE = 3  # times that a plugin may swallow the exception, and clean up
+STALLED = 5.0  # seconds after which a call that cannot be aborted is reported
+HOPELESS = 10.0  # seconds after which the process exits: until then no pod is scheduled
 
 
 class Watchdog:
@@ -35,18 +35,18 @@ class Watchdog:
         self._thread: threading.Thread | None = None
         self._is_stopping = False
         self._wake = threading.Event()
-        self._target = -1.0  # the call that is being ended: since when it is under way
-        self._declined = self._raised = 0  # how often its end was put off, and demanded
+        self._target = -1.0  # the call that is being aborted: its start
+        self._declined = self._raised = 0  # how often its abort was postponed, and attempted
         self._insistence: Insistence | None = None
-        self._told_of = -1.0  # the call that was told to be stalled
+        self._told_of = -1.0  # the call that was reported as stalled
         self._seen = 0.0
-        self.ask_for_turn: Callable[[], None] = watch.next_turn  # to be done by whoever runs the event loop
+        self.ask_for_turn: Callable[[], None] = watch.next_turn  # called in the thread of the event loop
         self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
         self.on_hopeless: Callable[[], None] = lambda: None  # in this thread, too
         watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
-        """Begin to look, if that did not happen yet; False outside of the main thread, which alone has signals."""
+        """Start the thread unless it runs; False outside of the main thread, the only one with signals."""
         if threading.current_thread() is not threading.main_thread():
             return False
         if self._thread is None or not self._thread.is_alive():
@@ -57,12 +57,12 @@ class Watchdog:
         return True
 
     def look_often(self) -> bool:
-        """Begin to look even if there is no plugin yet; False where that is impossible."""
+        """Start the thread even if there is no plugin yet; False if that is impossible."""
         self._watch.expect_calls()
         return self.start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._is_stopping = True
         self._wake.set()
         if self._thread is not None:
@@ -83,7 +83,7 @@ class Watchdog:
                 pause = TICK
 
     def _look(self) -> float:
-        """Have the call under way ended if it has to be; returns when to look again."""
+        """Abort the current call if necessary; returns when to check again."""
         watch = self._watch
         desk, since, now = watch.call, watch.since, perf_counter()
         if since != self._seen:
@@ -129,7 +129,7 @@ class Watchdog:
     # ---------------------------------------------------------------------------------------- in the main thread
 
     def _on_signal(self, _number: int, frame: FrameType | None) -> None:
-        """Raise inside of the plugin, if the call that has to end is still under way, and nowhere else."""
+        """Raise inside of the plugin if the call that has to end is still running, and nowhere else."""
         watch = self._watch
         if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
             return
@@ -149,11 +149,11 @@ class Watchdog:
         return OverBudget()
 
     def _is_inside(self, frame: FrameType) -> bool:
-        """Return whether code runs that the call has called: not the region itself, which begins and ends."""
+        """Return whether the running code was called by the plugin call, and is not the watched region itself."""
         return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
 
     def _under_way(self, innermost: FrameType) -> list[FrameType]:
-        """Return the functions of the call, of which some may be watched themselves."""
+        """Return the functions of the call, some of which may be watched themselves."""
         frames = list(_outwards(innermost))
         while frames and not self._is_outside(frames.pop()):
             pass
@@ -172,9 +172,9 @@ WATCHDOG = Watchdog()
 
 
 class within_budget:  # noqa: N801 - it reads like a function
-    """Ends what is done in a `with` after some seconds: PluginFailed tells, as it does of SystemExit and the like.
+    """Aborts a `with` block after some seconds with PluginFailed, which also replaces SystemExit and the like.
 
-    Only what the block calls is ended, never the block itself. Outside of the main thread nothing is ended.
+    Only code called by the block is aborted, never the block itself. Outside of the main thread nothing is aborted.
     """
 
     def __init__(self, what: str, seconds: float) -> None:
@@ -216,14 +216,14 @@ def _where(error: BaseException | None) -> str:
 
 
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield a function that is under way, who has called it, and so on."""
+    """Yield a running function, its caller, and so on."""
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
 def _stack() -> str:
-    """Return what the main thread does."""
+    """Return the stack of the main thread."""
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     return "".join(traceback.format_stack(frame)) if frame is not None else ""
 

@@ -1,4 +1,4 @@
-"""Which node to free for a pod: those where it can be done, and the one where it does the least harm."""
+"""Which node to free for a pod: the candidates, and the one with the least harm."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,18 +13,18 @@ from pilotage.framework.runtime.preemption.victims import MayGo, Victims, select
 from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 
-MOST_FAILURES = 5  # that are told; each may name its node
+MOST_FAILURES = 5  # that are reported; each may name its node
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
 @dataclass(slots=True)
 class Candidates:
-    """What came of trying nodes: where pods can be evicted, and why not elsewhere."""
+    """The result of trying nodes: where pods can be evicted, and why not elsewhere."""
 
     wanted: int
     harmless: list[Victims] = field(default_factory=list)
     violating: list[Victims] = field(default_factory=list)
-    rejections: dict[int, Rejection] = field(default_factory=dict)  # by place; without a plugin if nobody may go
+    rejections: dict[int, Rejection] = field(default_factory=dict)  # by place; without a plugin if no pod may go
     failures: list[str] = field(default_factory=list)
 
     @property
@@ -42,9 +42,9 @@ class Candidates:
         return counts
 
     def add(self, place: int, outcome: Victims | Rejection) -> bool:
-        """Record what was found on a node, and return whether to stop: once one violates no budget, if at all.
+        """Record what was found on a node, and return whether to stop: at the earliest once one violates no budget.
 
-        Past the wanted number a candidate is overlooked.
+        Past the wanted number a candidate is ignored.
         """
         if isinstance(outcome, Rejection):
             self.rejections[place] = outcome
@@ -65,7 +65,7 @@ def try_nodes(
     now: float,
     may_go: MayGo | None = None,
 ) -> Candidates:
-    """Try one node after the other until there are enough candidates; `may_go` tells who can be a victim."""
+    """Try one node after the other until there are enough candidates; `may_go` says which pods can be victims."""
     candidates = Candidates(wanted)
     for place in places:
         try:
@@ -85,8 +85,8 @@ def _outcome(
     now: float,
     may_go: MayGo | None,
 ) -> Victims | Rejection:
-    """Return what evictions on one node come to; of equal pods only the first has to try."""
-    if may_go is None:  # if not, who knows what that depends on
+    """Return the outcome of evictions on one node; of equal pods only the first has to try."""
+    if may_go is None:  # if not, it may depend on anything
         known: tuple[DisruptionBudgets, Victims | Rejection] | None = cycle.recall("evictions", slot)
         if known is not None and known[0] is budgets:
             return known[1]
@@ -97,7 +97,7 @@ def _outcome(
 
 
 def no_room(nodes: int, candidates: Candidates, ruled_out: Counter[str], untried: int = 0) -> NoRoom:
-    """Return why none of so many nodes can be freed; fails if no more is known than that trying failed.
+    """Return why none of the nodes can be freed; fails if trying failed everywhere.
 
     Some of them may have been ruled out without a try.
     """

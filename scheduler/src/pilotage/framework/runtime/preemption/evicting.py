@@ -1,4 +1,4 @@
-"""What every plugin shares that makes room by evicting pods: the gate for preemptors, and the choice of a node."""
+"""What all preemption plugins share: the gate for preemptors, and the choice of a node."""
 
 import time
 from collections.abc import Sequence
@@ -21,19 +21,19 @@ UNDER_WAY = Rejection("waiting for the preemption for this pod to be finished", 
 
 
 def is_evicted(pod: Pod) -> bool:
-    """Return whether a pod is on its way out because a scheduler needs its room."""
+    """Return whether a pod is terminating because a scheduler needs its room."""
     target = pod.status.condition("DisruptionTarget") if pod.is_terminating else None
     return target is not None and target.status == "True" and target.reason == "PreemptionByScheduler"
 
 
 class Evicting(PreEnqueue, PostFilter):
-    """Makes room for a pod by evicting others, and keeps it out of the queue until they are on their way."""
+    """Makes room for a pod by evicting others, and keeps it out of the queue until they terminate."""
 
-    # Whoever rejected the pod before says when it is worth another try; this only lets it be asked.
+    # The plugins that rejected the pod before decide when to retry it; this only lets events reach them.
     retry_on: ClassVar[tuple[Retry, ...]] = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "never"),)
     reads: ClassVar[tuple[type[Kind], ...]] = (PodDisruptionBudget,)
     permissions = (Permission("", "pods", ("delete",)),)
-    tells_when_open = True  # `end` is called by whoever follows the evictions, and tells the queue, too
+    tells_when_open = True  # `end` is called by the code that follows the evictions, which tells the queue, too
 
     def __post_init__(self) -> None:
         """Start with empty state."""
@@ -52,7 +52,7 @@ class Evicting(PreEnqueue, PostFilter):
         return found if isinstance(found, NoRoom) else self.nominate(found, now)
 
     def nominate(self, candidates: Sequence[Victims], now: float) -> Nominated:
-        """Return the one of at least one candidate that does the least harm."""
+        """Return the candidate that does the least harm; there is at least one."""
         best = least_harmful(candidates, now)
         message = f"found a potential placement for pod on node {best.node}, preempting {len(best.pods)} victims"
         keys = tuple(victim.key for victim in best.pods)
@@ -71,7 +71,7 @@ class Evicting(PreEnqueue, PostFilter):
         return UNDER_WAY if pod.uid in self._under_way else None
 
     def never(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Leave it to the plugins that rejected the pod to say that an eviction helps it."""
+        """Leave it to the plugins that rejected the pod to decide that an eviction helps it."""
         return False
 
     def disruption_budgets(self, objects: Objects) -> DisruptionBudgets:

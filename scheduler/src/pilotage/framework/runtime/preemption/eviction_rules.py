@@ -1,4 +1,4 @@
-"""Asks the plugins that have a say in who is evicted, each behind a fence."""
+"""Calls the plugins that restrict evictions, each behind a fence."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ FAILED = 'running the eviction rule of plugin "{}": {}'
 
 
 def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom | None:
-    """Return why nobody else has to go for the pod of the cycle, in the words of the first plugin that says so."""
+    """Return why no other pod has to be evicted for the pod of the cycle, from the first plugin that says so."""
     for plugin in rules:
         with fence(FAILED, plugin):
             coming = plugin.enough_leave(cycle, cycle.pod, verdicts)
@@ -34,7 +34,7 @@ def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
 
 
 def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
-    """Return why evictions would be in vain, as the notes are now, in the words of the first plugin that objects."""
+    """Return why evictions would not help with the current notes, from the first plugin that objects."""
     for plugin in rules:
         with fence(FAILED, plugin):
             rejection = plugin.objection(cycle, cycle.pod)
@@ -44,7 +44,7 @@ def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
 
 
 def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequence[Pod]) -> None:
-    """Tell every plugin of pods that are told to go; what one makes of it harms nobody else."""
+    """Inform every plugin about pods that are being evicted; a failure of one does not affect the others."""
     for plugin in rules:
         try:
             plugin.evictions_began(preemptor, victims)
@@ -53,7 +53,7 @@ def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequ
 
 
 def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
-    """Tell every plugin of pods that do not leave after all."""
+    """Inform every plugin about pods that stay after all."""
     for plugin in rules:
         try:
             plugin.called_off(victims)

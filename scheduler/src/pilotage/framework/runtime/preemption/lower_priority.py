@@ -1,4 +1,4 @@
-"""What the less important pods take on each node, counted once and then kept up to date."""
+"""What pods of lower priority use on each node, counted once and then kept up to date."""
 
 from collections import OrderedDict
 
@@ -35,7 +35,7 @@ class Tally:
         return self._foreign
 
     def used(self, resource: str) -> Ints | int:
-        """Return how much of a resource they use; 0 for one that none of them uses."""
+        """Return how much of a resource they use; 0 if none of them uses it."""
         return self._used.get(resource, 0)
 
     def catch_up(self, nodes: Nodes) -> None:
@@ -60,7 +60,7 @@ class Tally:
 
     def _resize(self, size: int) -> None:
         if size != len(self._counts):
-            # What came into a slot is among the changes, and counted again.
+            # A node that moved into a slot is among the changes, and counted again.
             self._counts, self._foreign = _resized(self._counts, size), _resized(self._foreign, size)
             self._used = {resource: _resized(column, size) for resource, column in self._used.items()}
 
@@ -85,7 +85,7 @@ class Tally:
 
 
 class LowerPriorityUsage:
-    """Tallies for the priorities that were asked about lately."""
+    """Tallies for the recently used priorities."""
 
     def __init__(self) -> None:
         self._tallies: OrderedDict[int, Tally] = OrderedDict()

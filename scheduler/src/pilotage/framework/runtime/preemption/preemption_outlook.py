@@ -1,4 +1,4 @@
-"""Where preemption is worth a try, found for all nodes at once."""
+"""Where preemption is worth trying, found for all nodes at once."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def helped(verdicts: Verdicts) -> Bools:
 
 
 def with_room(nodes: Nodes, pod: Pod) -> Bools:
-    """Mark the nodes that have as much left as a pod asks for."""
+    """Mark the nodes that have as much left as a pod requests."""
     found: Bools = nodes.pod_count < nodes.allowed_pods
     for resource, amount in pod.requests.items():
         found = found & (nodes.allocatable(resource) - nodes.requested(resource) >= amount)
@@ -79,7 +79,7 @@ def _lacks(nodes: Nodes, pod: Pod, resource: str, lower: Tally) -> Bools:
 
 
 def _nominated(cycle: Cycle) -> Bools:
-    """Mark the nodes that were nominated for someone, who may be counted in and add to the reasons."""
+    """Mark the nominated nodes, whose nominated pods may count and add to the reasons."""
     if cycle.nominated_for_others is not None:
         return cycle.nominated_for_others
     nominated = np.zeros(len(cycle.nodes), np.bool_)

@@ -1,4 +1,4 @@
-"""What a node is short of for a pod, in the words of NodeResourcesFit, and what else has room beside the pod."""
+"""What a node is short of for a pod, by the messages of NodeResourcesFit, and what else fits beside the pod."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ PODS = "a place among the pods"  # as a resource, of which every pod takes one; 
 def short_of(rejection: Rejection | None) -> tuple[str, ...]:
     """Return the resources that a node has too little of; none if it was rejected for any other cause.
 
-    There is enough of all others, or nobody asks: they do not stand in the way, whichever pods leave.
+    There is enough of all others, or they are not checked: they do not matter, whichever pods leave.
     """
     if rejection is None or rejection.plugin != FIT:
         return ()
@@ -30,7 +30,7 @@ def resource_of(reason: str) -> str:
 
 
 class Room:
-    """What is left on a node, of the resources that it was short of, once the pod has taken its part."""
+    """What is left on a node, of the resources that it was short of, once the pod is on it."""
 
     def __init__(self, pod: Pod, info: NodeInfo, resources: Sequence[str], leaving: Iterable[Pod] = ()) -> None:
         requests = pod.requests
@@ -44,7 +44,7 @@ class Room:
             self.give_back(other)
 
     def take(self, other: Pod) -> bool:
-        """Give another pod its room too, if there is so much."""
+        """Reserve room for another pod, too, if there is enough."""
         usage, left = other.usage, self._left
         for resource, amount in left.items():
             if usage.get(resource, resource == PODS) > amount:
@@ -54,7 +54,7 @@ class Room:
         return True
 
     def give_back(self, other: Pod) -> None:
-        """Have the room of a pod that is gone."""
+        """Release the room of a pod that is gone."""
         usage, left = other.usage, self._left
         for resource in left:
             left[resource] += usage.get(resource, resource == PODS)

@@ -11,7 +11,7 @@ from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod
 
-MayGo = Callable[[Pod], bool]  # tells who can be a victim, whatever rules there are besides
+MayGo = Callable[[Pod], bool]  # says which pods can be victims, before all other rules
 
 NO_VICTIMS = Rejection("No preemption victims found for incoming pod", preemption_helps=False)
 ALL_FOREIGN = Rejection("Pods of other schedulers are not evicted", preemption_helps=False)
@@ -47,7 +47,7 @@ class Victims:
             object.__setattr__(self, "_starts", (known, 0.0 if None in most_important else inf))
         assert self._harm is not None
         first, unknown = self._starts
-        return *self._harm, -min(first, now + unknown)  # a pod that has just begun loses little
+        return *self._harm, -min(first, now + unknown)  # a pod that has just started loses little
 
 
 def started(pod: Pod, now: float) -> float:
@@ -62,7 +62,7 @@ def by_importance(pods: Iterable[Pod], now: float) -> list[Pod]:
 
 
 def needs_neighbours(pod: Pod) -> bool:
-    """Return whether a pod may miss the very pods that would be evicted for it.
+    """Return whether a pod may depend on the pods that would be evicted for it.
 
     To all filters but the one for required affinity, fewer pods on a node are never worse.
     """
@@ -78,10 +78,10 @@ def select_victims(
     short: Sequence[str] = (),
     may_go: MayGo | None = None,
 ) -> Victims | Rejection:
-    """Return who has to leave the node of the trial, or why that does not help.
+    """Return which pods to evict from the node of the trial, or why that does not help.
 
-    `short` names the resources that the node lacks, if they are why it rejected the pod; it spares questions and
-    changes no answer. `may_go` tells who can be a victim; without it, every pod of lower priority.
+    `short` names the resources that the node lacks, if they are why it rejected the pod; it saves calls and
+    changes no result. `may_go` says which pods can be victims; without it, every pod of lower priority.
     """
     may_go = may_go or (lambda other: other.priority < pod.priority)
     could_go = [other for other in trial.info.pods.values() if may_go(other)]
@@ -109,7 +109,7 @@ def select_victims(
 
 
 def _allowed(trial: Trial, ranked: Sequence[Pod]) -> list[Pod]:
-    """Take away, the least important first, whom the rules let go at that point; whoever goes may save the next."""
+    """Remove pods, the least important first, if the rules permit it then; each removal may save the next pod."""
     gone: set[str] = set()
     for other in reversed(ranked):
         if trial.may_evict(other):
@@ -119,7 +119,7 @@ def _allowed(trial: Trial, ranked: Sequence[Pod]) -> list[Pod]:
 
 
 def _without_room(trial: Trial, pod: Pod, victims: Sequence[Pod], short: Sequence[str]) -> set[str] | None:
-    """Return those that have no room beside the pod and the victims before them, by uid; None if others must go too.
+    """Return those that have no room beside the pod and the victims before them, by uid; None if others must go, too.
 
     If the pod fits when these alone are gone, it would at every step on which more are.
     """
@@ -131,7 +131,7 @@ def _without_room(trial: Trial, pod: Pod, victims: Sequence[Pod], short: Sequenc
 
 
 def _clear(trial: Trial, victims: Iterable[Pod]) -> Rejection | None:
-    """Take away all that are still there; return why the pod does not fit even then."""
+    """Remove all that are left; return why the pod does not fit even then."""
     for other in victims:
         if other.uid in trial.info.pods:
             trial.remove(other)
