@@ -14,7 +14,7 @@ from pilotage.framework.runtime.own_nodes import NodesOfProfile
 from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 
-# The points that a plugin_set has; those for groups of pods have no plugins to run.
+# The points of a plugin_set; those for groups of pods run no plugins.
 POINTS = {
     "pre_enqueue": ExtensionPoint.PRE_ENQUEUE,
     "queue_sort": ExtensionPoint.QUEUE_SORT,
@@ -50,7 +50,7 @@ def build_profiles(
 ) -> dict[str, Profile]:
     """Construct the plugins of every profile, or of only one; each profile has its own.
 
-    Where a profile of that name is running already, its plugins stay if their arguments do.
+    If a profile of that name is already running, plugins with unchanged arguments are kept.
     """
     config = loaded.config
     profiles = zip(config.profiles, loaded.expansions, strict=True)
@@ -70,7 +70,7 @@ def build_profiles(
 def _named_plugin_set(
     profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Mapping[str, Profile]
 ) -> PluginSet:
-    """Return the plugins of a profile, which is named where one of them cannot be made."""
+    """Return the plugins of a profile, which is named if one of them cannot be constructed."""
     name = profile.scheduler_name
     try:
         return _plugin_set(profile, expansion, catalogue.of(name), running.get(name))
@@ -90,12 +90,12 @@ def _plugin_set(
     points: dict[str, Any] = {
         field: tuple(plugins[name] for name in expansion.points[point]) for field, point in POINTS.items()
     }
-    points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all who would look at other nodes
+    points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all that would look at other nodes
     return PluginSet(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
 
 
 def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plugin]:
-    """Return the filter that leaves only the nodes of the profile, if not all are."""
+    """Return the filter that leaves only the profile's own nodes, if it has any."""
     nodes = own_nodes_in(profile.plugin_config)
     if nodes.matcher() is None:
         return []
@@ -103,7 +103,7 @@ def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plu
 
 
 def _same_or_new(before: Plugin | None, plugin: Plugin) -> Plugin:
-    """Return the previous plugin, with all that it keeps, if only its arguments count."""
+    """Return the previous plugin, with its state, if its arguments are unchanged."""
     if before is None or type(before) is not type(plugin):
         return plugin
     return before if before.args.model_dump() == plugin.args.model_dump() else plugin

@@ -371,7 +371,7 @@ class TestPlacesOfPredecessors:
             "extenders: [{urlPrefix: 'http://x', filterVerb: f}]", "", "the configuration's extenders", id="one"
         ),
         pytest.param(
-            "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers no node here)", id="one"
+            "", "{name: TargetLoadPacking}", "how busy nodes are (TargetLoadPacking prefers no node here)", id="load"
         ),
         pytest.param(
             "extenders: [{urlPrefix: 'http://x', filterVerb: f}]",

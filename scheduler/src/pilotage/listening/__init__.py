@@ -1,1 +1,1 @@
-"""Accepts connections, for whoever serves: how many, whose, and for how long."""
+"""Accepts connections for all servers: limits their number, per peer and in time."""

@@ -1,7 +1,7 @@
-"""Who may be connected: how many in all, how many of one peer, and who leaves for whom.
+"""Limits on connections: in total and per peer, and which connection is closed for which.
 
                  begin
-enter ──> idle ─────────> busy      idle: connecting, or connected without a question that is whole
+enter ──> idle ─────────> busy      idle: connecting, or connected without a complete request
             ^─────────────┘         busy: being answered
                   end
 """
@@ -16,7 +16,7 @@ _IPV6_HOST_BITS = 64
 
 
 def peer_of(address: str) -> str:
-    """Return whom connections from an address are counted for: itself, or the network of an IPv6 one."""
+    """Return the peer of an address: itself, or the network of an IPv6 one."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -25,12 +25,12 @@ def peer_of(address: str) -> str:
         return str(found)
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    # Whoever has one address of such a network has all of them.
+    # A host with one address of such a network has all of them.
     return str(ipaddress.ip_network((int(found) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS, 128 - _IPV6_HOST_BITS)))
 
 
 class Admission(Generic[V]):
-    """Keeps count of visits; nobody is kept out by others who have more of them."""
+    """Counts visits; no peer is kept out by others that have more of them."""
 
     def __init__(self, most: int, most_of_one_peer: int) -> None:
         self._most, self._most_of_one_peer = most, most_of_one_peer
@@ -43,11 +43,11 @@ class Admission(Generic[V]):
         return len(self._peers)
 
     def count(self, peer: str) -> int:
-        """Return how many visits a peer makes."""
+        """Return how many visits a peer has."""
         return len(self._idle.get(peer, ())) + len(self._busy.get(peer, ()))
 
     def enter(self, visit: V, peer: str) -> V | None:
-        """Let somebody in, and return who has to leave for it: itself if nobody else does."""
+        """Admit a visit, and return the one that is closed for it: itself if there is no other."""
         leaving = self._who_leaves(visit, peer)
         if leaving is not None:
             self.leave(leaving)
@@ -72,11 +72,11 @@ class Admission(Generic[V]):
         return next(iter(self._idle.get(peer, ())), otherwise)
 
     def begin(self, visit: V) -> None:
-        """Record that it is being answered."""
+        """Record that its request is being answered."""
         self._move(visit, self._busy)
 
     def end(self, visit: V) -> None:
-        """Record that it has its answer."""
+        """Record that it got its response."""
         self._move(visit, self._idle)
 
     def _move(self, visit: V, group: dict[str, dict[V, None]]) -> None:
@@ -85,7 +85,7 @@ class Admission(Generic[V]):
             group.setdefault(peer, {})[visit] = None
 
     def leave(self, visit: V) -> None:
-        """Forget somebody; who is not here is fine."""
+        """Forget a visit, if it is known."""
         if (peer := self._peers.pop(visit, None)) is not None:
             self._forget(visit, peer)
 

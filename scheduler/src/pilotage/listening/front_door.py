@@ -1,4 +1,4 @@
-"""Accepts connections and counts them from that moment on: before any handshake, and whatever is said afterwards."""
+"""Accepts connections and counts them from that moment on: before any handshake or request."""
 
 import asyncio
 import errno
@@ -15,8 +15,8 @@ from pilotage.listening.visit import Visit
 
 log = logging.getLogger(__name__)
 
-_BACKLOG = 1024  # that the kernel keeps for us: a burst is no reason to let a probe try again
-_ACCEPTED_AT_ONCE = 16  # then whoever else has something to do comes in between
+_BACKLOG = 1024  # in the kernel's backlog: a burst must not fail a probe
+_ACCEPTED_AT_ONCE = 16  # then other tasks get a turn
 _OUT_OF_FILES_PAUSE = 0.5  # seconds
 _COMPLAINS_EVERY = 60.0  # seconds
 _NO_SUCH_FAMILY = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
@@ -24,21 +24,21 @@ _NO_SUCH_FAMILY = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How many connections there may be, and how long one may last without a question (seconds)."""
+    """How many connections are allowed, and how long one may last without a request (seconds)."""
 
     connections: int = 128
     connections_of_one_peer: int = 32
-    # Of one peer; as many as it may have connections, it may begin at once.
+    # Handshakes of one peer: as many at once as it may have connections.
     handshakes_a_second: float = 20.0
-    # From accept until the first question is there with all its headers; the handshake is part of it.
+    # From accept until the first request with all its headers; includes the handshake.
     first_request: float = 5.0
     idle: float = 30.0
-    # For what is left to be sent when a connection is closed.
+    # To send the rest when a connection is closed.
     closing: float = 30.0
 
 
 class FrontDoor:
-    """Listens from open to close, and makes a protocol for everybody who may come in."""
+    """Listens from open to close, and creates a protocol for every admitted connection."""
 
     def __init__(
         self,
@@ -58,17 +58,17 @@ class FrontDoor:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where it listens, also where any port was asked for."""
+        """The address on which it listens, with the port that was chosen for port 0."""
         host, port = self._listeners[0].getsockname()[:2]
         return str(host), int(port)
 
     @property
     def connected(self) -> int:
-        """How many connections there are, those that are still being made among them."""
+        """How many connections there are, including those that are still being established."""
         return len(self._admission)
 
     async def open(self, address: str | None, port: int, *, share_port: bool = False) -> None:
-        """Listen; None is every address, port 0 a free one. OSError if that cannot be had."""
+        """Listen; None is every address, port 0 a free one. OSError if that is impossible."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         try:
@@ -93,7 +93,7 @@ class FrontDoor:
         self._listeners.append(listener)
 
     def close(self) -> None:
-        """Listen no more, and hang up on whoever is still connecting."""
+        """Stop listening, and close connections that are still being established."""
         for listener in self._listeners:
             asyncio.get_running_loop().remove_reader(listener)
             listener.close()
@@ -103,7 +103,7 @@ class FrontDoor:
 
     @contextmanager
     def answering(self, protocol: asyncio.BaseProtocol) -> Iterator[None]:
-        """Hold the clock of a connection while its question is answered."""
+        """Stop the clock of a connection while its request is answered."""
         visit = self._visits.get(protocol)
         if visit is None:
             yield
@@ -154,7 +154,7 @@ class FrontDoor:
         self._begin(visit, peer)
 
     def _begin(self, visit: Visit, peer: str) -> None:
-        """Begin to speak: at once, or with TLS, which costs us more than the client, at the peer's pace."""
+        """Start the protocol: at once, or with TLS, which costs us more than the client, at the peer's pace."""
         loop, patience = asyncio.get_running_loop(), self._patience
         delay = self._pace.delay(peer, loop.time()) if self._context is not None else 0.0
         if delay > 0.0:

@@ -1,10 +1,10 @@
-"""How often one peer may begin a handshake: whoever connects again and again would otherwise take all our time."""
+"""Limits how often one peer may start a handshake, since constant reconnects would use all our time."""
 
 _MOST_PEERS = 1024  # that are remembered
 
 
 class Pace:
-    """Gives each peer a store of handshakes that fills again with time."""
+    """A token bucket of handshakes for each peer."""
 
     def __init__(self, at_once: int, a_second: float) -> None:
         self._at_once, self._a_second = at_once, a_second
@@ -16,7 +16,7 @@ class Pace:
     def delay(self, peer: str, now: float) -> float:
         """Take one, and return for how many seconds it has to wait."""
         left = self._left(peer, now) - 1
-        # Who waits is soon let go for the next, so that no more than a store of them wait.
+        # A waiting connection is soon closed for the next, so no more than a bucket of them wait.
         self._stores[peer] = max(left, -self._at_once), now
         if len(self._stores) > _MOST_PEERS:
             self._forget_who_has_all(now)

@@ -11,7 +11,7 @@ from pilotage.listening.tls_protocol import opened
 
 
 class Visit(asyncio.Protocol):
-    """Stands between a transport and the protocol that speaks, and tells when it is over, however that happens."""
+    """Sits between a transport and its protocol, and reports the end, however that happens."""
 
     def __init__(
         self,
@@ -43,30 +43,30 @@ class Visit(asyncio.Protocol):
         self._connecting = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            # Its frames have the whole state of the handshake, in circles that only a collection of garbage would end.
+            # Its frames have the whole state of the handshake, in cycles that only a garbage collection would free.
             error.__traceback__ = None
-        # Whatever came in its way is the client's matter; without a transport nobody else tells of the end.
+        # Any error is the client's; without a transport nothing else reports the end.
         if self._transport is None:
             self._over()
 
     def start_clock(self, seconds: float) -> None:
-        """Hang up after so long."""
+        """Close it after a time."""
         self.stop_clock()
         if self._connection is not None or self._transport is not None:
             self._clock = asyncio.get_running_loop().call_later(seconds, self.hang_up)
 
     def stop_clock(self) -> None:
-        """Let it last."""
+        """Do not close it any more."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
     def hang_up(self) -> None:
-        """End it at once, whatever is under way."""
+        """Close it at once, whatever is in progress."""
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()
         elif self._connecting is not None and self._connection is not None:
-            # Whoever makes the transport sees the end of the stream, and gives up.
+            # The code that creates the transport sees the end of the stream, and gives up.
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
         elif self._connection is not None:
@@ -107,7 +107,7 @@ class Visit(asyncio.Protocol):
             self.inner.resume_writing()
 
     def connection_lost(self, reason: Exception | None) -> None:
-        """Pass it on, and be over."""
+        """Pass it on, and end."""
         try:
             if self.inner is not None:
                 self.inner.connection_lost(reason)

@@ -1,4 +1,4 @@
-"""What a pod says about other pods: the terms of its affinity and anti-affinity, ready to match."""
+"""Inter-pod affinity: the terms of its affinity and anti-affinity, ready to match."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from pilotage.model.selectors import EVERYTHING, NOTHING, InvalidSelector, Label
 
 
 class AffinityTerm(NamedTuple):
-    """One term: which pods it means, and within which topology; terms that are equal match the same."""
+    """One term: which pods it selects, and within which topology; equal terms match the same."""
 
     topology_key: str
     namespaces: frozenset[str]
@@ -20,7 +20,7 @@ class AffinityTerm(NamedTuple):
     weight: int = 0  # of a preferred term
 
     def matches(self, pod: Pod, namespace_labels: Labels) -> bool:
-        """Return whether the term means this pod, whose namespace has these labels."""
+        """Return whether the term matches this pod, whose namespace has these labels."""
         return (
             pod.namespace in self.namespaces or self.namespace_selector.matches(namespace_labels)
         ) and self.selector.matches(pod.labels)
@@ -43,7 +43,7 @@ class InvalidTerms(ValueError):
 
 
 def terms_of(pod: Pod) -> AffinityTerms:
-    """Return a pod's terms; InvalidTerms if one of them has a selector that makes no sense."""
+    """Return a pod's terms; InvalidTerms if one of them has an invalid selector."""
     if pod.shape.spec.affinity is None:
         return NO_TERMS
     found = pod.shape.remember(("affinity terms", pod.namespace), lambda shape: _compiled(shape, pod.namespace))
@@ -53,7 +53,7 @@ def terms_of(pod: Pod) -> AffinityTerms:
 
 
 def readable_terms_of(pod: Pod) -> AffinityTerms:
-    """Return a pod's terms, none at all if one of them makes no sense, as is the custom with placed pods."""
+    """Return a pod's terms, none at all if one of them is invalid, as upstream does with placed pods."""
     try:
         return terms_of(pod)
     except InvalidTerms:
@@ -61,9 +61,9 @@ def readable_terms_of(pod: Pod) -> AffinityTerms:
 
 
 def carried_terms(pod: Pod, labels: Labels) -> AffinityTerms:
-    """Return the terms that a placed pod brings to a node with these labels: its own, unless they are too many.
+    """Return the terms of a placed pod on a node with these labels: its own, unless they are too many.
 
-    Then there is one for each topology that the node is in, which shuns all pods that any of them may mean.
+    Then there is one for each topology that the node is in, with anti-affinity to all pods that any may select.
     """
     if pod.shape.spec.affinity is None:
         return NO_TERMS
@@ -77,7 +77,7 @@ def _covering(pod: Pod, labels: Labels) -> AffinityTerms:
     for term in away.required if away is not None else ():
         key = term.topology_key
         if key not in labels or term.label_selector is None or (key not in by_key and len(by_key) >= MOST_POD_TERMS):
-            continue  # a term for another topology, or one that means no pod
+            continue  # a term for another topology, or one that selects no pod
         namespaces = by_key.setdefault(key, set())
         if term.namespace_selector is not None:
             by_key[key] = None

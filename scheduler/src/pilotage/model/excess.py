@@ -17,7 +17,7 @@ class Excess(NamedTuple):
     most: int
 
     def __str__(self) -> str:
-        """Return the fault as it is told to the pod's owner."""
+        """Return the message for the pod's owner."""
         return f"the pod has {self.number:,} {self.what}, and at most {self.most:,} are allowed"
 
 
@@ -33,7 +33,7 @@ def excess_of(pod: Pod) -> Excess | None:
 
 
 def _excess_of_shape(shape: PodShape) -> Excess | None:
-    # One after the other: later counts look into what earlier ones found to be few.
+    # In this order: later counts iterate over what earlier ones found to be few.
     return next((count for count in _counts(shape) if count.number > count.most), None)
 
 
@@ -79,7 +79,7 @@ def _pod_counts(shape: PodShape) -> Iterator[Excess]:
 
 
 def has_too_many_terms(shape: PodShape) -> bool:
-    """Return whether a pod says more about other pods than anybody would look at for each of them."""
+    """Return whether a pod has more affinity terms than can be evaluated for each other pod."""
     return shape.remember("too many terms", lambda _: any(each.number > each.most for each in _term_counts(shape)))
 
 

@@ -1,6 +1,6 @@
 """The messages between a scheduler and an extender: Go's field names, all of them when written, in any case when read.
 
-Kubernetes objects inside of them stay as they came, as bytes; only the names that are asked for are read.
+Kubernetes objects inside of them stay raw bytes; only the names that are needed are decoded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ from msgspec import Raw, Struct, field
 
 Value = TypeVar("Value")
 
-LONGEST_REASON = 1024  # characters of what an extender says about one node, which ends in the pod's status
+LONGEST_REASON = 1024  # characters of an extender's message about one node, which ends up in the pod's status
 _INT64 = 1 << 63
 _NOTHING = Raw(b"null")
 
@@ -21,7 +21,7 @@ class Malformed(ValueError):
 
 
 class ExtenderFailed(Exception):
-    """An extender gave no answer that can be used; the text is for the owner of the pod."""
+    """An extender gave no usable response; the text is for the owner of the pod."""
 
 
 class FilterResult(NamedTuple):
@@ -42,7 +42,7 @@ class VictimsOnNode(NamedTuple):
 
 
 class NodesQuestion(NamedTuple):
-    """What an extender is asked about: a pod, and nodes as objects or by name."""
+    """A request to an extender: a pod, and nodes as objects or by name."""
 
     pod: bytes
     nodes: Sequence[bytes] | None
@@ -50,7 +50,7 @@ class NodesQuestion(NamedTuple):
 
 
 class PreemptQuestion(NamedTuple):
-    """A pod, and whom it would evict where."""
+    """A pod, and its victims by node."""
 
     pod: bytes
     victims: Mapping[str, VictimsOnNode]
@@ -92,7 +92,7 @@ def write_nodes_question(pod: bytes, nodes: Sequence[bytes] | None, names: Seque
 
 
 def write_preempt_question(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], int]]) -> bytes:
-    """Ask about victims, who are whole pods, and the number of violated budgets, by node."""
+    """Ask about victims, as complete pods, and the number of violated budgets, by node."""
     told = b",".join(
         b'%b:{"Pods":[%b],"NumPDBViolations":%d}' % (_json(node), b",".join(pods), violations)
         for node, (pods, violations) in victims.items()
@@ -180,7 +180,7 @@ def read_binding(body: bytes) -> Binding:
 
 
 def write_filter_result(result: FilterResult, nodes: Sequence[bytes] | None = None) -> bytes:
-    """Answer `filter`; the nodes are whole objects for whoever asked with such."""
+    """Answer `filter`; the nodes are objects if the request had objects."""
     listed = b"null" if nodes is None else _node_list(nodes)
     facts = (listed, _json(result.names), _json(result.failed), _json(result.unresolvable), _json(result.error))
     return b'{"Nodes":%b,"NodeNames":%b,"FailedNodes":%b,"FailedAndUnresolvableNodes":%b,"Error":%b}' % facts

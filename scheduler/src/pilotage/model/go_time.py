@@ -1,4 +1,4 @@
-"""Times as Go reads them: by a layout that shows how Mon Jan 2 15:04:05 2006 would be written."""
+"""Times as Go parses them: by a layout that shows how Mon Jan 2 15:04:05 2006 would be written."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -8,7 +8,7 @@ RFC3339 = "2006-01-02T15:04:05Z07:00"
 LONGEST = 256  # characters of a layout or a time; the regular expressions stay instant below this
 
 Found = dict[str, int]  # by the name of what was found: year, month, offset
-Read = Callable[[str], Found]  # ValueError for what cannot be
+Read = Callable[[str], Found]  # ValueError for an impossible value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = [
@@ -27,11 +27,11 @@ MONTHS = [
 ]
 DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
 NANOS = 10**9
-FIRST_OF_LAST_CENTURY = 69  # years of two digits from here on are of the twentieth century
+FIRST_OF_LAST_CENTURY = 69  # two-digit years from here on are in the twentieth century
 
 
 class InvalidLayout(ValueError):
-    """The text is no layout of a time."""
+    """The text is not a time layout."""
 
 
 class GoLayout:
@@ -46,7 +46,7 @@ class GoLayout:
         self._pattern = re.compile("".join(self._patterns(layout)))
 
     def seconds(self, text: str) -> float | None:
-        """Return the seconds from 1970 to a time; None if the text is no time of this layout."""
+        """Return the seconds from 1970 to a time; None if the text does not match the layout."""
         match = self._pattern.fullmatch(text) if len(text) <= LONGEST else None
         if match is None:
             return None
@@ -59,14 +59,14 @@ class GoLayout:
             return None
 
     def _patterns(self, layout: str) -> Iterator[str]:
-        """Yield the regular expressions of all parts, and note who reads what the groups find."""
+        """Yield the regular expressions of all parts, and register the readers of the groups."""
         end = 0
         for match in TOKEN.finditer(layout):
             yield _literally(layout[end : match.start()])
             end, token = match.end(), match.group()
             pattern, read = _of_fraction(token) if token[0] in ".," else TOKENS[token]
             self._readers.append(read)
-            yield f"((?>{pattern}))"  # Go never goes back for less
+            yield f"((?>{pattern}))"  # Go never backtracks
             if token in ("05", "5") and not FRACTION.match(layout, end):
                 # Go takes a fraction of a second also where the layout has none.
                 self._readers.append(_fraction)
@@ -105,14 +105,14 @@ def _fraction(text: str) -> Found:
 
 def _offset(text: str) -> Found:
     hours, minutes, seconds = ([int(part) for part in re.findall("[0-9]{2}", text)] + [0, 0, 0])[:3]
-    if hours > 24 or minutes > 60 or seconds > 60:  # as generous as Go
+    if hours > 24 or minutes > 60 or seconds > 60:  # as lenient as Go
         raise ValueError
     size = hours * 3600 + minutes * 60 + seconds
     return {"offset": -size if text.startswith("-") else size}
 
 
 def _zone(text: str) -> Found:
-    # Go knows no zone but its own, and takes all others for UTC, even GMT+3; that one says how far it is.
+    # Go knows only its local zone, and takes all others for UTC, even GMT+3, whose offset is explicit.
     return {"zone": int(text[3:]) * 3600 if text[3:4] in ("+", "-") else 0}
 
 
@@ -154,7 +154,7 @@ TOKENS: dict[str, tuple[str, Read]] = {
     **{f"-{each}": (f"[+-]{re.sub('[0-9]', '[0-9]', each)}", _offset) for each in HOUR_OFFSETS},
     **{f"Z{each}": (f"Z|[+-]{re.sub('[0-9]', '[0-9]', each)}", _offset) for each in HOUR_OFFSETS},
 }
-# Where more follows, these are something else, or no more than a word.
+# If more follows, these are something else, or just a word.
 UNLESS = {"Jan": "(?![a-z])", "Mon": "(?![a-z])", "_2": "(?!006)"}
 FRACTION = re.compile(r"[.,](?:0+|9+)(?![0-9])")
 TOKEN = re.compile(

@@ -1,4 +1,4 @@
-"""Disks that pods name without a claim, and when two pods cannot have the same one on a node."""
+"""Inline disks of pods, and when two pods cannot use the same one on a node."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ Disk = tuple[str, ...]
 
 
 def exclusive_disks(pod: Pod) -> tuple[Volume, ...]:
-    """Return the volumes of a pod that others on the node may be in the way of."""
+    """Return the volumes of a pod that may conflict with those of others on the node."""
     return pod.shape.remember("exclusive disks", _exclusive)
 
 
@@ -23,7 +23,7 @@ def _is_exclusive(volume: Volume) -> bool:
 
 
 def clash(pod: Pod, other: Pod) -> bool:
-    """Return whether two pods have the same disk in a way that excludes each other."""
+    """Return whether two pods use the same disk in conflicting ways."""
     one, present = (each.shape.remember("uses of disks", _uses) for each in (pod, other))
     if not one or not present:
         return False
@@ -32,7 +32,7 @@ def clash(pod: Pod, other: Pod) -> bool:
 
 
 def _uses(shape: PodShape) -> dict[Disk, bool]:
-    """Return the disks of a shape, and which of them no other pod may have: one that is only read can be shared."""
+    """Return the disks of a shape, and which of them are exclusive: one that is only read can be shared."""
     found: dict[Disk, bool] = {}
     for volume in shape.spec.volumes:
         for disk, is_shared in _disks(volume):

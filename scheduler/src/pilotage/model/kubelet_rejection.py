@@ -1,6 +1,6 @@
-"""What a kubelet says of a pod that it did not take, read from the status that it wrote.
+"""A kubelet's rejection of a pod, parsed from the status that it wrote.
 
-Whoever may write that status can say anything in it, so that nothing is believed beyond its shape and size.
+Anybody with write access to that status can forge it, so it is trusted only within limits.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pilotage.model.quantity import LARGEST
 
 OUT_OF, PODS = "OutOf", "pods"
-# Reasons for which somebody else may have taken what the pod was to get; all others are about the pod or the node.
+# Reasons for which another pod may have taken the room; all others are about the pod or the node.
 WITHOUT_NUMBERS = frozenset(
     {
         "NodePorts",
@@ -19,21 +19,21 @@ WITHOUT_NUMBERS = frozenset(
         "VolumeAttachmentLimitExceeded",
     }
 )
-# As kubelets count them: names of extended resources are without end.
+# As kubelets count them: extended resources can have any name.
 OUT_OF_KNOWN = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
 OUT_OF_EXTENDED = "OutOfExtendedResources"
 
-MIRROR = "kubernetes.io/config.mirror"  # the annotation of a pod that a kubelet made by itself, and only shows
+MIRROR = "kubernetes.io/config.mirror"  # the annotation of a mirror pod
 
 _LONGEST_NAME = 317  # characters of a resource's name: a domain, a slash and a label
 _LONGEST_MESSAGE = 2048  # characters that are looked at
-# Kubelets of all ages have these words somewhere in their sentence, in some order.
+# Kubelets of all versions have these words somewhere in their message, in some order.
 _NUMBERS = {word: re.compile(rf"\b{word}:? ?([0-9]{{1,19}})(?![0-9.])") for word in ("requested", "used", "capacity")}
 
 
 @dataclass(frozen=True, slots=True)
 class KubeletRejection:
-    """Why a kubelet did not take a pod; the numbers are cpu in thousandths and everything else in units."""
+    """Why a kubelet rejected a pod; the numbers are millicores for cpu and units for everything else."""
 
     reason: str
     resource: str = ""  # of which there was too little, "" if it was something else
@@ -43,18 +43,18 @@ class KubeletRejection:
 
     @property
     def label(self) -> str:
-        """Return the reason as metrics have it: one of a few."""
+        """Return the reason as a metric label: one of a few."""
         known = self.reason in OUT_OF_KNOWN or self.reason in WITHOUT_NUMBERS
         return self.reason if known else OUT_OF_EXTENDED
 
     @property
     def free(self) -> int | None:
-        """Return how much the kubelet had left, if it said so."""
+        """Return how much the kubelet had free, if it said so."""
         return None if self.used is None or self.capacity is None else max(0, self.capacity - self.used)
 
 
 def read_rejection(reason: str, message: str) -> KubeletRejection | None:
-    """Return what the reason and the message of a failed pod's status say; None if no race can be behind it."""
+    """Parse the reason and the message of a failed pod's status; None if a race cannot be the cause."""
     if reason in WITHOUT_NUMBERS:
         return KubeletRejection(reason)
     resource = reason.removeprefix(OUT_OF)

@@ -1,4 +1,4 @@
-"""Which pods of a group count towards its quorum: an annotation of the group chooses."""
+"""Which pods of a group count towards its quorum: chosen by an annotation of the group."""
 
 from enum import StrEnum
 from typing import Final
@@ -12,15 +12,15 @@ MATCH_POLICY: Final = "pod-group.pilotage.dev/match-policy"
 class MatchPolicy(StrEnum):
     """What counts."""
 
-    WAITING_AND_PLACED = "WaitingAndPlaced"  # whoever waits or has a place
+    WAITING_AND_PLACED = "WaitingAndPlaced"  # pods that wait or have a node
     ONLY_WAITING = "OnlyWaiting"  # each new batch of pods needs a whole quorum
-    ONCE_SATISFIED = "OnceSatisfied"  # after the first quorum each pod is for itself
+    ONCE_SATISFIED = "OnceSatisfied"  # after the first quorum pods are independent
 
 
 _POLICIES: Final = {policy.value: policy for policy in MatchPolicy}
 
 
 def match_policy(metadata: Metadata) -> MatchPolicy | None:
-    """Return the policy that a group chooses, or else the default; None if it names one that there is not."""
+    """Return the policy that a group chooses, or else the default; None if it names an unknown one."""
     named = metadata.annotations.get(MATCH_POLICY)
     return MatchPolicy.WAITING_AND_PLACED if named is None else _POLICIES.get(named)

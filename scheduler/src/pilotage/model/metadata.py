@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-# kubectl keeps a copy of the whole object here; nobody schedules by it, and it is often the larger half.
+# kubectl keeps a copy of the whole object here; scheduling does not use it, and it is often the larger half.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 

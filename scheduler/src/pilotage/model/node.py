@@ -10,7 +10,7 @@ from pilotage.model.tolerations import NO_SCHEDULE, Taint
 
 
 class NodeSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What was decided about a node."""
+    """The spec of a node."""
 
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
@@ -37,7 +37,7 @@ class NodeAddress(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What a node has."""
+    """The status of a node."""
 
     allocatable: Amounts = {}
     capacity: Amounts = {}
@@ -48,7 +48,7 @@ class NodeStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeObject(Struct, gc=False, rename="camel"):
-    """A node as the API has it, without the fields that nobody schedules by."""
+    """A node as in the API, without the fields that scheduling does not use."""
 
     metadata: Metadata
     spec: NodeSpec = NodeSpec()
@@ -100,7 +100,7 @@ class Node:
         amounts: Requests = counted(given.status.allocatable)
         self.allowed_pods = amounts.pop("pods", 0)
         self.allocatable = amounts  # cpu in thousandths, everything else in units
-        self.capacity = given.status.capacity  # as it is written: few plugins ask, and it is never used up
+        self.capacity = given.status.capacity  # as written: few plugins use it
         self.images = given.status.images
         self.conditions = given.status.conditions
         self.addresses = tuple(each.address for each in given.status.addresses)
@@ -110,10 +110,10 @@ class Node:
         return f"Node({self.name})"
 
     def has_same_facts(self, other: "Node") -> bool:
-        """Return whether nothing differs that plugins ask about, besides images."""
+        """Return whether nothing that plugins read differs, besides images."""
         return all(getattr(self, fact) == getattr(other, fact) for fact in FACTS)
 
 
 def _looked_at(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
-    """Return the taints, or one that stands for absurdly many: who tolerates all of them tolerates it, too."""
+    """Return the taints, or one that stands for too many: tolerating everything tolerates it, too."""
     return taints if len(taints) <= MOST_TAINTS else (Taint(TOO_MANY_TAINTS, str(len(taints)), NO_SCHEDULE),)

@@ -1,11 +1,11 @@
-"""How busy a node is, as somebody has measured it."""
+"""Load metrics of a node."""
 
 import math
 from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-# Percent. What is beyond is no measurement, and arithmetic with it might not end well.
+# Percent. Anything beyond is not a measurement, and arithmetic with it might overflow.
 LARGEST_SHARE = 1e6
 
 
@@ -17,7 +17,7 @@ class ResourceLoad(NamedTuple):
 
 
 class NodeLoad(NamedTuple):
-    """What is known of one node; None for a resource that nobody has measured."""
+    """What is known of one node; None for a resource that was not measured."""
 
     cpu: ResourceLoad | None = None
     memory: ResourceLoad | None = None

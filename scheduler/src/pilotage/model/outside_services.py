@@ -1,7 +1,7 @@
-"""Services beside the API server that a profile has the scheduler ask, and what they may be shown.
+"""Services that a profile makes the scheduler call, and which credentials they may receive.
 
-Whoever writes a profile chooses whom the scheduler asks. What the scheduler can read must not leave with the question:
-credentials come from one directory that is there for them, and go over TLS, to hosts that the cluster's owner lists.
+The author of a profile chooses which services the scheduler calls. The scheduler's own secrets must not leak that way:
+credentials come from one dedicated directory, and go over TLS, to hosts that the cluster's owner lists.
 """
 
 import re
@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 
 CREDENTIALS = "/etc/pilotage/credentials"
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # where the scheduler's own token is
-# Beside it are certificates that every pod of the cluster has: no secret, and what services in it are mostly signed by.
+# Its CA certificates are in every pod of the cluster: they are not secret, and sign most services there.
 AUTHORITIES = (f"{ACCOUNT}/ca.crt", f"{ACCOUNT}/service-ca.crt")
 
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9.])?"
 _HOST = rf"(?P<host>{_NAME}|\[[0-9A-Fa-f:.]+\])"
-# Nothing that two readers of URLs could take for two different hosts.
+# Nothing that two URL parsers could take for different hosts.
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://((?P<user>[A-Za-z0-9._~!$&'()*+,;=:%-]*)@)?"
     rf"{_HOST}(:(?P<port>[0-9]{{1,5}}))?(/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?",
@@ -30,7 +30,7 @@ Refusal = tuple[str, str]  # the field, and why not
 
 @dataclass(frozen=True)
 class OutsideRules:
-    """What profiles may do, as the owner of the cluster says; None: that is not known here, and not judged."""
+    """What profiles may do, set by the owner of the cluster; None: unknown here, and not validated."""
 
     directory: str = CREDENTIALS
     hosts: tuple[str, ...] | None = ()
@@ -39,20 +39,20 @@ class OutsideRules:
 
 @dataclass(frozen=True)
 class Service:
-    """A service that is to be asked; fields are named as its author wrote them."""
+    """A service to be called; fields are named as in the profile."""
 
     address: str
     field: str  # that has the address
-    files: tuple[tuple[str, str], ...] = ()  # that have to be read for it, by field
-    secrets: tuple[tuple[str, str], ...] = ()  # the names of those that are referred to, by field
+    files: tuple[tuple[str, str], ...] = ()  # to be read for it, by field
+    secrets: tuple[tuple[str, str], ...] = ()  # the names of referenced ones, by field
     inline: tuple[tuple[str, str], ...] = ()  # fields that hold a credential themselves, and what to write instead
-    shows: str = ""  # what of that it is shown: a token, a client certificate
+    shows: str = ""  # the credential that it receives: a token, a client certificate
     other_way: str = "remove them"  # than a user and a password in the address
-    trusts_anybody: str = ""  # the field that says so, where the credential would be given away
+    trusts_anybody: str = ""  # the field that disables verification, which would give the credential away
 
 
 def refusals(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
-    """Yield why a service may not be asked in this way."""
+    """Yield why a service may not be called like this."""
     found = _ADDRESS.fullmatch(service.address)
     if found is None:
         yield service.field, "must be an http:// or https:// URL with a host, maybe a port and a path, and nothing else"
@@ -89,7 +89,7 @@ def _of_files(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
 
 
 def is_below(path: str, directory: str) -> bool:
-    """Return whether a path leads into a directory, as it is written; links are another question."""
+    """Return whether a path is below a directory, lexically; links are checked elsewhere."""
     parts, inside = PurePosixPath(path).parts, PurePosixPath(directory).parts
     return "\0" not in path and ".." not in parts and len(parts) > len(inside) and parts[: len(inside)] == inside
 
@@ -110,7 +110,7 @@ def wrong_directory(directory: str) -> str:
 
 
 def wrong_host(entry: str) -> str:
-    """Return why an entry of the list of hosts says nothing; empty if it does."""
+    """Return why an entry of the list of hosts is invalid; empty if it is valid."""
     if _ENTRY.fullmatch(entry):
         return ""
     return f"{entry!r:.80} is not a host; write HOST, HOST:PORT or *.DOMAIN, without http:// and without a path"

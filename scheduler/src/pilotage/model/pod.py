@@ -19,11 +19,11 @@ HostPort = tuple[str, str, int]  # address, protocol, port
 PortNumber = tuple[str, int]  # protocol, port
 
 DEFAULT_SCHEDULER = "default-scheduler"
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - the address that stands for all of a node's, nothing listens here
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - stands for all addresses of a node, nothing listens here
 
 
 class PodObject(Struct, gc=False, rename="camel"):
-    """A pod as the API has it, without the fields that nobody schedules by."""
+    """A pod as in the API, without the fields that scheduling does not use."""
 
     metadata: Metadata
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
@@ -31,7 +31,7 @@ class PodObject(Struct, gc=False, rename="camel"):
 
 
 class PodShape:
-    """What a pod needs, apart from who it is; pods with equal needs share one, and so do answers about it."""
+    """What a pod needs, without its identity; pods with equal needs share one, and cached results for it."""
 
     def __init__(self, key: bytes, spec: PodSpec) -> None:
         self.key = key
@@ -42,9 +42,9 @@ class PodShape:
         return f"PodShape({self.key!r})"
 
     def remember(self, question: Hashable, compute: Callable[["PodShape"], Answer]) -> Answer:
-        """Return the answer to a question about the shape alone, computed once."""
+        """Return a value that depends on the shape alone, computed once."""
         try:
-            return self._answers[question]  # type: ignore[no-any-return]  # one question has one type of answer
+            return self._answers[question]  # type: ignore[no-any-return]  # one key has one type of value
         except KeyError:
             answer = self._answers[question] = compute(self)
             return answer
@@ -61,7 +61,7 @@ class PodShape:
 
     @cached_property
     def tolerated(self) -> Tolerated:
-        """Return the taints that the pod puts up with."""
+        """Return the taints that the pod tolerates."""
         return Tolerated(self.spec.tolerations)
 
     @cached_property
@@ -71,7 +71,7 @@ class PodShape:
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Return what the pod takes of its node's ports, each once."""
+        """Return the node's ports that the pod uses, each once."""
         ports = (port for container in self.running_containers for port in container.ports if port.host_port > 0)
         found = ((port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port) for port in ports)
         return tuple(dict.fromkeys(found))
@@ -114,7 +114,7 @@ def shape_of(spec: PodSpec) -> PodShape:
 
 
 class Pod:
-    """A pod: who it is, where it is, and the shape of its needs."""
+    """A pod: its identity, its node, and the shape of its needs."""
 
     __slots__ = (
         "_usage",
@@ -162,7 +162,7 @@ class Pod:
 
     @property
     def is_finished(self) -> bool:
-        """Return whether the pod has run to its end and holds nothing any more."""
+        """Return whether the pod has finished and uses nothing any more."""
         return self.status.phase in ("Succeeded", "Failed")
 
     @property
@@ -187,7 +187,7 @@ class Pod:
 
     def on(self, node_name: str) -> "Pod":
         """Return the same pod as it would be on a node."""
-        placed = Pod.__new__(Pod)  # attribute by attribute: a loop over them takes three times as long
+        placed = Pod.__new__(Pod)  # attribute by attribute: a loop takes three times as long
         placed.metadata, placed.spec, placed.status = self.metadata, self.spec, self.status
         placed.name, placed.namespace, placed.uid = self.name, self.namespace, self.uid
         placed.labels, placed.annotations = self.labels, self.annotations

@@ -6,7 +6,7 @@ from pilotage.model.selectors import LabelSelector, NodeSelector, PreferredSched
 from pilotage.model.tolerations import Toleration
 from pilotage.model.volumes import Volume
 
-# A person may write `cpu: 1`; the API server answers with texts.
+# Users may write `cpu: 1`; the API server returns strings.
 Amounts = dict[str, str | int | float]
 
 
@@ -70,17 +70,17 @@ class Container(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeAffinity(Struct, frozen=True, gc=False):
-    """Which nodes a pod needs, and which it likes."""
+    """Which nodes a pod requires, and which it prefers."""
 
     required: NodeSelector | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
-    # None and the empty list are told apart: the latter makes a pod scored, with nothing, by NodeAffinity.
+    # None and the empty list differ: with the latter NodeAffinity scores the pod, by nothing.
     preferred: tuple[PreferredSchedulingTerm, ...] | None = field(
         default=None, name="preferredDuringSchedulingIgnoredDuringExecution"
     )
 
 
 class PodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
-    """Other pods, and the size of the neighbourhood in which they count.
+    """Other pods, and the topology in which they count.
 
     matchLabelKeys and mismatchLabelKeys are not read: the API server has merged them into the label selector.
     """
@@ -116,7 +116,7 @@ class Affinity(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class SpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
-    """How unevenly pods may lie over the domains of a topology key."""
+    """How unevenly pods may be spread over the domains of a topology key."""
 
     max_skew: int = 0
     topology_key: str = ""
@@ -159,7 +159,7 @@ class PodSpec(Struct, gc=False, rename="camel"):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     termination_grace_period_seconds: int | None = None
-    # All below decides where the pod fits: it makes up its shape.
+    # Everything below decides where the pod fits: it is its shape.
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     ephemeral_containers: tuple[Container, ...] = ()

@@ -16,7 +16,7 @@ class Condition(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What a container has been given so far, which a resize can change."""
+    """The actual resources of a container, which a resize can change."""
 
     name: str = ""
     allocated_resources: Amounts | None = None

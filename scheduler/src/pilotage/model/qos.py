@@ -1,4 +1,4 @@
-"""How well a pod is served when its node runs short: its QoS class, as Kubernetes computes it."""
+"""The QoS class of a pod, as Kubernetes computes it."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from pilotage.model.requests import CPU, MEMORY, container_totals
 
 
 class QOSClass(StrEnum):
-    """The classes, from the best served to the one that has to go first."""
+    """The classes, from the best to the first to be evicted."""
 
     GUARANTEED = "Guaranteed"
     BURSTABLE = "Burstable"
@@ -22,13 +22,13 @@ NOTED = {qos.value: qos for qos in QOSClass}
 
 
 def qos_of(pod: Pod) -> QOSClass:
-    """Return the class that the API server noted in the pod's status, or the one that it would note."""
+    """Return the class in the pod's status, or the one that the API server would set."""
     noted = NOTED.get(pod.status.qos_class)
     return noted or pod.shape.remember("QoS class", lambda shape: qos_of_spec(shape.spec))
 
 
 def qos_of_spec(spec: PodSpec) -> QOSClass:
-    """Return the class by what the pod asks for as a whole or, if that is nothing, by what its containers ask for."""
+    """Return the class by the pod-level resources or, without any, by those of its containers."""
     parts = [_whole(spec)] if spec.resources.requests or spec.resources.limits else _containers(spec)
     requests, limits = _total(each.requests for each in parts), _total(each.limits for each in parts)
     if not requests and not limits:
@@ -38,7 +38,7 @@ def qos_of_spec(spec: PodSpec) -> QOSClass:
     return QOSClass.GUARANTEED if limited and requests == limits else QOSClass.BURSTABLE
 
 
-# A request that is not given is what the API server makes of it; in a file nobody has done that yet.
+# A missing request is defaulted by the API server; in a file it is not defaulted yet.
 
 
 def _whole(spec: PodSpec) -> Resources:
@@ -56,7 +56,7 @@ def _asked(container: Container) -> Amounts:
 
 
 def _counting(amounts: Amounts) -> Amounts:
-    """Return what plays a part; an amount that is none plays none."""
+    """Return the resources that count; invalid amounts do not."""
     return {name: amount for name, amount in amounts.items() if name in (CPU, MEMORY) and _is_quantity(amount)}
 
 

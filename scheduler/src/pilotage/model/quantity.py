@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-NANOS = 10**9  # in one unit; nothing finer exists, finer digits round up
+NANOS = 10**9  # in one unit; finer digits round up
 NANOS_IN_MILLI = 10**6
 LARGEST, SMALLEST = 2**63 - 1, -(2**63)
 HUGE = LARGEST >> 7  # 64 Pi: sums and percentages of what is not larger fit into 64 bits
@@ -22,7 +22,7 @@ GRAMMAR = re.compile(r"([+-]?)([0-9]*)\.?([0-9]*)(?:([KMGTPE]i)|([numkMGTPE]?)|[
 
 
 class InvalidQuantity(ValueError):
-    """The text is no quantity."""
+    """The text is not a quantity."""
 
     def __init__(self, text: str, reason: str) -> None:
         shown = repr(text) if len(text) <= 40 else f"{text[:40]!r}... ({len(text)} characters)"
@@ -30,7 +30,7 @@ class InvalidQuantity(ValueError):
 
 
 class Form(Enum):
-    """The family of suffixes that a quantity was written with and is shown with."""
+    """The suffix family that a quantity was written with and is printed with."""
 
     DECIMAL = "DecimalSI"
     BINARY = "BinarySI"
@@ -38,7 +38,7 @@ class Form(Enum):
 
 
 class Quantity(Struct, frozen=True, gc=False):
-    """An exact amount in billionths, and the form in which people see it."""
+    """An exact amount in billionths, and its form for printing."""
 
     nanos: int
     form: Form = Form.DECIMAL
@@ -75,7 +75,7 @@ def parse(written: str | int | float) -> Quantity:
     sign, whole, fraction, binary, decimal, exponent = match.groups()
     power, form = _scale(text, binary, decimal, exponent)
     if not whole + fraction and (power < -9 or binary in ("Pi", "Ei")):
-        raise InvalidQuantity(text, "it has no digits")  # at these scales Go wants a digit, at the others it does not
+        raise InvalidQuantity(text, "it has no digits")  # at these scales Go requires a digit, at others not
     nanos = _nanos(int(whole + fraction or "0"), len(fraction), power, form)
     if form is Form.BINARY and 0 < nanos < NANOS:
         form = Form.DECIMAL  # binary suffixes cannot show it
@@ -110,13 +110,13 @@ def _scale(text: str, binary: str | None, decimal: str | None, exponent: str | N
     if exponent is None:
         return DECIMAL_POWERS[decimal or ""], Form.DECIMAL
     if abs(int(exponent)) > STEEPEST:
-        # Go takes 1e999 and then counts it as 0; a request for everything must not pass as a request for nothing.
+        # Go accepts 1e999 and then counts it as 0; a huge request must not pass as none.
         raise InvalidQuantity(text, f"its exponent is beyond {STEEPEST}")
     return int(exponent), Form.EXPONENT
 
 
 def _nanos(digits: int, places: int, power: int, form: Form) -> int:
-    # Division rounds up, also from the tiniest amount: who asks for something gets something.
+    # Division rounds up, even the tiniest amount: a request is never zero.
     if form is Form.BINARY:
         nanos = -(-(digits * NANOS << power) // _power_of_ten(places))
         return min(nanos, LARGEST * NANOS)  # only this family is capped; the others keep any size until counted
@@ -130,7 +130,7 @@ def _power_of_ten(power: int) -> int:
 
 def whole(nanos: int, unit: int) -> int:
     """Return an amount in units of so many billionths, rounded away from zero, within 64 bits."""
-    # Past 64 bits Go yields 0 or a wrapped number, so that a pod that wants 10E would fit everywhere; the nearest
+    # Past 64 bits Go yields 0 or a wrapped number, so that a pod that requests 10E would fit everywhere; the nearest
     # number that exists keeps it out.
     rounded = -(-nanos // unit) if nanos >= 0 else nanos // unit
     return rounded if SMALLEST <= rounded <= LARGEST else LARGEST if rounded > 0 else SMALLEST

@@ -1,4 +1,4 @@
-"""Credentials are left out of whatever people and programs are shown."""
+"""Redacts credentials in output."""
 
 import re
 from typing import Any
@@ -20,7 +20,7 @@ def redacted(value: Any, name: str = "") -> Any:
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a field of this name holds a credential, and not only where one is."""
+    """Return whether a field of this name contains a credential, and not only a reference."""
     return _SECRET.search(name) is not None
 
 

@@ -1,4 +1,4 @@
-"""What a pod really asks for: containers, sidecars, init containers, the pod as a whole, overhead and resizes."""
+"""The effective requests of a pod: containers, sidecars, init containers, the pod as a whole, overhead and resizes."""
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -8,13 +8,13 @@ from pilotage.model.pod_spec import Amounts, Container, PodSpec
 from pilotage.model.pod_status import ContainerStatus, PodStatus
 from pilotage.model.quantity import NANOS, NANOS_IN_MILLI, Quantity, parse, whole
 
-# Amounts per resource: cpu in thousandths, everything else in units. A resource that nobody names has no entry.
+# Amounts per resource: cpu in thousandths, everything else in units. A resource that is not requested has no entry.
 Requests = dict[str, int]
 # The same in billionths. Fractions add up before they are rounded: two containers with half a byte want one byte.
 Exact = dict[str, int]
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
-# What a container without a request is taken for in scores, so that such pods do not all land on one node.
+# What a container without a request counts as in scores, so that such pods do not all land on one node.
 DEFAULTS: Exact = {CPU: 100 * NANOS_IN_MILLI, MEMORY: 200 * 1024 * 1024 * NANOS}
 NO_STATUS = PodStatus()
 
@@ -23,7 +23,7 @@ REMEMBERED = 1 << 12  # names of resources; a cluster has dozens, a hostile one 
 
 
 def _is_tracked(resource: str) -> bool:
-    """Return whether a node's account has this resource; any other name is overlooked, as by kube-scheduler."""
+    """Return whether nodes account for this resource; any other name is ignored, as by kube-scheduler."""
     return _is_scalar(resource) or resource in (CPU, MEMORY, EPHEMERAL_STORAGE)
 
 
@@ -53,7 +53,7 @@ def is_extended(resource: str) -> bool:
 def _is_extended(resource: str) -> bool:
     if "/" not in resource or "kubernetes.io/" in resource or resource.startswith("requests."):
         return False
-    # Quotas count it under a longer name, which must be valid too; only the length can make the difference.
+    # Quotas use a longer name, which must be valid too; only the length can matter.
     return is_key(resource if len(resource) <= SHORT else f"requests.{resource}")
 
 
@@ -70,7 +70,7 @@ def effective_requests(spec: PodSpec) -> Requests:
 
 
 def scored_requests(spec: PodSpec) -> Requests:
-    """Return what a pending pod counts as in scores by resources: with defaults, and blind to pod-level requests."""
+    """Return what a pending pod counts as in resource scores: with defaults, ignoring pod-level requests."""
     return _counted(_plus(_aggregate(spec, lambda container: DEFAULTS | _asked(container)), _exact(spec.overhead)))
 
 
@@ -80,7 +80,7 @@ def nonzero_requests(spec: PodSpec) -> tuple[int, int]:
 
 
 def usage(spec: PodSpec, status: PodStatus) -> tuple[Requests, tuple[int, int]]:
-    """Return what a placed pod takes, and its cpu and memory with defaults where it names none."""
+    """Return what a placed pod uses, and its cpu and memory with defaults where it names none."""
     return _counted(_largest(spec, status, {}, _exact)), _nonzero(spec, status)
 
 
@@ -90,12 +90,12 @@ def container_totals(spec: PodSpec, of: Callable[[Container], Amounts]) -> dict[
 
 
 def is_pod_level(resource: str) -> bool:
-    """Return whether a pod can ask for the resource as a whole."""
+    """Return whether a pod-level request for the resource is possible."""
     return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
 
 
 def is_as_asked(spec: PodSpec, status: PodStatus) -> bool:
-    """Return whether a placed pod takes what its spec says, because its status says nothing else."""
+    """Return whether a placed pod uses what its spec requests, because its status does not differ."""
     if status.resources is not None or _is_infeasible(status):
         return False
     asked = {each.name: each.resources.requests for each in (*spec.containers, *spec.init_containers)}
@@ -109,7 +109,7 @@ def is_as_asked(spec: PodSpec, status: PodStatus) -> bool:
 def _nonzero(spec: PodSpec, status: PodStatus) -> tuple[int, int]:
     defaults = DEFAULTS
     if _pod_level(_exact(spec.resources.requests)):
-        # With requests of the whole pod its containers may rightly name none.
+        # With pod-level requests its containers need not have any.
         known = _largest(spec, status, {}, _basic)
         defaults = {resource: amount for resource, amount in DEFAULTS.items() if resource not in known}
     found = _largest(spec, status, defaults, _basic)
@@ -117,7 +117,7 @@ def _nonzero(spec: PodSpec, status: PodStatus) -> tuple[int, int]:
 
 
 def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[Amounts], Exact]) -> Exact:
-    """Return the larger of what is asked, allocated and given, while a resize is under way."""
+    """Return the largest of requested, allocated and actual resources, while a resize is in progress."""
     infeasible = _is_infeasible(status)
     statuses = {each.name: each for each in (*status.init_container_statuses, *status.container_statuses)}
 
@@ -139,7 +139,7 @@ def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[
 
     found: list[Exact] = [] if infeasible else [total(asked)]
     if status is NO_STATUS:
-        pass  # nothing was allocated or given yet
+        pass  # nothing was allocated yet
     elif status.allocated_resources and status.resources is not None and status.resources.requests:
         found += [read(status.allocated_resources), read(status.resources.requests)]
     else:
@@ -148,7 +148,7 @@ def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[
 
 
 def _of_whole_pod(spec: PodSpec, status: PodStatus) -> Exact:
-    """Return what the pod as a whole asks for, or the larger of that and what it has; nothing if it asks nothing."""
+    """Return the pod-level requests, or the larger of those and the actual resources; nothing without any."""
     asked = _pod_level(_exact(spec.resources.requests))
     if not asked or status.resources is None:
         return asked
@@ -157,20 +157,20 @@ def _of_whole_pod(spec: PodSpec, status: PodStatus) -> Exact:
 
 
 def _pod_level(requests: Exact) -> Exact:
-    """Return the resources that can be asked for by the pod as a whole, and then replace those of its containers."""
+    """Return the pod-level resources, which replace those of the containers."""
     return {resource: amount for resource, amount in requests.items() if is_pod_level(resource)}
 
 
 def _is_infeasible(status: PodStatus) -> bool:
-    """Return whether the node can never grant the resize that the spec asks for."""
+    """Return whether the requested resize is infeasible on the node."""
     resize = status.condition("PodResizePending")
     return resize is not None and resize.reason == "Infeasible"
 
 
 def _aggregate(spec: PodSpec, of: Callable[[Container], Exact]) -> Exact:
-    """Return the most that is needed at any time: while init containers run one by one, or when all others do.
+    """Return the most that is needed at any time: while init containers run one by one, or while all others run.
 
-    Each container costs as much as it names, however much the others do.
+    The cost is linear in the resources of each container.
     """
     sidecars: Exact = {}
     peak: Exact = {}
@@ -202,7 +202,7 @@ def _exact(amounts: Mapping[str, str | int | float]) -> Exact:
 
 
 def _basic(amounts: Mapping[str, str | int | float]) -> Exact:
-    """Return what is asked for of the resources that have a default."""
+    """Return the requests of the resources that have a default."""
     return {resource: parse(amounts[resource]).nanos for resource in DEFAULTS if resource in amounts}
 
 

@@ -1,4 +1,4 @@
-"""Label and node selectors: what they look like in the API, when they are wrong, and what they match."""
+"""Label and node selectors: their API types, validation, and matching."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ class LabelSelectorRequirement(Struct, frozen=True, gc=False, rename="camel"):
 
     def canonical(self) -> RequirementKey:
         """Return the same key for conditions that differ in the order or repetition of values alone."""
-        is_set = self.operator in ("In", "NotIn")  # for the others a repeated value decides whether they are valid
+        is_set = self.operator in ("In", "NotIn")  # for the others a repeated value affects validity
         return self.key, self.operator, tuple(sorted(set(self.values))) if is_set else self.values
 
 
@@ -108,7 +108,7 @@ class PreferredSchedulingTerm(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def idle(self) -> bool:
-        """Return whether the term changes nothing, so that even its mistakes are overlooked."""
+        """Return whether the term has no effect, so that even its errors are ignored."""
         return self.weight == 0 or self.preference.empty
 
 
@@ -122,7 +122,7 @@ def _ordered(keys: Iterable[Key]) -> tuple[Key, ...]:
 
 
 class InvalidSelector(ValueError):
-    """A selector that cannot be used, in the words of Kubernetes."""
+    """An invalid selector, with Kubernetes' message."""
 
     def __init__(self, complaints: Iterable[str]) -> None:
         distinct = list(dict.fromkeys(complaints))
@@ -130,7 +130,7 @@ class InvalidSelector(ValueError):
 
 
 def requirement_complaints(requirement: LabelSelectorRequirement, prefix: str = "") -> Iterator[str]:
-    """Yield what is wrong with a condition on labels whose operator is known."""
+    """Yield what is wrong with a condition on labels with a known operator."""
     if not is_key(requirement.key):
         yield _invalid(f"{prefix}key", requirement.key, "; ".join(key_complaints(requirement.key)))
     yield from _count_complaints(requirement, f"{prefix}values")
@@ -178,7 +178,7 @@ def _invalid(path: str, value: str | tuple[str, ...], detail: str) -> str:
 
 def _unsupported(prefix: str, operator: str, known: Iterable[str]) -> str:
     supported = ", ".join(map(quoted, known))
-    # The operator has a type of its own, and so is no plain string to Go.
+    # The operator has a named type, so it is not a plain string in Go.
     return f"{prefix}operator: Unsupported value: {as_json(operator)}: supported values: {supported}"
 
 
@@ -216,7 +216,7 @@ TESTS: dict[str, Callable[[str, tuple[str, ...]], Test]] = {
 
 
 class LabelMatcher:
-    """A selector of labels, ready to run; equal selectors share one while anybody holds it."""
+    """A compiled label selector; equal selectors share one while it is in use."""
 
     __slots__ = ("__weakref__", "matches", "requirements")
 
@@ -226,14 +226,14 @@ class LabelMatcher:
 
     @property
     def empty(self) -> bool:
-        """Return whether everything matches because nothing is asked."""
+        """Return whether everything matches because there are no conditions."""
         return self.requirements == ()
 
 
 def _all_of(requirements: LabelKey) -> Test:
     tests = [TESTS[operator](key, values) for key, operator, values in requirements]
     if len(tests) == 1:
-        return tests[0]  # by far the most frequent, and asked for every pod
+        return tests[0]  # by far the most frequent, and evaluated for every pod
     return lambda labels: all(test(labels) for test in tests)
 
 
@@ -241,7 +241,7 @@ NOTHING, EVERYTHING = LabelMatcher(None), LabelMatcher(())
 
 
 class TermMatcher:
-    """One term of a node selector, ready to run."""
+    """A compiled term of a node selector."""
 
     __slots__ = ("expressions", "fields")
 
@@ -259,7 +259,7 @@ class TermMatcher:
 
 
 class NodeMatcher:
-    """A node selector, ready to run; `flawed` if a term was left out because it is invalid."""
+    """A compiled node selector; `flawed` if a term was left out because it is invalid."""
 
     __slots__ = ("__weakref__", "flawed", "terms")
 
@@ -275,7 +275,7 @@ class NodeMatcher:
 
 
 class RequiredNodeAffinity:
-    """What a pod demands of its node: nodeSelector, and the required terms if there are any."""
+    """A pod's requirements on its node: nodeSelector, and the required terms if there are any."""
 
     __slots__ = ("labels", "selector")
 
@@ -284,12 +284,12 @@ class RequiredNodeAffinity:
         self.selector = None if required is None else compile_node_selector_leniently(required)
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Return whether the node meets both demands."""
+        """Return whether the node meets both."""
         return self.labels.matches(labels) and (self.selector is None or self.selector.matches(labels, name))
 
 
 class Preferences:
-    """Preferred terms, ready to score."""
+    """Compiled preferred terms."""
 
     __slots__ = ("__weakref__", "terms")
 
@@ -316,7 +316,7 @@ def _shared(known: WeakValueDictionary[Key, Compiled], key: Key, build: Callable
 
 
 def compile_label_selector(selector: LabelSelector | None) -> LabelMatcher:
-    """Return the matcher of a label selector, or raise InvalidSelector for its first wrong condition."""
+    """Return the matcher of a label selector, or raise InvalidSelector for its first invalid condition."""
     if selector is None:
         return NOTHING
     key = selector.canonical()

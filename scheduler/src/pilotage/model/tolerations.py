@@ -10,7 +10,7 @@ PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
 FORBIDDING = frozenset({NO_SCHEDULE, NO_EXECUTE})  # the effects that a filter looks at
 
-# Stricter than a label value: "007" and "+7" are no numbers here. Nineteen digits hold every 64-bit number.
+# Stricter than a label value: "007" and "+7" are not numbers here. Nineteen digits hold every 64-bit number.
 CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 TolerationsKey = tuple[tuple[str, str, str, str], ...]
@@ -30,7 +30,7 @@ class Taint(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Toleration(Struct, frozen=True, gc=False, rename="camel"):
-    """Which taints a pod puts up with; tolerationSeconds concerns eviction only and is not read."""
+    """Which taints a pod tolerates; tolerationSeconds concerns eviction only and is not read."""
 
     key: str = ""
     operator: str = ""
@@ -51,7 +51,7 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
             case "Lt" | "Gt" if comparisons:
                 return self._compares(taint.value)
             case _:
-                return False  # an operator that nobody knows tolerates nothing, and is no error
+                return False  # an unknown operator tolerates nothing, without an error
 
     def _compares(self, value: str) -> bool:
         bound, number = _integer(self.value), _integer(value)
@@ -61,7 +61,7 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Tolerated:
-    """What a list of tolerations covers, found without looking at all of them for each taint."""
+    """An index of tolerations, to match a taint without looking at all of them."""
 
     __slots__ = ("_compared", "_keys", "_values")
 
@@ -116,13 +116,13 @@ def first_untolerated(
 def count_untolerated_preferences(
     taints: Iterable[Taint], tolerations: Tolerations, *, comparisons: bool = False
 ) -> int:
-    """Return how many PreferNoSchedule taints no toleration covers; how many are covered says nothing."""
+    """Return how many PreferNoSchedule taints no toleration covers; the number of covered ones does not matter."""
     covers = coverage(tolerations).covers
     return sum(taint.effect == PREFER_NO_SCHEDULE and not covers(taint, comparisons=comparisons) for taint in taints)
 
 
 def coverage(tolerations: Tolerations) -> Tolerated:
-    """Return what tolerations cover, if that is not what was given."""
+    """Return the index of tolerations, unless it is one already."""
     return tolerations if isinstance(tolerations, Tolerated) else Tolerated(tolerations)
 
 
@@ -133,7 +133,7 @@ def tolerations_key(tolerations: Iterable[Toleration]) -> TolerationsKey:
 
 def _toleration_key(toleration: Toleration) -> tuple[str, str, str, str]:
     operator = toleration.operator or "Equal"
-    value = "" if operator == "Exists" else toleration.value  # Exists does not look at its value
+    value = "" if operator == "Exists" else toleration.value  # Exists ignores its value
     return toleration.key, operator, value, toleration.effect
 
 

@@ -90,5 +90,5 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def has_known_source(self) -> bool:
-        """Return whether scheduling looks at the volume; the API server gives most pods one more, named at random."""
+        """Return whether scheduling looks at the volume; the API server adds one with a random name to most pods."""
         return self != Volume(self.name)

@@ -1,4 +1,4 @@
-"""What an API server adds to objects when they are created; objects that come from one have all of it already."""
+"""The defaulting of an API server for new objects; objects from a cluster have it already."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
-# Every pod stays for five minutes on a node that is lost, unless it says something else.
+# By default, every pod stays for five minutes on a node that is lost.
 LOST_NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 NO_EXECUTE = "NoExecute"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -29,7 +29,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class Refused(Exception):
-    """An object that no API server would take; says where, why, and what to change."""
+    """An object that an API server would reject; says where, why, and what to change."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -42,20 +42,20 @@ def is_stored(manifest: Manifest) -> bool:
 
 
 def complete_node(node: Manifest) -> None:
-    """Let a node without allocatable amounts have all of its capacity allocatable."""
+    """Default a node's allocatable amounts to its capacity."""
     status = node.get("status", {})
     if "allocatable" not in status and "capacity" in status:
         status["allocatable"] = status["capacity"]
 
 
 def complete_namespace(namespace: Manifest) -> None:
-    """Let a namespace have its name as a label."""
+    """Set a namespace's name label."""
     metadata = namespace["metadata"]
     metadata["labels"] = {**metadata.get("labels", {}), NAMESPACE_LABEL: metadata["name"]}
 
 
 class Admission:
-    """Completes new pods and claims; the classes that they can name are known."""
+    """Completes new pods and claims, given the existing classes."""
 
     def __init__(self, priorities: Iterable[PriorityClass], storage: Iterable[StorageClass]) -> None:
         given = [*(PriorityClass(Metadata(name), value) for name, value in SYSTEM_CLASSES.items()), *priorities]
@@ -72,7 +72,7 @@ class Admission:
             spec.setdefault("storageClassName", self._default_storage)
 
     def complete_pod(self, pod: Manifest) -> None:
-        """Fill in what a pod leaves open; Refused if it cannot be."""
+        """Set the defaults of a pod; Refused if that is impossible."""
         spec = pod.setdefault("spec", {})
         spec.setdefault("schedulerName", DEFAULT_SCHEDULER)
         for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
@@ -114,7 +114,7 @@ def _default_class(classes: Iterable[StorageClass]) -> str:
 
 
 def _request_limits(container: Manifest) -> None:
-    """Let a container request what it limits and does not request."""
+    """Default a container's requests to its limits."""
     resources = container.get("resources", {})
     if resources.get("limits"):
         resources["requests"] = resources["limits"] | resources.get("requests", {})
@@ -128,7 +128,7 @@ def _take_host_ports(container: Manifest, *, host_network: bool) -> None:
 
 
 def _complete_pod_resources(spec: Manifest) -> None:
-    """Complete what a pod asks for as a whole, if it asks for anything as a whole."""
+    """Complete the pod-level resources, if there are any."""
     resources = spec.get("resources", {})
     if not resources.get("requests") and not resources.get("limits"):
         return

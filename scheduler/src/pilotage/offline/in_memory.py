@@ -1,4 +1,4 @@
-"""What scheduling asks of the world outside, answered at once and from memory."""
+"""The outside world of scheduling, in memory and synchronous."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
@@ -28,13 +28,13 @@ class PodsInMemory:
         self._pods[pod.key] = pod
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Tell why a pod waits."""
+        """Record why a pod waits."""
         told = pod if nominate is None else pod.with_nominated_node(nominate)
         self.put(told)
         self._results.waits(told, message, reason)
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Leave a less important pod its nomination, until its next try."""
+        """Keep a lower-priority pod's nomination, until its next attempt."""
 
     def drop(self, uid: str) -> bool:
         """Drop nothing: all is written."""
@@ -46,18 +46,18 @@ class PodsInMemory:
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Tell a pod that it was evicted; why others wait is said by their condition."""
+        """Record evictions; conditions already say why pods wait."""
         if reason == "Preempted":
             self._results.evicted(pod, note)
 
     async def evict(self, victim: Pod, scheduler: str) -> Evicted:
-        """Let a pod be gone."""
+        """Delete a pod."""
         self.on_gone(victim)
         return Evicted()
 
 
 class AtOnce:
-    """Runs work that never really waits, as soon as it may begin."""
+    """Runs work that never really waits, as soon as it may start."""
 
     def __init__(self) -> None:
         self._due: list[Coroutine[Any, Any, None]] = []
@@ -70,7 +70,7 @@ class AtOnce:
         self._due.append(work)
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things one after the other, and return what came of each."""
+        """Do several things one after the other, and return their results."""
         return [await _result(work) for work in works]
 
     def finish(self) -> None:

@@ -1,4 +1,4 @@
-"""The single objects in documents, each with the place where it stands."""
+"""The single objects in documents, each with its place."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from pilotage.offline import manifest_files
 from pilotage.scheduler_profiles.resource import GROUP
 from pilotage.scheduler_profiles.resource import KIND as PROFILE
 
-# A pod or a node of another group is a slip of the pen; other words, such as Service, have meanings elsewhere.
+# A Pod or Node of another group is a typo; other kinds, such as Service, exist elsewhere.
 UNMISTAKABLE = ("Pod", "Node")
 
 
@@ -58,7 +58,7 @@ class Entry:
 
     @property
     def title(self) -> str:
-        """Return what people call it: Pod default/web-1."""
+        """Return its name for messages: Pod default/web-1."""
         kind, name = self.manifest["kind"], self.metadata.get("name") or self.metadata.get("generateName", "")
         space = "" if self.api.scope == "Cluster" else f"{self.metadata.get('namespace') or 'default'}/"
         return f"{kind} {space}{name}"
@@ -74,7 +74,7 @@ class Found:
     kinds: KindTable = KNOWN
     entries: list[Entry] = field(default_factory=list)
     profiles: list[WrittenProfile] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
+    left_out: Counter[str] = field(default_factory=Counter)  # objects of ignored kinds
     problems: list[str] = field(default_factory=list)
 
 
@@ -93,7 +93,7 @@ def take(documents: Iterable[Document], found: Found) -> None:
 
 
 def documents_of(names: Iterable[str], problems: list[str], progress: Progress | None = None) -> Iterator[Document]:
-    """Yield the documents of files, folders and standard input; what cannot be read is told in `problems`."""
+    """Yield the documents of files, folders and standard input; what cannot be read is reported in `problems`."""
     seen: set[Path] = set()
     for name in names:
         try:
@@ -123,14 +123,14 @@ def objects_in(document: Document) -> Iterator[tuple[Any, Place]]:
     if not kind.endswith("List") or not isinstance(items, list):
         yield value, place
         return
-    # The items of a list leave out what the list itself says.
+    # The items of a list omit what the list itself states.
     shared = {"kind": kind.removesuffix("List"), "apiVersion": value.get("apiVersion")}
     for index, item in enumerate(items):
         yield {**shared, **item} if isinstance(item, dict) else item, Place(document.source, document.number, index)
 
 
 def _sort(manifest: Any, place: Place, found: Found) -> None:
-    """Keep an object, count one that plays no part, or complain."""
+    """Keep an object, count an ignored one, or complain."""
     if not isinstance(manifest, dict):
         shown = "a list" if isinstance(manifest, list) else repr(manifest)[:40]
         found.problems.append(f"{place}: an object is a map with apiVersion, kind and metadata, not {shown}")

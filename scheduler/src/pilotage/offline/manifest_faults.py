@@ -13,8 +13,8 @@ from pilotage.model.quantity import InvalidQuantity, parse
 
 Fault: TypeAlias = tuple[str, str]  # a path, and what is wrong there
 
-MOST = 20  # mistakes of one manifest that are looked for
-# The maps whose values are quantities, wherever they stand.
+MOST = 20  # errors reported for one manifest
+# The maps whose values are quantities, wherever they are.
 QUANTITIES = frozenset(("requests", "limits", "capacity", "allocatable", "overhead", "allocatedResources"))
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LONGEST_NAME = 253
@@ -36,7 +36,7 @@ _ANY_KEY = "..."
 
 
 def type_faults(manifest: Any, kind: type[Any]) -> Iterator[Fault]:
-    """Yield every value that has the wrong type; the manifest loses them on the way."""
+    """Yield every value that has the wrong type, and remove it from the manifest."""
     seen: set[At] = set()
     while len(seen) < MOST:
         try:
@@ -65,7 +65,7 @@ def quantity_faults(value: Any, at: At = ()) -> Iterator[Fault]:
 
 
 def name_faults(name: str, at: At) -> Iterator[Fault]:
-    """Yield why no object can have this name."""
+    """Yield why a name is invalid."""
     if not name:
         yield path(at), "Required value: every object has a name"
     elif len(name) > LONGEST_NAME or not NAME.fullmatch(name):
@@ -117,7 +117,7 @@ def _at(written: str, manifest: Any, got: str) -> At:
 
 
 def _key_with(values: Any, got: str) -> str:
-    """Return the first key whose value has the type that was not expected: which one it was is not told."""
+    """Return the first key whose value has the unexpected type; the error does not name it."""
     types = {"array": list, "object": dict, "str": str, "int": int, "float": float, "bool": bool, "null": type(None)}
     entries = values.items() if isinstance(values, dict) else ()
     return next((str(key) for key, value in entries if type(value) is types.get(got)), _ANY_KEY)

@@ -12,17 +12,17 @@ from pilotage.config.json_text import json_documents, looks_like_json
 STDIN = "-"
 ENDINGS = (".yaml", ".yml", ".json")
 LARGEST = 1 << 30
-MOST_REFERENCES = 1 << 20  # values that the references of a file may stand for: enough for people, too few for a bomb
+MOST_REFERENCES = 1 << 20  # values that a file's aliases may expand to: enough for people, too few for a bomb
 # No person writes so much, and a machine repeats no key: a text of this size is read by the faster reader.
 MACHINE_WRITTEN = 1 << 20
 
 
 class NoSuchInput(Exception):
-    """A name that stands for nothing that can be read; the text says why."""
+    """A name that cannot be read; the text says why."""
 
 
 def find(name: str, seen: set[Path]) -> Iterator[str]:
-    """Yield the files that a name stands for and that were not seen yet; NoSuchInput if it stands for nothing."""
+    """Yield the files behind a name that were not seen yet; NoSuchInput if there are none."""
     for file in _found(name):
         if file.resolve() not in seen:
             seen.add(file.resolve())
@@ -30,13 +30,13 @@ def find(name: str, seen: set[Path]) -> Iterator[str]:
 
 
 def read(name: str, progress: Progress | None = None) -> Iterator[Document]:
-    """Yield the documents of a file; Unreadable and OSError tell what is wrong."""
+    """Yield the documents of a file; Unreadable and OSError say what is wrong."""
     data = sys.stdin.buffer.read(LARGEST + 1) if name == STDIN else read_file(Path(name), largest=LARGEST)
     yield from parse(data, "standard input" if name == STDIN else name, progress)
 
 
 def parse(data: bytes, source: str, progress: Progress | None = None) -> Iterator[Document]:
-    """Yield the documents of a text; Unreadable tells what is wrong."""
+    """Yield the documents of a text; Unreadable says what is wrong."""
     if not looks_like_json(data):
         yield from documents(data, source, largest=LARGEST, references=MOST_REFERENCES, progress=progress)
     elif len(data) < MACHINE_WRITTEN:
@@ -65,7 +65,7 @@ def _found(name: str) -> list[Path]:
 
 
 def _is_visible(file: Path, folder: Path) -> bool:
-    # A mounted ConfigMap holds its files a second time, in folders whose names begin with a dot.
+    # A mounted ConfigMap contains its files twice, once in folders whose names begin with a dot.
     return file.is_file() and not any(part.startswith(".") for part in file.relative_to(folder).parts)
 
 

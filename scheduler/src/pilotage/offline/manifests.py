@@ -33,7 +33,7 @@ MOST_PROBLEMS = 20
 
 
 class BadManifests(Exception):
-    """Input that cannot be used; the text tells everything that is wrong, or the first twenty things."""
+    """Input that cannot be used; the text lists everything that is wrong, or the first twenty errors."""
 
     def __init__(self, problems: list[str]) -> None:
         shown, more = problems[:MOST_PROBLEMS], len(problems[MOST_PROBLEMS:])
@@ -47,8 +47,8 @@ class Manifests:
 
     objects: list[Pod | Node | KubeObject] = field(default_factory=list)
     profiles: list[WrittenProfile] = field(default_factory=list)
-    left_out: Counter[str] = field(default_factory=Counter)  # objects of kinds that play no part
-    finished: int = 0  # pods that have run to their end
+    left_out: Counter[str] = field(default_factory=Counter)  # objects of ignored kinds
+    finished: int = 0  # finished pods
     leaving: int = 0  # pods that are deleted before they got a node
 
     @property
@@ -63,12 +63,12 @@ class Manifests:
 
 
 def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Manifests:
-    """Read files, folders and standard input; BadManifests tells everything that is wrong with them."""
-    found = find_entries(names, progress, kinds)  # 1. what is there
+    """Read files, folders and standard input; BadManifests lists everything that is wrong with them."""
+    found = find_entries(names, progress, kinds)  # 1. find them
     work = _Work(found.problems)
-    entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. each once
+    entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. no duplicates
     admission = Admission(_of_kind(entries, PriorityClass), _of_kind(entries, StorageClass))
-    for entry in entries:  # 3. as an API server would have it
+    for entry in entries:  # 3. set defaults, as an API server does
         work.take(entry, admission)
     if work.problems:
         raise BadManifests(work.problems)
@@ -92,7 +92,7 @@ class _Work:
         self.generated: Counter[str] = Counter()
 
     def is_sound(self, entry: Entry) -> bool:
-        """Return whether all values of an object have the right type; it gets its name on the way."""
+        """Return whether all values of an object have the right type; also names it."""
         faults = list(_faults(entry))
         if not faults:
             self.name(entry)
@@ -148,7 +148,7 @@ class _Work:
 
 
 def _faults(entry: Entry) -> Iterator[Fault]:
-    """Yield every value of the wrong type and, where no API server has looked yet, every wrong amount."""
+    """Yield every value of the wrong type and, unless from an API server, every invalid amount."""
     stored = is_stored(entry.manifest)
     if not stored:
         entry.manifest = without_nulls(entry.manifest)
@@ -181,7 +181,7 @@ def _complete(entry: Entry, admission: Admission) -> None:
 
 
 def _other_namespaces(objects: Iterable[Pod | Node | KubeObject]) -> list[Namespace]:
-    """Return the namespaces that pods are in and nobody wrote down."""
+    """Return the namespaces of pods that are not in the input."""
     written = {found.metadata.name for found in objects if isinstance(found, Namespace)}
     used = {found.namespace for found in objects if isinstance(found, Pod)}
     return [Namespace(Metadata(name, labels={NAMESPACE_LABEL: name})) for name in sorted(used - written)]

@@ -1,4 +1,4 @@
-"""More of the same: a pod of the input becomes several."""
+"""Replicas: a pod of the input becomes several."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from pilotage.model.pod import Pod, PodObject
 
 
 class NoSuchPod(Exception):
-    """A name that no pending pod has, or that several have; the text says what to write."""
+    """A name of no pending pod, or of several; the text says what to write."""
 
 
 def find_pending(name: str, pods: Iterable[Pod]) -> Pod:
@@ -25,7 +25,7 @@ def find_pending(name: str, pods: Iterable[Pod]) -> Pod:
 
 
 def multiply(pods: list[Pod], everyone: int, some: Mapping[str, int]) -> list[Pod]:
-    """Return all pods, where each pending one is there as often as asked: web becomes web-1, web-2 and so on."""
+    """Return all pods, with pending ones replicated: web becomes web-1, web-2 and so on."""
     counts = {find_pending(name, pods).key: count for name, count in some.items()}
     found = [copy for pod in pods for copy in _copies(pod, counts.get(pod.key, everyone))]
     keys: set[str] = set()

@@ -1,4 +1,4 @@
-"""What became of the pods of a simulation."""
+"""The results of a simulation."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +9,7 @@ from pilotage.scheduling.explanation import PluginScore
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one pod."""
+    """The result for one pod."""
 
     namespace: str
     name: str
@@ -23,7 +23,7 @@ class Result:
 
 
 class Results:
-    """What became of every pod, in the order in which they were first decided."""
+    """The results for all pods, in the order of their first decision."""
 
     def __init__(self) -> None:
         self._results: dict[str, Result] = {}  # by pod
@@ -38,7 +38,7 @@ class Results:
         return self._results[key]
 
     def placed(self, pod: Pod, scores: Mapping[str, PluginScore]) -> None:
-        """Record that a pod has its node; whom it has evicted before stays on record."""
+        """Record that a pod has its node; earlier victims stay recorded."""
         known = self._of(pod)
         self._results[pod.key] = replace(
             known, node=pod.node_name, message="", reason="", nominated_node="", scores=scores
@@ -54,7 +54,7 @@ class Results:
         self._results[pod.key] = replace(self._of(pod), message=message)
 
     def evicts(self, pod: Pod, victims: tuple[str, ...]) -> None:
-        """Record who goes for a pod."""
+        """Record the victims for a pod."""
         self._results[pod.key] = replace(self._of(pod), victims=victims)
 
     def evicted(self, pod: Pod, message: str) -> None:

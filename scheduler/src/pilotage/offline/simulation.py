@@ -1,4 +1,4 @@
-"""The engine on a cluster that exists in memory only: every pending pod is scheduled, and victims are gone at once."""
+"""The engine on an in-memory cluster: every pending pod is scheduled, and victims are gone at once."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -77,7 +77,7 @@ class Simulation:
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
         plugins = (holders_of(self._engines), rules_of(self._engines))
-        # Nobody waits for a permission, and nobody leaves without being told.
+        # No pod waits for permission, and all deletions are known.
         nobody = WaitingPods()
         return Evictions(
             self._cache, self._queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
@@ -85,7 +85,7 @@ class Simulation:
 
     def _taking_back(self, evictions: Evictions) -> Failures:
         ports = (self._pending.find, self._pending, self._pending)
-        # Nobody adds nodes, and what there is to tell is in the results.
+        # Nothing adds nodes, and the results contain everything.
         nobody_asks = Demand({})
         return Failures(
             self._queue, *ports, evictions, self._engines, demand=nobody_asks, report=lambda _pod, _outcome: None
@@ -111,7 +111,7 @@ class Simulation:
         self._cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:
-        """Schedule until nothing that is left can change, and tell what became of every pending pod."""
+        """Schedule until nothing can change any more, and return the results for every pending pod."""
         total = len(self._queue)
         while (queued := self._next()) is not None:
             self._decide(queued)
@@ -123,7 +123,7 @@ class Simulation:
         return list(self._results)
 
     def decide_only(self, key: str) -> Result:
-        """Tell what would become of one pending pod now, out of turn; the others keep what is nominated for them."""
+        """Return the result for one pending pod now, out of turn; the others keep their nominations."""
         queued = self._queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
@@ -159,7 +159,7 @@ class Simulation:
                 self._send_back(member, outcome)
 
     def _asked(self, pod: Pod) -> Pod | None:
-        """Return the pod to explain, if it is this one or waits for its turn together with it."""
+        """Return the pod to explain, if it is this one or is decided together with it."""
         if self._explain_pod is None:
             return None
         name = gang_of(pod)
@@ -181,7 +181,7 @@ class Simulation:
     def _send_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
         if outcome.victims:
             self._results.evicts(queued.pod, outcome.victims)
-        self._failures.requeue(queued, replace(outcome, is_news=True))  # a result is what was said last
+        self._failures.requeue(queued, replace(outcome, is_news=True))  # the last outcome is the result
         if not outcome.rejected_by and not outcome.pending:
-            self._queue.delete(queued.pod)  # an error: here it would be the same each time
+            self._queue.delete(queued.pod)  # an error: here it would repeat every time
         self._tasks.finish()

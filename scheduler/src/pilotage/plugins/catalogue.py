@@ -1,4 +1,4 @@
-"""All plugins that there are: those in this folder, those of installed packages, and those of a user's folder."""
+"""All plugins: those in this folder, those of installed packages, and those of a user's folder."""
 
 import pkgutil
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -29,7 +29,7 @@ __all__ = ["BrokenPlugin", "Entry", "PluginCatalogue", "built_in"]
 
 ENTRY_POINTS = "pilotage.plugins"
 BUILT_IN = "built in"  # the origin of our own
-LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has seen that it ends
+LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has verified that it finishes
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Entry:
 
     @cached_property
     def points(self) -> frozenset[ExtensionPoint]:
-        """Return where the plugin takes part; asked for by every profile, point by point."""
+        """Return the plugin's extension points; used by every profile, point by point."""
         return self.plugin.points()
 
     @property
@@ -50,12 +50,12 @@ class Entry:
         return cleandoc(self.plugin.__doc__ or "").partition("\n")[0]
 
     def read_arguments(self, given: Mapping[str, Any] | None, at: At) -> Arguments:
-        """Return the arguments with defaults, and what is wrong with them; BrokenPlugin if the plugin cannot tell."""
+        """Return the arguments with defaults, and what is wrong with them; BrokenPlugin if the plugin fails."""
         with self._fence():
             return self.plugin.read_arguments(given, at)
 
     def construct(self, arguments: Mapping[str, Any]) -> Plugin:
-        """Return the plugin with its arguments; BrokenPlugin if it cannot be made of them."""
+        """Return the plugin with its arguments; BrokenPlugin if it cannot be constructed."""
         with self._fence():
             return self.plugin(args=self.plugin.Args.model_validate(arguments, by_alias=True, by_name=False))
 
@@ -97,7 +97,7 @@ class PluginCatalogue:
     def with_files(self, files: FilesByProfile) -> "PluginCatalogue":
         """Return these plugins and those of plugin files, each for its profile; a text that is known stays the same.
 
-        Two profiles may run two texts of one file: the previous one, where the new one did not do.
+        Two profiles may run different texts of one file: the previous one, if the new one failed.
         """
         found = PluginCatalogue()
         found._entries = self._entries
@@ -110,7 +110,7 @@ class PluginCatalogue:
         return found
 
     def add(self, plugin: type[Plugin], origin: str) -> None:
-        """Add a plugin; two of one name are one too many."""
+        """Add a plugin; names must be unique."""
         known = self._entries.get(plugin.name)
         if known is not None and known.plugin is not plugin:
             raise BrokenPlugin(
@@ -145,7 +145,7 @@ class PluginCatalogue:
         return self._entries.get(name)
 
     def plugin(self, name: str) -> type[Plugin]:
-        """Return the class of a plugin that is known to be there."""
+        """Return the class of a known plugin."""
         return self._entries[name].plugin
 
     def names(self) -> Collection[str]:
@@ -157,7 +157,7 @@ class PluginCatalogue:
         return {kind for entry in self._entries.values() for kind in entry.plugin.reads}
 
     def points(self, plugin: str) -> Collection[ExtensionPoint]:
-        """Return where a plugin takes part."""
+        """Return a plugin's extension points."""
         return self._entries[plugin].points
 
     def arguments(self, plugin: str) -> ReadArguments | None:
@@ -166,7 +166,7 @@ class PluginCatalogue:
         return entry.read_arguments if entry is not None and entry.plugin.Args.model_fields else None
 
     def construct(self, name: str, arguments: Mapping[str, Any]) -> Plugin:
-        """Return a plugin with its arguments; BrokenPlugin if it cannot be made of them."""
+        """Return a plugin with its arguments; BrokenPlugin if it cannot be constructed."""
         return self._entries[name].construct(arguments)
 
 
@@ -183,7 +183,7 @@ def built_in() -> PluginCatalogue:
 
 
 def _modules_of_plugins() -> Iterator[str]:
-    """Yield the modules and packages of plugins: all that lies in the folder of a subject, but for what they share."""
+    """Yield the modules and packages of plugins: everything in the subjects' folders except shared code."""
     for subject in pkgutil.iter_modules(pilotage.plugins.__path__, "pilotage.plugins."):
         if subject.ispkg:
             folder = import_module(subject.name).__path__
@@ -191,7 +191,7 @@ def _modules_of_plugins() -> Iterator[str]:
 
 
 def _imported(file: PluginFile) -> list[type[Plugin]]:
-    """Import a plugin file in a process that others depend on; BrokenPlugin if it does not come to an end."""
+    """Import a plugin file in a process that others depend on; BrokenPlugin if it does not finish."""
     try:
         with within_budget(f"importing {file.path}", LONGEST_IMPORT):
             return plugins_in_text(file.path, file.text)

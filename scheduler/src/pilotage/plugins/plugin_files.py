@@ -21,7 +21,7 @@ def plugin_files(folder: Path) -> list[Path]:
 
 
 def plugins_in_file(file: Path) -> list[type[Plugin]]:
-    """Return the plugins of a file, of which there is at least one; BrokenPlugin tells what is wrong."""
+    """Return the plugins of a file, at least one; BrokenPlugin says what is wrong."""
     try:
         return plugins_in_text(str(file), file.read_bytes())
     except OSError as error:
@@ -29,7 +29,7 @@ def plugins_in_file(file: Path) -> list[type[Plugin]]:
 
 
 def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
-    """Return the plugins of a text, which people find at this path; BrokenPlugin tells what is wrong."""
+    """Return the plugins in a text with this path; BrokenPlugin says what is wrong."""
     found = list(plugins_of(load(path, text), path))
     if not found:
         raise BrokenPlugin(
@@ -52,13 +52,13 @@ def plugins_of(module: ModuleType, origin: str) -> Iterator[type[Plugin]]:
 
 
 def _is_abstract(plugin: type[Plugin]) -> bool:
-    """Return whether a class leaves something to those that derive from it."""
+    """Return whether a class has abstract methods."""
     return any(getattr(getattr_static(plugin, name), "__isabstractmethod__", False) for name in dir(plugin))
 
 
 def load(path: str, text: str | bytes) -> ModuleType:
-    """Import a text, wherever it is; BrokenPlugin tells the line that fails."""
-    number = next(_numbers)  # two folders may have files of one name, and a file has many texts in its life
+    """Import a text; BrokenPlugin names the line that fails."""
+    number = next(_numbers)  # two folders may have files of one name, and a file may change
     module = ModuleType(f"pilotage_plugin_{number}_{Path(path).stem}")
     module.__file__ = path
     sys.modules[module.__name__] = module  # where annotations are looked up
@@ -70,13 +70,13 @@ def load(path: str, text: str | bytes) -> ModuleType:
         problem = f"{type(error).__name__}: {first_line(error)}{_where_it_is_now(error)}"
         raise BrokenPlugin(f"{path}{line_in(path, error)}: it cannot be imported: {problem}") from error
     if isinstance(text, str):
-        # What no file has, a traceback still shows.
+        # So that tracebacks show the text without a file.
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     return module
 
 
 def _where_it_is_now(error: BaseException) -> str:
-    """Return what to write instead, if a plugin imports from a module of ours that has moved."""
+    """Return the hint if a plugin imports from a module of ours that has moved."""
     moved = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pilotage.")
     return "; import it from pilotage.plugin, which has all that a plugin needs" if moved else ""
 
@@ -84,7 +84,7 @@ def _where_it_is_now(error: BaseException) -> str:
 def _about_syntax(path: str, error: SyntaxError | ValueError) -> str:
     line = line_in(path, error)
     if line or not isinstance(error, SyntaxError):
-        # It comes from what the file does, or the text cannot be Python at all.
+        # It comes from running the file, or the text is not valid Python.
         return f"{path}{line}: it cannot be imported: {type(error).__name__}: {first_line(error)}"
     return f"{path}{f':{error.lineno}' if error.lineno else ''}: syntax error: {error.msg}"
 
@@ -100,5 +100,5 @@ def line_in(path: str, error: BaseException) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what an error says; what follows its first line is for those who know its source."""
+    """Return the first line of an error's message."""
     return str(error).partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Whether a plugin can be used: its methods can be called as they will be, and what it declares has the right types."""
+"""Whether a plugin is usable: its methods accept the calls, and its declarations have the right types."""
 
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, iscoroutinefunction, isfunction, signature
@@ -19,12 +19,12 @@ OPTIONAL = frozenset(("add_pod", "remove_pod", "filter_nodes", "score_nodes", "u
 class BrokenPlugin(Exception):
     """A plugin that cannot be used; the text says where it is and what to change."""
 
-    plugin = ""  # its name, and the profile that it is in, as far as these are known
+    plugin = ""  # its name and profile, as far as known
     profile = ""
 
 
 def checked(plugin: type[Plugin], origin: str) -> type[Plugin]:
-    """Return the plugin if it is sound; BrokenPlugin tells everything that is wrong with it."""
+    """Return the plugin if it is sound; BrokenPlugin lists everything that is wrong with it."""
     problems = [*_method_problems(plugin), *_declaration_problems(plugin)]
     if problems:
         raise BrokenPlugin("\n".join(f"{origin}: {plugin.name}{problem}" for problem in problems))
@@ -55,11 +55,11 @@ def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[
         yield f".{name} must {'' if iscoroutinefunction(wanted) else 'not '}be written with async def"
     try:
         parameters = signature(function)
-        # A static method is not given the plugin itself.
+        # A static method does not get the plugin itself.
         places = len(signature(wanted).parameters) - isinstance(found, staticmethod)
         parameters.bind(*range(places))
     except ValueError:
-        return  # written in C: nobody knows
+        return  # written in C: unknown
     except TypeError:
         yield f".{name}{_words(function)} {should}"
 
@@ -69,7 +69,7 @@ def _declaration_problems(plugin: type[Plugin]) -> Iterator[str]:
         yield from _differences("start", start, Plugin.start)
     if (normalize := getattr_static(plugin, "normalize", None)) is not None:
         yield from _differences("normalize", normalize, by_maximum)
-    # What was declared is anyone's guess until it is looked at.
+    # What was declared can have any type.
     scope, retries, reads, permissions, caching = (
         cast(object, getattr(plugin, name)) for name in ("depends_on", "retry_on", "reads", "permissions", "caching")
     )

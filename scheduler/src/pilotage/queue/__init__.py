@@ -1,4 +1,4 @@
-"""Who is next: every pod that waits for a node is in exactly one place.
+"""The scheduling queue: every pod that waits for a node is in exactly one place.
 
                  open                   pop
    add ──> gates ────> ACTIVE ───────────────────────> in flight ── done ──> bound, or gone

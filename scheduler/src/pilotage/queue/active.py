@@ -1,4 +1,4 @@
-"""Who is ready, and who of them is first."""
+"""The pods that are ready, and their order."""
 
 from functools import cmp_to_key
 
@@ -13,11 +13,11 @@ def by_priority(queued: QueuedPod) -> tuple[int, float]:
 
 
 def order_of(sort: QueueSort | Order) -> Order:
-    """Return the order of a plugin: its `sort_key` if it has one, which is faster, or what its `less` makes."""
+    """Return the order of a plugin: its `sort_key` if it has one, which is faster, or one from its `less`."""
     if not isinstance(sort, QueueSort):
         return sort
     if (key := getattr(sort, "sort_key", None)) is not None:
-        return key  # type: ignore[no-any-return]  # the shortcut is optional, so that no base class has it
+        return key  # type: ignore[no-any-return]  # optional, so that no base class has it
     less = sort.less
     return cmp_to_key(lambda one, other: -1 if less(one, other) else int(less(other, one)))
 

@@ -1,4 +1,4 @@
-"""Pods that were tried in vain and must wait a little: longer each time, and whole seconds."""
+"""Pods whose attempt failed and that must wait: longer each time, until a full second."""
 
 from collections.abc import Callable, Iterator
 from math import floor, inf
@@ -13,11 +13,11 @@ class Backoff:
 
     def __init__(self, clock: Callable[[], float], initial: float, longest: float) -> None:
         self._clock = clock
-        # Nanoseconds, because halving the limit drops what is no whole one.
+        # Nanoseconds, because halving the limit truncates to whole ones.
         self._initial, self._longest = round(initial * 1e9), round(longest * 1e9)
 
     def duration(self, count: int) -> float:
-        """Return the seconds to wait after so many attempts."""
+        """Return the seconds to wait after this many attempts."""
         if count == 0:
             return 0.0
         doublings = count - 1
@@ -25,7 +25,7 @@ class Backoff:
         return (self._longest if late else self._initial << doublings) / 1e9
 
     def expiration(self, queued: QueuedPod) -> float:
-        """Return the second up to whose end the pod waits; errors in a row count before rejections."""
+        """Return the second up to whose end the pod waits; consecutive errors count before rejections."""
         count = queued.consecutive_errors or queued.unschedulable_count
         if (count == 0 or self._longest == 0) and not queued.rest:
             return -inf
@@ -38,12 +38,12 @@ class Backoff:
         return self.expiration(queued) >= floor(self._clock())
 
     def rests(self, queued: QueuedPod) -> bool:
-        """Return whether the pod must wait whatever happens, for what its last attempt cost."""
+        """Return whether the pod must wait in any case, because of the cost of its last attempt."""
         return bool(queued.rest) and queued.timestamp + queued.rest > self._clock()
 
 
 class BackoffQueue:
-    """Pods in back-off; those that some plugin rejected can be taken early, those that met an error or rest cannot."""
+    """Pods in back-off; rejected ones can be taken early, those with an error or a rest cannot."""
 
     name = "backoff"
 
@@ -64,7 +64,7 @@ class BackoffQueue:
         yield from self._failed
 
     def add(self, queued: QueuedPod) -> None:
-        """Take a pod in, or give it its new place."""
+        """Add a pod, or move it to its new place."""
         heap = self._heap_of.get(queued.key)
         if heap is None:
             heap = self._heap_of[queued.key] = self._heap(queued)
@@ -78,7 +78,7 @@ class BackoffQueue:
         self._heap_of.pop(queued.key).remove(queued)
 
     def first_rejected(self) -> QueuedPod | None:
-        """Return the pod to take when nobody else is ready, whatever is left of its back-off."""
+        """Return the pod to take if no other is ready, whatever is left of its back-off."""
         return self._rejected.first()
 
     def first_completed(self) -> QueuedPod | None:

@@ -1,16 +1,16 @@
-"""Whom events did not help while places were held that may be given back: the answers may have been wrong."""
+"""Pods that events did not help while tentative reservations were held: the hints may have been wrong."""
 
 from pilotage.queue.queued_pod import QueuedPod
 
 
 class Doubts:
-    """Notes pods between a beginning and an end; at any other time none."""
+    """Records pods between `begin` and `end`, and none at other times."""
 
     def __init__(self) -> None:
         self._noted: dict[str, QueuedPod] | None = None
 
     def begin(self) -> None:
-        """Note from now on whom events do not help."""
+        """Start recording pods that events do not help."""
         self._noted = {}
 
     def note(self, queued: QueuedPod) -> None:
@@ -19,6 +19,6 @@ class Doubts:
             self._noted[queued.key] = queued
 
     def end(self) -> list[QueuedPod]:
-        """Note nobody any more, and return those who were."""
+        """Stop recording, and return the recorded pods."""
         noted, self._noted = self._noted or {}, None
         return list(noted.values())

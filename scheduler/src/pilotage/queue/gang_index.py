@@ -7,19 +7,19 @@ from pilotage.queue.queued_pod import QueuedPod
 
 
 class GangIndex:
-    """The waiting pods of each gang; each pod knows itself among which ones it is."""
+    """The waiting pods of each gang; each pod has a reference to its group."""
 
     def __init__(self) -> None:
         self._gangs: dict[GangName, dict[str, QueuedPod]] = {}
 
     def join(self, queued: QueuedPod) -> None:
-        """Take a pod in that waits, if it names a gang."""
+        """Add a waiting pod, if it names a gang."""
         queued.gang = gang_of(queued.pod)
         if queued.gang is not None:
             self._gangs.setdefault(queued.gang, {})[queued.key] = queued
 
     def leave(self, queued: QueuedPod) -> None:
-        """Remove a pod that waits no more."""
+        """Remove a pod that no longer waits."""
         if queued.gang is None:
             return
         members = self._gangs[queued.gang]
@@ -33,6 +33,6 @@ class GangIndex:
         return [key for gang in gangs for key in self._gangs.get(gang, ())]
 
     def members(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Return the pods of a gang that wait for a scheduler and are not about to go, gated or not."""
+        """Return the pods of a gang that wait for a scheduler and are not terminating, gated or not."""
         found = self._gangs.get(gang, {}).values()
         return [each for each in found if each.pod.scheduler_name == scheduler and not each.pod.is_terminating]

@@ -1,4 +1,4 @@
-"""The gates that a pod has to pass before it may be tried."""
+"""The PreEnqueue gates of pods."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ GatesOf = Callable[[Pod], Sequence[PreEnqueue]]
 
 
 class Gates:
-    """Asks the plugins of a pod's profile whether it may come in."""
+    """Runs PreEnqueue of the plugins of a pod's profile."""
 
     def __init__(self, gates_of: GatesOf) -> None:
         self._gates_of = gates_of
         self._complaints: set[str] = set()
 
     def keep_out(self, queued: QueuedPod) -> bool:
-        """Return whether a plugin keeps the pod out, and note which and why on the pod."""
+        """Return whether a plugin gates the pod, and record which and why on the pod."""
         for plugin in self._in_turn(queued):
             try:
                 answer: object = plugin.pre_enqueue(queued.pod)
@@ -35,15 +35,15 @@ class Gates:
         return False
 
     def is_shut(self, queued: QueuedPod) -> bool:
-        """Return whether the plugin that keeps the pod out still does; nothing is noted on the pod."""
+        """Return whether the plugin that gates the pod still does; nothing is recorded on the pod."""
         plugin = next((each for each in self._gates_of(queued.pod) if each.name == queued.gating_plugin), None)
         try:
             return plugin is not None and isinstance(plugin.pre_enqueue(queued.pod), Rejection)
-        except Exception:  # whoever lets the pod in will meet it again, and tell
+        except Exception:  # it will occur again on entry, and be reported
             return False
 
     def _complain(self, plugin: str, key: str) -> None:
-        # In full the first time; it may fail for every pod that waits, and each of them knows the reason.
+        # With a traceback the first time; it may fail for every waiting pod, and each of them has the reason.
         new = plugin not in self._complaints
         self._complaints.add(plugin)
         level = logging.ERROR if new else logging.DEBUG
@@ -53,7 +53,7 @@ class Gates:
         gates, last = self._gates_of(queued.pod), queued.gating_plugin
         if last is None:
             return gates
-        # Who said no the last time is the likeliest to say it again.
+        # The plugin that rejected last time is the likeliest to do so again.
         return sorted(gates, key=lambda plugin: plugin.name != last)
 
 

@@ -1,4 +1,4 @@
-"""Whether an event is worth another try of a pod, as the plugins that rejected it see it."""
+"""Whether an event is worth a retry of a pod, according to the plugins that rejected it."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,9 +25,9 @@ class Named(Protocol):
         """Return what the plugin is called."""
 
 
-# By scheduler name: who waits for what.
+# By scheduler name: the events of each plugin.
 Retries = Mapping[str, Sequence[tuple[Named, Retry]]]
-# By scheduler name and plugin: whom to ask about one event, None if it always helps.
+# By scheduler name and plugin: the hint for one event, None if it always helps.
 Advisers = dict[str, dict[str, list[Hint | None]]]
 
 
@@ -59,7 +59,7 @@ class Hints:
         self._complaints: set[tuple[str, Event]] = set()
 
     def advisers(self, event: Event) -> Advisers:
-        """Return who can tell whether the event helps; empty if it is of interest to nobody."""
+        """Return the hints for the event; empty if no plugin is interested."""
         found = self._known.get(event)
         if found is None:
             found = self._known[event] = self._find(event)
@@ -74,7 +74,7 @@ class Hints:
         return found
 
     def desks(self, event: Event) -> tuple[frozenset[Desk], frozenset[Desk]]:
-        """Return who can tell whether the event helps, and who of them tells all pods of a gang the same."""
+        """Return the plugins with hints for the event, and which hints are the same for all pods of a gang."""
         found = self._desks.get(event)
         if found is None:
             asked = [
@@ -85,12 +85,12 @@ class Hints:
             ]
             every = frozenset(desk for _, desk in asked)
             one_by_one = {desk for for_gang, desk in asked if not for_gang}
-            # Who is meant by an event for everybody is a matter of each pod.
+            # A wildcard event concerns each pod separately.
             found = self._desks[event] = every, frozenset() if event.is_wildcard else every - one_by_one
         return found
 
     def only_gangs(self, event: Event, old: Any, new: Any) -> dict[Desk, set[GangName]]:
-        """Return the desks at which the event concerns the pods of some gangs alone, with those gangs."""
+        """Return the plugins for which the event concerns only the pods of some gangs, with those gangs."""
         if new is NOT_UNDERSTOOD or not (namers := self._gang_namers(event)):
             return {}
         found: dict[Desk, set[GangName]] = {}
@@ -118,11 +118,11 @@ class Hints:
         return found
 
     def occasion(self, event: Event, old: Any, new: Any) -> "Occasion":
-        """Return what can be said about an event, pod by pod."""
+        """Return the evaluation of an event, pod by pod."""
         return Occasion(self, event, old, new)
 
     def best(self, queued: QueuedPod, events: Iterable[tuple[Event, Any, Any]]) -> Strategy:
-        """Return what several events mean for a pod: the best that any of them does."""
+        """Return what several events mean for a pod: the best of their strategies."""
         best, enough = SKIP, IMMEDIATELY if queued.pending_plugins else AFTER_BACKOFF
         for event, old, new in events:
             best = max(best, self.occasion(event, old, new).strategy(queued))
@@ -131,7 +131,7 @@ class Hints:
         return best
 
     def complain(self, plugin: str, event: Event, pod: Pod) -> None:
-        """Log that a hint failed, in full the first time: it may do so for every pod that waits."""
+        """Log that a hint failed, with a traceback the first time: it may fail for every waiting pod."""
         new = (plugin, event) not in self._complaints
         self._complaints.add((plugin, event))
         text = "plugin %s cannot tell whether %s helps pod %s, which is retried"
@@ -160,8 +160,8 @@ class Occasion:
         self._by_gang: dict[tuple[GangName, Desk, bool], Strategy] = {}
 
     def strategy(self, queued: QueuedPod) -> Strategy:
-        """Return whether the pod gets another try."""
-        # Of a gang of a thousand pods each would be asked about whenever any pod comes or goes.
+        """Return whether the pod is retried."""
+        # Otherwise each pod of a large gang would be evaluated whenever any pod comes or goes.
         if queued.gang is None or not self._for_gangs:
             return self._strategy(queued)
         scheduler, pending = queued.pod.scheduler_name, queued.pending_plugins
@@ -183,7 +183,7 @@ class Occasion:
         advisers = self._advisers.get(pod.scheduler_name)
         if advisers is None:
             return SKIP if pod.scheduler_name in self._hints.retries else AFTER_BACKOFF
-        # A plugin that left the pod pending knows the moment, so that no back-off is due.
+        # A plugin that left the pod pending knows the time, so there is no back-off.
         for plugin in pending:
             if plugin in advisers and self._helps(plugin, advisers[plugin], pod):
                 return IMMEDIATELY

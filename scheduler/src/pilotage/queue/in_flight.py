@@ -1,4 +1,4 @@
-"""Pods that are being tried right now, and what has happened since they were taken."""
+"""Pods in flight, and the events since they were taken."""
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ class Happening(NamedTuple):
 
 
 class InFlight:
-    """Remembers events for as long as a pod is in flight that was taken before them."""
+    """Remembers events as long as a pod that was taken before them is in flight."""
 
     def __init__(self) -> None:
         self._taken: OrderedDict[str, int] = OrderedDict()  # uid -> number; the oldest comes first
@@ -31,12 +31,12 @@ class InFlight:
         return uid in self._taken
 
     def start(self, uid: str) -> None:
-        """Remember from now on what happens, for this pod."""
+        """Start remembering events for this pod."""
         self._number += 1
         self._taken[uid] = self._number
 
     def done(self, uid: str) -> None:
-        """Forget the pod, and what nobody else needs."""
+        """Forget the pod, and events that no other pod needs."""
         if self._taken.pop(uid, None) is None:
             return
         oldest = next(iter(self._taken.values()), self._number + 1)
@@ -44,13 +44,13 @@ class InFlight:
             self._happenings.popleft()
 
     def note(self, event: Event, old: Any, new: Any) -> None:
-        """Remember an event, if there is anybody to remember it for."""
+        """Remember an event, if any pod is in flight."""
         if self._taken:
             self._number += 1
             self._happenings.append(Happening(self._number, event, old, new))
 
     def note_for(self, uid: str, events: Iterable[Event], old: Any, new: Any) -> bool:
-        """Remember what happened to a pod in flight, and return whether it is."""
+        """Remember an event of a pod, and return whether it is in flight."""
         if uid not in self._taken:
             return False
         for event in events:
@@ -58,7 +58,7 @@ class InFlight:
         return True
 
     def since_taken(self, uid: str) -> list[Happening] | None:
-        """Return what has happened since the pod was taken, in order; None if it is not in flight."""
+        """Return the events since the pod was taken, in order; None if it is not in flight."""
         taken = self._taken.get(uid)
         return None if taken is None else [each for each in self._happenings if each.number > taken]
 

@@ -9,11 +9,11 @@ from pilotage.model.pod import Pod, PodObject
 
 Lookup = Callable[[str], Pod | None]  # by namespace/name
 
-MOST_CHANGES = 4096  # that are kept: whoever missed more looks at all nominations
+MOST_CHANGES = 4096  # that are kept: a reader that missed more reads all nominations
 
 
 class Nominee:
-    """A pod for which a node was nominated: who it is, not what it needs."""
+    """A pod for which a node was nominated: its identity, not its needs."""
 
     __slots__ = ("_stub", "key", "name", "namespace", "uid")
 
@@ -30,7 +30,7 @@ class Nominee:
 
 
 class Nominator:
-    """Which node is nominated for which pod; the nomination by this process goes before the one in the pod's status."""
+    """Which node is nominated for which pod; nominations by this process take precedence over the pod's status."""
 
     def __init__(self, queued: Lookup, known: Lookup | None = None) -> None:
         self._queued = queued
@@ -42,7 +42,7 @@ class Nominator:
 
     @property
     def nodes(self) -> KeysView[str]:
-        """Return the names of the nodes that are nominated for anybody."""
+        """Return the names of the nominated nodes."""
         return self._nominees.keys()
 
     def changed_since(self, version: int) -> set[str] | None:
@@ -66,7 +66,7 @@ class Nominator:
         self._note(node)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Follow the pod's status, unless it has never heard of the nomination."""
+        """Follow the pod's status, unless it never had the nomination."""
         kept = None if old.nominated_node or new.nominated_node else self._node_of.get(old.uid)
         self.delete(old)
         self.add(new, kept)
@@ -83,7 +83,7 @@ class Nominator:
         self._note(node)
 
     def touch(self, pod: Pod) -> None:
-        """Record that a pod begins or ends its flight, during which it has no needs here."""
+        """Record that a pod enters or leaves its flight, during which it has no needs here."""
         node = self._node_of.get(pod.uid)
         if node is not None:
             self._note(node)

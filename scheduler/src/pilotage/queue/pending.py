@@ -1,4 +1,4 @@
-"""How the queue is told in numbers."""
+"""The queue in numbers."""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Pods in an order, with the first at hand."""
+"""A sorted collection of pods with fast access to the first."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ Entry = tuple[Any, int, QueuedPod]
 class PodHeap:
     """Pods sorted by a key, the earlier one first among equals.
 
-    Who leaves from the middle stays in the heap as a dead entry until it comes up or there are too many. If the order
+    A pod removed from the middle stays in the heap as a dead entry until it comes up or there are too many. If the order
     fails, the fallback takes its place: pods in a poor order are better than none.
     """
 
@@ -35,7 +35,7 @@ class PodHeap:
         return iter([entry[2] for entry in self._alive.values()])
 
     def add(self, queued: QueuedPod) -> None:
-        """Take a pod in, or give it its new place."""
+        """Add a pod, or move it to its new place."""
         self._number += 1
         try:
             entry = self._order(queued), self._number, queued

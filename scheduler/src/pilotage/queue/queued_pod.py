@@ -1,4 +1,4 @@
-"""A waiting pod, with all that the queue knows about it."""
+"""A waiting pod, with everything that the queue knows about it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -24,7 +24,7 @@ class Place(Protocol):
 
 
 class QueuedPod:
-    """A pod, where it waits, how often it was tried and who turned it away."""
+    """A pod, its place in the queue, its attempts, and the plugins that rejected it."""
 
     __slots__ = (
         "again_at",
@@ -52,23 +52,23 @@ class QueuedPod:
     def __init__(self, pod: Pod, timestamp: float) -> None:
         self.pod = pod
         self.key = pod.key
-        self.gang: GangName | None = None  # among whose pods the queue has it
-        self.place: Place | None = None  # None while nobody waits: in flight, bound or deleted
-        self.timestamp = timestamp  # when it came into the queue, or came back from an attempt
+        self.gang: GangName | None = None  # the gang's pods in the queue
+        self.place: Place | None = None  # None while it does not wait: in flight, bound or deleted
+        self.timestamp = timestamp  # when it entered the queue, or returned from an attempt
         self.initial_attempt_timestamp: float | None = None  # when it was first ready, past all gates
         self.attempts = 0
         self.unschedulable_count = 0  # attempts that ended with a rejection
         self.consecutive_errors = 0  # attempts since then that ended with an error
-        self.backoff_expiration: float | None = None  # None until somebody asks
+        self.backoff_expiration: float | None = None  # None until it is computed
         self.unschedulable_plugins: set[str] = set()
         self.pending_plugins: set[str] = set()
         self.gating_plugin: str | None = None
         self.gating_reason = ""
-        self.gate_will_tell = False  # nobody needs to ask at every event whether the gate is still shut
-        self.again_at: float | None = None  # when it gets another try even if nothing happens
-        self.rest = 0.0  # seconds after its last attempt for which it waits at least
+        self.gate_will_tell = False  # the plugin will report when the gate opens, so events need not check it
+        self.again_at: float | None = None  # when it is retried even without an event
+        self.rest = 0.0  # minimum wait in seconds after its last attempt
         self.overruns = 0  # attempts in which a plugin took too long
-        self.was_flushed = False  # it had waited for too long, and nothing else moved it
+        self.was_flushed = False  # moved because it had waited too long, not by an event
         self.flush_timestamp = 0.0
 
     def __repr__(self) -> str:
@@ -76,12 +76,12 @@ class QueuedPod:
 
     @property
     def is_gated(self) -> bool:
-        """Return whether a plugin keeps the pod from being tried at all."""
+        """Return whether a plugin gates the pod."""
         return self.gating_plugin is not None
 
     @property
     def was_rejected(self) -> bool:
-        """Return whether some plugin turned the pod away, so that an event can help it; an error has no plugin."""
+        """Return whether some plugin rejected the pod, so that an event can help it; an error has no plugin."""
         return bool(self.unschedulable_plugins or self.pending_plugins)
 
     def forget_rest(self) -> None:

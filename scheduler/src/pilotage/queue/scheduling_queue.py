@@ -54,7 +54,7 @@ class SchedulingQueue:
     ) -> None:
         self._clock = clock
         self._observe_hint = observe_hint
-        self._observe_event = observe_event  # told the name of each event, and how long it took to follow it
+        self._observe_event = observe_event  # called with each event's name and handling time
         self._waiting: dict[str, QueuedPod] = {}
         self._gangs = GangIndex()
         self._in_flight = InFlight()
@@ -66,7 +66,7 @@ class SchedulingQueue:
         self._use(sort, gates, retries)
         self.nominator = Nominator(self._queued, known)
         self.cycles = 0  # how many pods were taken
-        self.incoming: Counter[tuple[str, str]] = Counter()  # how many came, by place and event
+        self.incoming: Counter[tuple[str, str]] = Counter()  # how many were added, by place and event
 
     def _use(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
         order = order_of(sort)
@@ -87,7 +87,7 @@ class SchedulingQueue:
         return self._waiting.get(key)
 
     def is_in_flight(self, uid: str) -> bool:
-        """Return whether a pod was taken and is not done."""
+        """Return whether a pod is in flight."""
         return uid in self._in_flight
 
     def pending(self) -> Pending:
@@ -99,11 +99,11 @@ class SchedulingQueue:
         return self._in_flight.counts()
 
     def rejections(self) -> Counter[tuple[str, str]]:
-        """Return how many waiting pods each plugin of each profile turned away."""
+        """Return how many waiting pods each plugin of each profile rejected."""
         return rejections_of(self._waiting.values())
 
     def next_wake_up(self) -> float | None:
-        """Return when `tick` will have something to do; None if only an event can change anything."""
+        """Return when `tick` is due; None if only an event can change anything."""
         times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), self._sweep.next())
         return min((time for time in times if time is not None), default=None)
 
@@ -111,7 +111,7 @@ class SchedulingQueue:
         queued = self._waiting.get(key)
         return None if queued is None else queued.pod
 
-    # ---------------------------------------------------------------------------------- what the API server says
+    # ---------------------------------------------------------------------------------- watch events
 
     def add(self, pod: Pod) -> None:
         """Add a new pod, in place of any other of its name."""
@@ -124,7 +124,7 @@ class SchedulingQueue:
         self._to_active(QueuedPod(pod, self._clock()), "UnscheduledPodAdd")
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Follow a change of a pod; it gets another try if that is what its rejectors wait for."""
+        """Handle an update of a pod; it is retried if that is what its rejectors wait for."""
         if new.uid in self._in_flight:
             self._in_flight.note_for(new.uid, pod_events(old, new, target=True), old, new)
             return
@@ -138,22 +138,22 @@ class SchedulingQueue:
         self._gangs.join(queued)
         self.nominator.update(old, new)
         if queued.place is self._active or queued.place is self._backoff:
-            queued.place.add(queued)  # its order may be another now
+            queued.place.add(queued)  # its order may have changed
         else:
             self._reconsider(queued, old, new)
 
     def delete(self, pod: Pod) -> None:
-        """Forget a pod; one that is in flight comes to its end without the queue."""
+        """Remove a pod; one that is in flight ends without the queue."""
         self.nominator.delete(pod)
         queued = self._waiting.get(pod.key)
-        # The one that waits may be the successor.
+        # The waiting one may be its successor.
         if queued is not None and queued.pod.uid == pod.uid:
             self._take(queued)
 
     def move_all(
         self, event: Event, old: Any = None, new: Any = None, precheck: Callable[[Pod], bool] | None = None
     ) -> None:
-        """Give another try to all pods that an event helps, now or when they come back from their flight."""
+        """Retry all pods that an event helps, now or after their flight."""
         if not event.is_wildcard and not self._hints.advisers(event):
             return
         start = perf_counter()
@@ -164,7 +164,7 @@ class SchedulingQueue:
         if self._observe_event is not None:
             self._observe_event(event.name, perf_counter() - start)
 
-    # ------------------------------------------------------------------------------------- what the scheduler does
+    # ------------------------------------------------------------------------------------- scheduling
 
     def pop(self) -> QueuedPod | None:
         """Take the next pod, if there is one; without active pods the first in back-off, unless it met an error."""
@@ -182,14 +182,14 @@ class SchedulingQueue:
         self._fly(queued)
 
     def pop_gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Take all pods of a gang that wait anywhere and may be tried, with one that was taken already."""
+        """Take all waiting pods of a gang that may be tried, given one that was already taken."""
         found = [queued for queued in self.gang(gang, scheduler) if not queued.is_gated]
         for queued in found:
             self._fly(queued)
         return found
 
     def gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Return all pods of a gang that wait for a scheduler and are not about to go, gated or not."""
+        """Return all pods of a gang that wait for a scheduler and are not terminating, gated or not."""
         return self._gangs.members(gang, scheduler)
 
     def _fly(self, queued: QueuedPod) -> None:
@@ -200,7 +200,7 @@ class SchedulingQueue:
         self._in_flight.start(queued.pod.uid)
 
     def put_back(self, queued: QueuedPod) -> None:
-        """Let a pod wait as if it had not been taken, as it is by now; one that is gone or bound is forgotten."""
+        """Return a pod as if it had not been taken, in its current state; one that is gone or bound is forgotten."""
         uid, known = queued.pod.uid, self._known
         latest = queued.pod if known is None else known(queued.key)
         self._in_flight.done(uid)
@@ -212,7 +212,7 @@ class SchedulingQueue:
         self.nominator.touch(latest)
 
     def done(self, uid: str) -> None:
-        """End a flight; from here on the pod cannot be parked any more."""
+        """End a flight; after this the pod cannot be parked any more."""
         self._in_flight.done(uid)
 
     def add_unschedulable(
@@ -225,10 +225,10 @@ class SchedulingQueue:
         again_at: float | None = None,
         rest: float = 0.0,
     ) -> None:
-        """Take a pod back whose attempt failed, as it is now, with the plugins that rejected it; none is an error.
+        """Take back a pod whose attempt failed, in its current state, with the plugins that rejected it; none means an error.
 
-        With a time in `again_at` it gets another try then, even if nothing helps it; for the seconds of `rest` it gets
-        none, unless the profiles change. Who calls this has made sure that the pod still exists, with this uid and
+        With `again_at` it is retried at that time, even without an event; for the seconds of `rest` it is
+        not, unless the profiles change. The caller has made sure that the pod still exists, with this uid and
         without a node; if not, it is `done`.
         """
         uid = queued.pod.uid
@@ -242,7 +242,7 @@ class SchedulingQueue:
         self._in_flight.done(uid)
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Let pods try again at once, whatever they wait for; one in flight does after its back-off."""
+        """Retry pods at once, whatever they wait for; one in flight after its back-off."""
         for pod in pods:
             queued = self._waiting.get(pod.key)
             if queued is None:
@@ -251,14 +251,14 @@ class SchedulingQueue:
                 self._to_active(queued, FORCE_ACTIVATE.name)
 
     def ask_again(self) -> None:
-        """Give another try to those who were told that events do not help them, which may have been wrong."""
+        """Retry pods whose hints may have been wrong."""
         for queued in self.doubts.end():
             if queued.place is self._unschedulable:
                 self._take(queued)
                 self._requeue(queued, AFTER_BACKOFF, GANG_GAVE_BACK.name)
 
     def gate_opens(self, pod: Pod) -> None:
-        """Let events help a pod again, now that a plugin that said it would tell no longer keeps it out."""
+        """Let events reach a pod again, now that the plugin's gate is open."""
         queued = self._waiting.get(pod.key)
         if queued is not None and queued.pod.uid == pod.uid and queued.place is self._gated:
             self._gated.remove(queued)
@@ -266,12 +266,12 @@ class SchedulingQueue:
             self._gated.add(queued)
 
     def reconfigure(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
-        """Go on with other profiles: all pods stay, pass the new gates, and get another try after their back-off."""
+        """Switch to other profiles: all pods stay, pass the new gates, and are retried after their back-off."""
         ready, later = list(self._active), list(self._backoff)
         for queued in (*ready, *later):
             self._take(queued)
         for queued in (*self._waiting.values(), *later):
-            queued.forget_rest()  # what took too long may be gone
+            queued.forget_rest()  # the slow plugin may be gone
         self._use(sort, gates, retries)
         for queued in ready:
             self._to_active(queued, PROFILES_CHANGED.name)
@@ -279,10 +279,10 @@ class SchedulingQueue:
             self._to_backoff(queued, PROFILES_CHANGED.name)
         self.move_all(PROFILES_CHANGED)
 
-    # -------------------------------------------------------------------------------------------- what time does
+    # -------------------------------------------------------------------------------------------- timers
 
     def tick(self) -> None:
-        """Do what is due; cheap if nothing is."""
+        """Run what is due; cheap if nothing is."""
         self.flush_backoff()
         self.flush_alarms()
         if self._sweep.is_due():
@@ -294,12 +294,12 @@ class SchedulingQueue:
             self._to_active(queued, "BackoffComplete")
 
     def flush_alarms(self) -> None:
-        """Give another try to pods for which a plugin has named the time, and it has come."""
+        """Retry pods whose time, named by a plugin, has come."""
         while (queued := self._unschedulable.due(self._clock())) is not None:
             self._move([queued], TIME_HAS_COME, None, queued.pod)
 
     def flush_unschedulable(self) -> None:
-        """Give another try to pods that have waited for too long, in case an event was missed."""
+        """Retry pods that have waited too long, in case an event was missed."""
         if overdue := self._sweep.overdue():
             self._move(overdue, UNSCHEDULABLE_TIMEOUT, None, None)
 
@@ -309,14 +309,14 @@ class SchedulingQueue:
         """Return the pods whose rejectors, or whose gate, wait for such an event."""
         if event.is_wildcard:
             return [*self._unschedulable, *self._gated]
-        # Thousands of gangs may wait for a member each: those that a placed pod does not belong to are not asked.
+        # Thousands of gangs may wait for a member each: gangs that a placed pod does not belong to are skipped.
         narrow = {desk: self._gangs.keys(gangs) for desk, gangs in self._hints.only_gangs(event, old, new).items()}
         return waiting_for_any((self._unschedulable, self._gated), self._hints.ranks(event), narrow)
 
     def _move(self, candidates: Iterable[QueuedPod], event: Event, old: Any, new: Any) -> None:
         occasion, name = self._hints.occasion(event, old, new), event.name
         for queued in candidates:
-            # A gate that is still shut is asked first: it costs less than the hints, and they could change nothing.
+            # A closed gate is checked first: it is cheaper than the hints, which could change nothing.
             if queued.place is self._gated and not event.is_wildcard and self._gates.is_shut(queued):
                 continue
             if (strategy := occasion.strategy(queued)) is not SKIP:
@@ -342,7 +342,7 @@ class SchedulingQueue:
     # --------------------------------------------------------------------------------------------------- moving
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, event: str) -> bool:
-        """Put a pod where the strategy wants it, and return whether it will be tried."""
+        """Move a pod by a strategy, and return whether it will be tried."""
         if strategy is SKIP:
             self._put(queued, self._unschedulable, event)
             return False
@@ -352,7 +352,7 @@ class SchedulingQueue:
         return self._to_active(queued, event)
 
     def _to_active(self, queued: QueuedPod, event: str) -> bool:
-        # Pods pass the gates on their way into back-off, and not again on their way out.
+        # Pods pass the gates when they enter back-off, and not again when they leave it.
         if queued.place is not self._backoff and self._keep_out(queued, event):
             return False
         if queued.initial_attempt_timestamp is None:

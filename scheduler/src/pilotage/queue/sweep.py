@@ -1,30 +1,30 @@
-"""Looks now and then for pods that have waited for too long, in case an event was missed."""
+"""Periodically finds pods that have waited too long, in case an event was missed."""
 
 from collections.abc import Callable, Sequence
 
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.unschedulable import Pool
 
-SWEEP_EVERY = 30.0  # seconds between two looks
+SWEEP_EVERY = 30.0  # seconds between two sweeps
 
 
 class Sweep:
-    """When to look at some pools, and whom that finds."""
+    """When to sweep some pools, and the pods that it finds."""
 
     def __init__(self, clock: Callable[[], float], longest: float, pools: Sequence[Pool]) -> None:
         self._clock, self._longest, self._pools = clock, longest, pools
         self._next = clock() + SWEEP_EVERY
 
     def next(self) -> float | None:
-        """Return when the next look is due; None if there is nobody to be found."""
+        """Return when the next sweep is due; None if there are no pods."""
         return self._next if any(self._pools) else None
 
     def is_due(self) -> bool:
-        """Return whether it is time to look."""
+        """Return whether a sweep is due."""
         return self._clock() >= self._next
 
     def overdue(self) -> list[QueuedPod]:
-        """Look now, and mark those that have waited for too long."""
+        """Sweep now, and mark pods that have waited too long."""
         now = self._clock()
         self._next = now + SWEEP_EVERY
         found = [queued for pool in self._pools for queued in pool.untouched_since(now - self._longest)]

@@ -1,4 +1,4 @@
-"""Pods that wait for something to happen, filed by the plugin that could be told of it."""
+"""Pods that wait for an event, indexed by the plugins that rejected them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
@@ -15,9 +15,9 @@ class Pool:
         self.name = name
         self._plugins_of = plugins_of
         self._pods: dict[str, QueuedPod] = {}
-        self._desks_of: dict[str, list[Desk]] = {}  # as they were when the pod came, plugins may change meanwhile
+        self._desks_of: dict[str, list[Desk]] = {}  # as of the pod's arrival; plugins may change meanwhile
         self._by_desk: dict[Desk, dict[str, QueuedPod]] = {}
-        self._alarms = PodHeap(name, _again_at, _again_at)  # those who know when their time has come
+        self._alarms = PodHeap(name, _again_at, _again_at)  # pods with a retry time
 
     def __len__(self) -> int:
         return len(self._pods)
@@ -47,24 +47,24 @@ class Pool:
                 del self._by_desk[desk]
 
     def waiting_for(self, desk: Desk) -> Mapping[str, QueuedPod]:
-        """Return the pods that a plugin turned away, by key."""
+        """Return the pods that a plugin rejected, by key."""
         return self._by_desk.get(desk, {})
 
     def desks(self) -> Iterable[Desk]:
-        """Return the plugins that somebody waits for."""
+        """Return the plugins that pods wait for."""
         return self._by_desk
 
     def untouched_since(self, before: float) -> list[QueuedPod]:
-        """Return the pods that came, and got another try for having waited for long, before a moment."""
+        """Return the pods that arrived, and were last retried for waiting too long, before a time."""
         return [queued for queued in self._pods.values() if max(queued.timestamp, queued.flush_timestamp) < before]
 
     def next_alarm(self) -> float | None:
-        """Return when the time of the first pod that has one will have come."""
+        """Return the earliest retry time."""
         first = self._alarms.first()
         return None if first is None else first.again_at
 
     def due(self, now: float) -> QueuedPod | None:
-        """Return a pod whose time has come."""
+        """Return a pod whose retry time has come."""
         first = self._alarms.first()
         return None if first is None or _again_at(first) > now else first
 
@@ -75,12 +75,12 @@ def _again_at(queued: QueuedPod) -> float:
 
 
 def unschedulable_pool() -> Pool:
-    """Return an empty pool of pods that were tried; whoever rejected them may be told what helps."""
+    """Return an empty pool of pods that were tried, indexed by the plugins that rejected them."""
     return Pool("unschedulable", lambda queued: queued.unschedulable_plugins | queued.pending_plugins)
 
 
 def gated_pool() -> Pool:
-    """Return an empty pool of pods that were not let in; only the plugin at the gate counts, unless it will tell."""
+    """Return an empty pool of gated pods, indexed by the gating plugin, unless that reports by itself."""
     return Pool("gated", lambda queued: [] if queued.gate_will_tell else [queued.gating_plugin or ""])
 
 
@@ -89,7 +89,7 @@ def waiting_for_any(
 ) -> list[QueuedPod]:
     """Return the pods of these pools that wait for any of these plugins, each once, in the order of the plugins.
 
-    There may be far more plugins, of thousands of profiles, than anybody waits for. Of those who wait for a plugin in
+    There may be far more plugins, of many profiles, than pods wait for. Of the pods that wait for a plugin in
     `narrow` only the ones with these keys count.
     """
     asked = {desk for pool in pools for desk in pool.desks() if desk in ranks}

@@ -1,1 +1,1 @@
-"""SchedulerProfile: the resource, whether it can run, and the configuration that comes of it; no I/O."""
+"""SchedulerProfile: the resource, its validation, and its rendering as configuration; no I/O."""

@@ -1,4 +1,4 @@
-"""The rules of the CRD that an API server checks before an operator sees a profile, for where there is no API server.
+"""The rules of the CRD that an API server checks before an operator sees a profile, for use without an API server.
 
 Each rule is CEL beside the fields that it is about, in `resource`; here is the same in Python, in the same order.
 """
@@ -89,7 +89,7 @@ OF_LISTS: Mapping[str, tuple[Holds, ...]] = {"plugins": (_sorts_once,), "extende
 
 
 def broken_rules(spec: Spec, name: str) -> Iterator[Complaint]:
-    """Yield what an API server says to a profile of this name, whose fields all have the right types."""
+    """Yield the API server's messages about a profile of this name, whose fields have the right types."""
     if not spec.scheduler_name and len(name) > LONGEST_SIMPLE_NAME:
         yield Complaint(INVALID, f"metadata.name: {messages_of(SchedulerProfile)[0]}")
     if spec.nodes is not None and spec.nodes.taint and len(name) > LONGEST_TAINT_VALUE:
@@ -101,7 +101,7 @@ def broken_rules(spec: Spec, name: str) -> Iterator[Complaint]:
 
 
 def messages_of(part: type[Part]) -> list[str]:
-    """Return what is said where the rules of a map are broken, in their order."""
+    """Return the messages of a map's rules, in their order."""
     return _messages(part.model_config.get("json_schema_extra"))
 
 

@@ -1,4 +1,4 @@
-"""Judging manifests without a cluster: everything but the rights, which only a cluster knows."""
+"""Validation without a cluster: everything but permissions, which only a cluster knows."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _NAME_RULE = f"lower case letters and digits, with '-' and '.' between them, at 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is wrong with one profile, alone and beside the others, and what it comes to."""
+    """What is wrong with one profile, alone and beside the others, and its effective form."""
 
     name: str
     verdict: Verdict
@@ -49,7 +49,7 @@ def judged(manifests: Sequence[Mapping[str, Any]], judge: Judge) -> list[tuple[s
 
 
 def _about_object(manifest: Mapping[str, Any], names: Sequence[str]) -> Iterator[Complaint]:
-    """Yield what the API server has against the object around the spec."""
+    """Yield what the API server would reject in the object around the spec."""
     version, name = manifest.get("apiVersion"), _name(manifest)
     if version != API_VERSION:
         yield Complaint(INVALID, f"apiVersion: {KIND} is in {API_VERSION}, not in {version}")
@@ -62,7 +62,7 @@ def _about_object(manifest: Mapping[str, Any], names: Sequence[str]) -> Iterator
 
 
 def _beside_each_other(right: Sequence[tuple[str, Any, Verdict]], judge: Judge) -> dict[str, Complaint]:
-    """Return what is wrong with profiles that are right alone; each release has a scheduler of its own."""
+    """Return what is wrong with profiles that are valid alone; each release has its own scheduler."""
     releases: defaultdict[str, list[Applicant]] = defaultdict(list)
     for name, spec, verdict in right:
         candidate = Candidate(spec_hash(spec), 0, spec, verdict, is_wish=True)

@@ -1,4 +1,4 @@
-"""Which spec of each profile is served: what its author wants if that can be, else what ran before."""
+"""Which spec of each profile is served: the current one if possible, else one that ran before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,9 +9,9 @@ from pilotage.scheduler_profiles.hashes import canonical
 from pilotage.scheduler_profiles.judge import INVALID, TOO_LARGE, Complaint, Judge, Verdict
 from pilotage.scheduler_profiles.render import joined_extenders
 
-LARGEST_TOTAL = 384 << 10  # bytes, of which a ConfigMap has to hold more than one form
+LARGEST_TOTAL = 384 << 10  # bytes; a ConfigMap has to hold more than one version
 _KEPT_UNITS = 3  # of a profile with plugin files: what runs, what was acknowledged last, what ran well
-MOST_PROFILES = 100  # of one scheduler, which has a set of plugins for each, and tells all of them of every pod
+MOST_PROFILES = 100  # of one scheduler, which has a set of plugins for each, and informs all of them about every pod
 DUPLICATE, DIFFERENT_QUEUE_SORT, TOO_MANY = "DuplicateSchedulerName", "DifferentQueueSort", "TooManyProfiles"
 
 
@@ -23,8 +23,8 @@ class Candidate:
     generation: int
     spec: Mapping[str, Any]
     verdict: Verdict
-    is_wish: bool = False  # it is what the author wants now
-    is_running: bool = False  # it is what the configuration has now
+    is_wish: bool = False  # it is the current spec
+    is_running: bool = False  # it is in the current configuration
     files: tuple[PluginFile, ...] = ()
 
 
@@ -38,17 +38,17 @@ class Applicant:
 
 @dataclass
 class Choice:
-    """Who is served with what, and why wishes were not granted."""
+    """Which spec each profile gets, and why others were not chosen."""
 
     served: dict[str, Candidate] = field(default_factory=dict)
     refused: dict[str, Complaint] = field(default_factory=dict)
 
 
 def choose(applicants: Sequence[Applicant], judge: Judge) -> Choice:
-    """Choose for all profiles, of which the oldest come first and win; their order of the queue stays with the most.
+    """Choose for all profiles, oldest first, which win; the queue order is the one that serves the most profiles.
 
     An edit of the oldest profile could change the order of the queue under all others. It does so only if none of them
-    has to stop for that: of all orders that somebody wants, the one is taken that leaves most in service.
+    has to stop for that: of all requested orders, the one is chosen that keeps the most profiles running.
     """
     wanted = dict.fromkeys(
         candidate.verdict.queue_sort for applicant in applicants for candidate in applicant.candidates
@@ -101,8 +101,8 @@ def _against_all(candidate: Candidate, choice: Choice, judge: Judge) -> Complain
             f"{text}, the limit is {LARGEST_TOTAL >> 10}; shorten the arguments of plugins, or their files",
         )
     extenders = joined_extenders(each.verdict.extenders for each in everybody)
-    # Only extenders have a say in other profiles; without them profiles that are right alone are right together.
-    # What plugins of files say to them is left to the scheduler: their code is not run here.
+    # Only extenders affect other profiles; without them profiles that are valid alone are valid together.
+    # Custom plugins' checks of them are left to the scheduler: their code is not run here.
     profiles = [each.verdict.profile for each in everybody if not each.files]
     if extenders and profiles and choice.served and (trouble := judge.together(profiles, extenders)):
         return Complaint(INVALID, f"spec.extenders: it conflicts with the older profiles: {trouble}")

@@ -15,7 +15,7 @@ SecretKeyName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[-_a
 
 
 class ManagedResource(Part):
-    """An extended resource that an extender looks after."""
+    """An extended resource that an extender manages."""
 
     name: ResourceName = Field(description="The resource's name, such as example.com/gpu.")
     ignored_by_scheduler: StrictBool = Field(
@@ -33,7 +33,7 @@ class SecretKey(Part):
 
 
 class ExtenderTLS(Part):
-    """How to speak TLS with an extender."""
+    """TLS settings for an extender."""
 
     model_config = ConfigDict(
         json_schema_extra=rules(

@@ -1,4 +1,4 @@
-"""What tells two specs or two texts apart, in sixteen digits."""
+"""Hashes of specs and texts, in sixteen digits."""
 
 import json
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Whether a spec can run: judged by the scheduler's own code, with everything that is wrong with it at once."""
+"""Validation of a spec with the scheduler's own code, with all errors at once."""
 
 import json
 from collections import OrderedDict
@@ -29,25 +29,25 @@ from pilotage.scheduler_profiles.wording import shortened, told, told_by_model, 
 LARGEST = 256 << 10  # bytes of one profile
 _REMEMBERED = 1024
 INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE = "Invalid", "UnknownPlugin", "BrokenPlugin", "TooLarge"
-# These stand in the way of any spec; what else may be wrong stops only one that does not run yet.
+# These stop any spec; all others stop only a spec that does not run yet.
 _NEVER_RUNS = frozenset({INVALID, UNKNOWN_PLUGIN, BROKEN_PLUGIN, TOO_LARGE})
-# Where nobody knows which hosts are listed and which Secrets are mounted.
+# For use where the listed hosts and the mounted Secrets are unknown.
 OFFLINE = OutsideRules(hosts=None)
 
 
 @dataclass(frozen=True)
 class Complaint:
-    """One thing that is wrong with a spec: the reason in one word, and where and what to do."""
+    """One error in a spec: the reason in one word, and a message."""
 
     reason: str
     message: str
-    plugin: str = ""  # that is not known
-    is_harmless: bool = False  # the spec can run all the same
+    plugin: str = ""  # that is unknown
+    is_harmless: bool = False  # the spec can run nevertheless
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What is wrong with a spec, and what it comes to."""
+    """What is wrong with a spec, and its effective form."""
 
     scheduler_name: str
     complaints: tuple[Complaint, ...] = ()
@@ -65,14 +65,14 @@ class Verdict:
 
     @property
     def plugins(self) -> frozenset[str]:
-        """Return the plugins that take part."""
+        """Return the enabled plugins."""
         return frozenset(name for names in self.points.values() for name in names)
 
 
 class Judge:
-    """Judges specs with one catalogue of plugins; what was judged is remembered.
+    """Validates specs with one catalogue of plugins; verdicts are cached.
 
-    Without rules, whoever wrote a spec may have the scheduler ask whom they like.
+    Without rules, a spec may make the scheduler call any service.
     """
 
     def __init__(self, catalogue: PluginCatalogue, trouble: str = "", rules: OutsideRules | None = OFFLINE) -> None:
@@ -95,7 +95,7 @@ class Judge:
             return Verdict(name, (Complaint(INVALID, "spec: nested too deeply; flatten it"),))
 
     def together(self, profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]]) -> str:
-        """Return what is wrong with profiles that are right one by one; empty if nothing is."""
+        """Return what is wrong with profiles that are valid one by one; empty if nothing is."""
         try:
             load(_text(with_one_queue_sort(profiles), extenders), self._catalogue)
         except InvalidConfiguration as error:
@@ -104,31 +104,33 @@ class Judge:
 
     def _judge(self, name: str, given: Any) -> Verdict:
         size = len(canonical(given).encode(errors="surrogatepass"))
-        if size > LARGEST:  # 1. its size: nobody has to read the rest
+        if size > LARGEST:  # 1. its size, before reading the rest
             text = f"spec: it has {size >> 10} KiB, the limit is {LARGEST >> 10}; shorten the arguments of its plugins"
             return Verdict(name, (Complaint(TOO_LARGE, text),))
         spec, complaints = read_spec(given if given is not None else {})  # 2. the model of the resource
         if spec is None:
             return Verdict(name, tuple(complaints))
         scheduler_name = spec.scheduler_name or name
-        complaints += self._about_names(spec)  # 3. names, without which the rest can still be judged
+        complaints += self._about_names(spec)  # 3. names; the rest can be validated without them
         known = spec.model_copy(update={"plugins": [self._known_part(entry) for entry in self._known_of(spec)]})
         directory = CREDENTIALS if self.rules is None else self.rules.directory
         profile, extenders = profile_of(scheduler_name, known, self._catalogue), extenders_of(known, directory)
-        loaded, more = self._try(profile, extenders)  # 4. what the scheduler says to it
+        loaded, more = self._try(profile, extenders)  # 4. the scheduler's validation
         complaints += more
         if loaded is None:
             return Verdict(scheduler_name, tuple(complaints), spec)
         try:
-            complaints += self._about_services(known, loaded)  # 5. whom it has the scheduler ask, and with what
-            facts = self._facts(loaded)  # 6. what its plugins declare
+            complaints += self._about_services(
+                known, loaded
+            )  # 5. services that the scheduler would call, and credentials
+            facts = self._facts(loaded)  # 6. its plugins' declarations
         except BrokenPlugin as error:
             wrong = Complaint(BROKEN_PLUGIN, shortened(f"spec.plugins: {error}"))
             return Verdict(scheduler_name, (*complaints, wrong), spec)
         return Verdict(scheduler_name, tuple(complaints), spec, profile, extenders, *facts)
 
     def has_built_in(self, plugin: str) -> bool:
-        """Return whether a plugin is one of ours, whose rights the chart knows."""
+        """Return whether a plugin is one of ours, whose permissions the chart knows."""
         entry = self._catalogue.entry(plugin)
         return entry is not None and entry.origin == BUILT_IN
 
@@ -167,7 +169,7 @@ class Judge:
 
     def _about_unknown(self, at: str, entry: PluginEntry) -> Iterator[Complaint]:
         question = did_you_mean(entry.name, self._catalogue.names()).replace('"', "'")
-        # A plugin that is disabled need not be there: its file may be broken, or gone. But it may be a slip of the pen.
+        # A disabled plugin need not exist: its file may be broken, or gone. But it may be a typo.
         if entry.enabled or question:
             text = "".join(f"; {each}" for each in (question, self._trouble) if each)
             message = shortened(f"{at}: unknown plugin{text}")
@@ -208,7 +210,7 @@ class Judge:
 
 
 def _rights(plugin: Plugin) -> Iterator[Permission]:
-    """Yield what a plugin needs; BrokenPlugin if it cannot tell."""
+    """Yield a plugin's permissions; BrokenPlugin if that fails."""
     yield from rights_to_read(plugin)
     try:
         needed: list[Any] = list(plugin.needed())
@@ -226,7 +228,7 @@ def _text(profiles: Sequence[Mapping[str, Any]], extenders: Sequence[Mapping[str
 
 
 def read_spec(given: Any) -> tuple[Spec | None, list[Complaint]]:
-    """Read a spec; what the model does not take is left out, so that the rest can still be judged."""
+    """Read a spec; what the model rejects is left out, so that the rest can still be validated."""
     try:
         return Spec.model_validate(given), []
     except ValidationError as error:

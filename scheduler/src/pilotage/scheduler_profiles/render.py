@@ -18,14 +18,14 @@ _SORTER, _BINDER = "PrioritySort", "DefaultBinder"
 
 
 class _Plain(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc] # which one is known at run time
-    """Writes every value where it stands: the scheduler's loader knows no aliases."""
+    """Writes every value in full: the scheduler's loader does not support aliases."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
 
 def _text(dumper: Any, text: str) -> Any:
-    # What is a number or a truth to one reader of YAML is a word to another, except in quotes.
+    # What is a number or a boolean to one YAML parser is a string to another, unless quoted.
     is_plain = _WORD.fullmatch(text) and text.lower() not in _NO_WORDS
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=None if is_plain else '"')
 
@@ -36,7 +36,7 @@ _Plain.add_representer(str, _text)
 
 
 def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Mapping[str, Any]], idle: str) -> str:
-    """Return the text for these profiles; without any, one that no pod asks for: an empty list means the default."""
+    """Return the text for these profiles; without any, one that no pod uses: an empty list would mean the default."""
     ordered = sorted(with_one_queue_sort(profiles), key=lambda profile: str(profile["schedulerName"]))
     document = {"apiVersion": API_VERSION, "kind": KIND, "profiles": ordered or [_idle(idle)]}
     if extenders:
@@ -45,7 +45,7 @@ def configuration(profiles: Iterable[Mapping[str, Any]], extenders: Sequence[Map
 
 
 def yaml_text(document: Mapping[str, Any]) -> str:
-    """Return YAML that every reader of it reads alike."""
+    """Return YAML that every parser reads alike."""
     return yaml.dump(document, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=120)
 
 
@@ -56,7 +56,7 @@ def _idle(name: str) -> Mapping[str, Any]:
 
 
 def with_one_queue_sort(profiles: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return profiles that sort the queue alike with the same words, too: the scheduler compares what is written."""
+    """Return profiles with identical queueSort sections: the scheduler compares them literally."""
     given = list(profiles)
     point = ExtensionPoint.QUEUE_SORT.value
     sets = [profile.get("plugins", {}).get(point, {}) for profile in given]
@@ -89,7 +89,7 @@ def extenders_of(spec: Spec, credentials: str = CREDENTIALS) -> list[dict[str, A
 def profile_of(scheduler_name: str, spec: Spec, catalogue: Catalogue) -> dict[str, Any]:
     """Return one profile of the configuration; all plugins of the spec are known."""
     sets = _Sets(spec, catalogue)
-    for entry in spec.plugins:  # 1. what is said about each plugin
+    for entry in spec.plugins:  # 1. the entry of each plugin
         sets.take(entry)
     sets.settle_queue_sort()  # 2. one plugin sorts the queue
     sets.complete()  # 3. what every scheduler needs
@@ -104,7 +104,7 @@ def profile_of(scheduler_name: str, spec: Spec, catalogue: Catalogue) -> dict[st
 
 
 def _settings(spec: Spec) -> list[dict[str, Any]]:
-    """Return what is said to the engine; the taint is the operator's."""
+    """Return the engine's settings; the taint is the operator's."""
     said = {
         SHARING: spec.sharing and spec.sharing.model_dump(mode="json", by_alias=True, exclude_none=True),
         NODES: spec.nodes and spec.nodes.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"taint"}),
@@ -113,7 +113,7 @@ def _settings(spec: Spec) -> list[dict[str, Any]]:
 
 
 class _Sets:
-    """The plugin sets of one profile while they are put together."""
+    """The plugin sets of one profile while they are built."""
 
     def __init__(self, spec: Spec, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
@@ -138,14 +138,14 @@ class _Sets:
             self._enable("multiPoint", entry.name, entry.weight or 0)
 
     def settle_queue_sort(self) -> None:
-        """Let another plugin replace PrioritySort, except where the profile names PrioritySort itself.
+        """Let another plugin replace PrioritySort, unless the profile names PrioritySort itself.
 
-        One that does more than sort does so only if it is told to: all profiles of a scheduler share one order.
+        One that does more than sort does so only if it lists queueSort: all profiles of a scheduler share one order.
         """
         others = [name for name in self._at(ExtensionPoint.QUEUE_SORT) if name != _SORTER]
         if _SORTER in self._at(ExtensionPoint.QUEUE_SORT):
             for name in others:
-                # Who names queueSort for another one too means both, and is told that there can be only one.
+                # A profile that lists queueSort for another one, too, gets an error: there can be only one.
                 if not self._entries[name].points:
                     self._disable(ExtensionPoint.QUEUE_SORT.value, name)
         elif others and self._has_base and _SORTER not in self._entries:
@@ -159,7 +159,7 @@ class _Sets:
         return set(self._catalogue.points(name)) == {ExtensionPoint.QUEUE_SORT}
 
     def complete(self) -> None:
-        """Start nowhere without an order of the queue and a binder."""
+        """Add a queue sort plugin and a binder if there are none."""
         if self._has_base:
             return
         for name, point in ((_SORTER, ExtensionPoint.QUEUE_SORT), (_BINDER, ExtensionPoint.BIND)):
@@ -178,7 +178,7 @@ class _Sets:
         }
 
     def _at(self, point: ExtensionPoint) -> list[str]:
-        """Return the plugins that the profile names and that take part at a point."""
+        """Return the plugins of the profile that are enabled at a point."""
         return [
             entry.name
             for entry in self._entries.values()

@@ -1,7 +1,7 @@
 """SchedulerProfile (`pilotage.dev/v1alpha1`): every field; the CRD and its documentation come from here.
 
-What a field's description says is what `kubectl explain` shows. Bounds and rules are here so that the API server
-refuses what breaks them; what only the scheduler's own code can judge is judged by `judge`.
+A field's description is what `kubectl explain` shows. Bounds and rules are here so that the API server
+rejects violations; `judge` validates what only the scheduler's own code can.
 `make generate` writes both.
 """
 
@@ -25,7 +25,7 @@ SINGULAR = "schedulerprofile"
 SHORT_NAME = "schedprof"
 CATEGORY = "pilotage"
 
-# Events name the scheduler as the one who reports, and the API server takes only such names there.
+# Events name the scheduler as their reporter, and the API server accepts only such names there.
 LONGEST_SIMPLE_NAME = 63
 LONGEST_TAINT_VALUE = 63
 
@@ -43,7 +43,7 @@ Time = Annotated[str, Field(max_length=64, json_schema_extra={"format": "date-ti
 
 
 class Point(StrEnum):
-    """The extension points at which a plugin can take part."""
+    """The extension points of plugins."""
 
     PRE_ENQUEUE = "preEnqueue"
     QUEUE_SORT = "queueSort"
@@ -59,7 +59,7 @@ class Point(StrEnum):
     POST_BIND = "postBind"
 
 
-# `kubectl explain` shows no words that a list may have, except in a description.
+# `kubectl explain` shows the allowed values of a list only in a description.
 NamedPoint = Annotated[Point, Field(description=f"Each is one of {', '.join(Point)}.")]
 
 

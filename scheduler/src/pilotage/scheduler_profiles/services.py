@@ -1,4 +1,4 @@
-"""The services beside the API server that a profile names: may they be asked, and shown what they are to be shown."""
+"""The services that a profile names: whether they may be called, and receive their credentials."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from pilotage.plugins.plugin_files import first_line
 from pilotage.scheduler_profiles.extender_fields import Extender
 from pilotage.scheduler_profiles.resource import PluginEntry, Spec
 
-# A spec with a service that is not to be asked any more runs on, and the scheduler does not ask it.
+# A spec with a service that is no longer allowed keeps running, and the scheduler does not call it.
 INLINE_CREDENTIALS, FORBIDDEN_SERVICE = "InlineCredentials", "ForbiddenService"
 
 
@@ -28,7 +28,7 @@ class Services:
     rules: OutsideRules
 
     def complaints(self) -> Iterator[tuple[str, str]]:
-        """Yield reason and sentence for each thing that may not be."""
+        """Yield reason and message for each violation."""
         for at, service, is_asked in self._services():
             for field, text in inline_credentials(service):
                 yield INLINE_CREDENTIALS, f"{at}.{field}: {text}"
@@ -50,7 +50,7 @@ class Services:
         try:
             plugin = known.construct(entry.args or {})
         except BrokenPlugin:
-            return None  # it does not take part; otherwise that was told
+            return None  # it is not enabled; otherwise that was reported
         try:
             return plugin.service() if isinstance(plugin, UsesLoad) else None
         except Exception as error:

@@ -1,4 +1,4 @@
-"""The fields of a SchedulerProfile for a cluster with other schedulers: how to share it, and nodes of one's own."""
+"""The fields of a SchedulerProfile for a cluster with other schedulers: how to share it, and own nodes."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What the scheduler's code says about a rendered configuration, told in the words of a SchedulerProfile."""
+"""Translates messages about a rendered configuration to the fields of a SchedulerProfile."""
 
 import re
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def _spec_path(fault: Fault, arguments: Sequence[str]) -> str:
 
 
 def told_by_model(error: ValidationError, spec: Any) -> list[str]:
-    """Return everything that the model of the resource has against a spec."""
+    """Return all errors of the resource's model in a spec."""
     return [
         shortened(f"{_model_path(each['loc'], spec)}: {_lower(each['msg'])}{_instead_of(each)}")
         if each["type"] not in ("missing", "extra_forbidden")
@@ -60,7 +60,7 @@ def told_by_model(error: ValidationError, spec: Any) -> list[str]:
 
 
 def _instead_of(error: ErrorDetails) -> str:
-    """Return what was given, where that is no credential."""
+    """Return the given value, unless it is a credential."""
     name = str(error["loc"][-1]) if error["loc"] else ""
     return f", not {redacted(error['input'], name)!r:.60}"
 
@@ -78,7 +78,7 @@ def _model_path(loc: At, spec: Any) -> str:
 
 
 def without_faults(spec: Any, error: ValidationError) -> Any:
-    """Return a spec without the values that its model does not take."""
+    """Return a spec without the values that its model rejects."""
     left = deepcopy(spec)
     for each in reversed(error.errors(include_url=False)):  # the last first: places before it stay the same
         at = each["loc"][:-1] if each["type"] == "missing" else each["loc"]
@@ -95,5 +95,5 @@ def _lower(message: str) -> str:
 
 
 def shortened(message: str) -> str:
-    """Return a message that is not longer than a person reads and the API server stores."""
+    """Return a message that is short enough for people and for the API server."""
     return message if len(message) <= LONGEST_MESSAGE else message[: LONGEST_MESSAGE - 4] + " ..."

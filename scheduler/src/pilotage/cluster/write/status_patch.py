@@ -1,4 +1,4 @@
-"""What a scheduler writes into the status of a pod or a group: why it is pending, which node is nominated, why it is evicted."""
+"""What a scheduler writes into the status of a pod or a group: why it waits, its nominated node, why it is evicted."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Claims for devices: which pods have some, and that nobody here allocates any yet."""
+"""Claims for devices, which are not allocated here yet."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     filter_timeout: Duration | None = Duration.parse("10s")
     binding_timeout: Duration | None = Duration.parse("10m")
 
-    # Nodes and slices change no answer: nobody here looks for devices.
+    # Nodes and slices do not matter: devices are not allocated here.
     idle_when_skipped = True
     retry_on = (
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "claims_are_made"),
@@ -54,7 +54,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     no_arguments = "got args of type <nil>, want *{}Args"
 
     def faults(self, at: At) -> list[Fault]:
-        """Return which timeouts make no sense."""
+        """Return which timeouts are invalid."""
         found = []
         if self.filter_timeout is not None and self.filter_timeout < 0:
             found.append(invalid((*at, "filterTimeout"), str(self.filter_timeout), "must be zero or positive"))
@@ -63,11 +63,11 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return found
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
-        """Wait until every claim of the pod is there."""
+        """Wait until every claim of the pod exists."""
         return self._missing(pod) if pod.spec.resource_claims else None
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Have nothing to say about pods without claims, and reject all others."""
+        """Skip pods without claims, and reject all others."""
         cycle.notes[self.name] = SEEN
         return self._rejection(pod) or SKIP
 
@@ -82,7 +82,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return fits if rejection is None else Verdicts(fits.codes + 1, (rejection,))
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
-        """Have no device to take back; kube-scheduler's plugin fails here if its pre_filter was not asked."""
+        """Deallocate nothing; kube-scheduler's plugin fails here if its pre_filter was not asked."""
         if self.name not in cycle.notes:
             raise PluginFailed("not found")
         return NO_ROOM
@@ -96,15 +96,15 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return 0
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Hold nothing, and let no pod with claims pass."""
+        """Reserve nothing, and reject pods with claims."""
         return self._rejection(pod)
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: str) -> Skip | None:
-        """Have nothing to prepare for pods without claims."""
+        """Skip pods without claims."""
         return SKIP if self._rejection(pod) is None else None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Prepare nothing, and let no pod with claims pass."""
+        """Prepare nothing, and reject pods with claims."""
         return self._rejection(pod)
 
     def claims_are_made(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
@@ -124,7 +124,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return self._missing(pod) or self._unserved(pod) or _unallocated(pod)
 
     def _missing(self, pod: Pod) -> Rejection | None:
-        """Return which claim of the pod is not there, or not the pod's."""
+        """Return which claim of the pod is missing, or not the pod's."""
         unnamed = _unnamed(pod)
         if unnamed is not None:
             return unnamed
@@ -187,7 +187,7 @@ def _unnamed(pod: Pod) -> Rejection | None:
 
 
 def _unallocated(pod: Pod) -> Rejection | None:
-    """Return that nobody allocates the pod's claims."""
+    """Return that the pod's claims are not allocated."""
     claims = ", ".join(f'"{pod.namespace}/{name}"' for name in _names(pod) if name is not None)
     if not claims:
         return None

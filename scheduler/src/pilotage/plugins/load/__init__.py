@@ -1,1 +1,1 @@
-"""Policy about how busy nodes really are, as metrics tell: packing, spreading, risk and power."""
+"""Policy about the actual load of nodes, by metrics: packing, spreading, risk and power."""

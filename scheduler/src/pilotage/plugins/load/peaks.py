@@ -24,9 +24,9 @@ from pilotage.plugins.load._shared.load_aware import LoadAware
 Floats = NDArray[np.float64]
 
 SCALE = 1e15  # power is counted in so small parts that whole numbers are exact enough
-STEP = 1000  # of those: machines differ in the last digits of an exponential, and replicas must not
+STEP = 1000  # of those: CPUs differ in the last digits of an exponential, and replicas must not
 MOST = 9e18
-WORST = LARGEST  # of a node that is too full, or of which too little is known
+WORST = LARGEST  # of a node that is too full, or has no figures
 SPELLINGS = {"WatcherAddress": "watcherAddress", "NodePowerModel": "nodePowerModel"}
 
 
@@ -65,7 +65,7 @@ class Peaks(LoadAware):
         return super().faults(at) + [invalid((*at, "nodePowerModelLabel"), label, why) for why in complaints]
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the power that the pod adds, in tiny parts; the worst where it would not fit or nobody knows."""
+        """Return the power that the pod adds, in tiny parts; the worst if it would not fit or is unknown."""
         load, model = self.figures(cycle).of(node.name).cpu, self._model(node.name, node.labels)
         capacity = float(cpu_capacity(node.node))
         if load is None or model is None or capacity <= 0:
@@ -81,7 +81,7 @@ class Peaks(LoadAware):
         return _added(nodes.at(columns.cpu), nodes.at(columns.cpu_capacity), k1, k2, pod.requests.get("cpu", 0))
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Give the least power 100, the most 0; also 0 to those of which nobody knows, even if they are all others."""
+        """Give the least power 100, the most 0; also 0 to nodes without figures, even if they are all others."""
         known = scores != WORST
         if not known.any() or (known.all() and not scores.any()):
             return np.zeros_like(scores)

@@ -17,7 +17,7 @@ from pilotage.plugins.network._shared.app_groups import (
 )
 from pilotage.plugins.network._shared.topology_order import topology_order
 
-# Priority, then when its turn is, what it is part of, which part it is, how long it has waited, who it is.
+# Priority, age of the application, its name, the order of the part, the time in the queue, the pod's name.
 Key = tuple[int, float, str, int, float, str]
 
 NOT_IN_ORDER = -1
@@ -35,7 +35,7 @@ class Group:
         self.identity = f"{metadata.namespace}/{metadata.name}"
         self.anchor = _seconds(metadata.creation_timestamp)
         stated = {each.workload.selector: each.index for each in described.status.topology_order}
-        # Until a controller has written an order, it is the one that it will write.
+        # Until a controller has written an order, it is computed here.
         self.indices = stated or topology_order(described.spec).indices
 
 
@@ -45,7 +45,7 @@ class TopologicalSort(QueueSort):
     namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
 
     reads = (AppGroup,)
-    retry_on = ()  # it rejects nobody
+    retry_on = ()  # it rejects no pods
 
     def __post_init__(self) -> None:
         """Start with empty state."""
@@ -53,14 +53,14 @@ class TopologicalSort(QueueSort):
         self._groups: dict[str, Group] = {}
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Return whether one goes before the other."""
+        """Return whether the first pod goes before the second."""
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> Key:
         """Return what to sort by, the smallest first.
 
         The turn of an application is that of its AppGroup, which never changes: so its pods stay together, whenever
-        each of them came, and no comparison depends on who else is there.
+        each of them was created, and no comparison depends on other pods.
         """
         pod, waiting = queued.pod, queued.timestamp
         group = self._group(app_group_of(pod), pod.namespace) if app_group_of(pod) else None

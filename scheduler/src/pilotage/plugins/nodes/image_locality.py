@@ -12,7 +12,7 @@ from pilotage.framework.api.plugin import Score
 from pilotage.model.pod import Pod, PodShape
 
 MIB = 1024 * 1024
-LEAST = 23 * MIB  # what is smaller is pulled in no time
+LEAST = 23 * MIB  # smaller images are pulled quickly
 MOST = 1000 * MIB  # for each image
 
 
@@ -26,7 +26,7 @@ class ImageLocality(Score):
         return cycle.nodes.image_version
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 0 for a node that has next to nothing of the images, 100 for one that has a lot."""
+        """Return 0 for a node that has hardly any of the images, 100 for one that has a lot."""
         uses = _uses(pod)
         if not uses:
             return 0
@@ -45,7 +45,7 @@ class ImageLocality(Score):
             return 0
         found, most = np.zeros(len(nodes), np.int64), _most(uses)
         for times, image in present:
-            # More than enough is enough: a node may claim any size.
+            # Bounded, because a node may report any size.
             found += np.int64(min(times * _worth(image, cycle.nodes), most)) * nodes.at(image[1])
         return 100 * (np.clip(found, LEAST, most) - LEAST) // (most - LEAST)
 

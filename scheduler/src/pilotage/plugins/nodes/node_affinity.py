@@ -1,4 +1,4 @@
-"""Which nodes a pod needs and likes, and which a whole profile does."""
+"""Node affinity of pods, and of a whole profile."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -76,7 +76,7 @@ class Term(Section):
             yield self._with_empty_lists(complaint, prefix)
 
     def _with_empty_lists(self, complaint: str, prefix: str) -> str:
-        # In a file there can be an empty list, and it is shown as one; the API, which the model follows, drops it.
+        # In a file there can be an empty list, and it is shown as one; the API, like the model, drops it.
         for name, conditions in (("matchExpressions", self.match_expressions), ("matchFields", self.match_fields)):
             for index, condition in enumerate(conditions):
                 if condition.values == ():
@@ -158,7 +158,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         return f"the profile {added}" if added else mismatch(required_of(pod), node.labels, node.name)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Have nothing to prefer if neither the pod nor the profile does."""
+        """Skip if neither the pod nor the profile has preferences."""
         affinity = _affinity(pod)
         if affinity is None or affinity.preferred is None:
             return SKIP_SHAPE if self._added_preferences is None else None
@@ -204,7 +204,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         required = (added.required or Selector()).node_selector_terms or ()
         yield from (((*at, REQUIRED, "nodeSelectorTerms", index), term) for index, term in enumerate(required))
         for index, weighed in enumerate(added.preferred):
-            if weighed.weight:  # one that changes nothing is not looked at
+            if weighed.weight:  # one without effect is ignored
                 yield (*at, PREFERRED, index), weighed.preference  # without "preference", as in Kubernetes
 
 

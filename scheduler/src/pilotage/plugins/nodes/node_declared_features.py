@@ -30,7 +30,7 @@ class NodeDeclaredFeatures(PreFilter, Filter):
     )
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Have nothing to say about pods that need no such feature."""
+        """Skip pods that need no such feature."""
         return None if _needed(pod) else SKIP_SHAPE
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:

@@ -1,4 +1,4 @@
-"""NodeMetadata: a number or a time in a label or an annotation says how much a node is liked."""
+"""NodeMetadata: prefer nodes by a number or a time in a label or an annotation."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -36,8 +36,8 @@ STRATEGIES = {NUMBER: (HIGHEST, LOWEST), TIMESTAMP: (NEWEST, OLDEST)}
 
 UNKNOWN = SMALLEST  # the raw score of a node that has no value
 FARTHEST = 2.0**63 - 1024  # the largest number with a fraction that still is one of 64 bits
-DECIMALS = 9  # of a share: 0.4 is a third of the way from 0.1 to 1.0, whatever binary fractions make of it
-MOST_WARNINGS = 20_000  # remembered; nodes come and go with names of their own
+DECIMALS = 9  # of a share: 0.4 is a third of the way from 0.1 to 1.0, despite binary fractions
+MOST_WARNINGS = 20_000  # cached; nodes come and go with unique names
 
 
 class NodeMetadata(Score):
@@ -62,7 +62,7 @@ class NodeMetadata(Score):
         super().__post_init__()
         self._look = LastLook()
         self._column: Floats = np.zeros(0)  # what nodes are worth, by slot
-        self._warned: dict[str, str] = {}  # the invalid value of each node, told already
+        self._warned: dict[str, str] = {}  # the invalid value of each node, already logged
 
     def faults(self, at: At) -> list[Fault]:
         """Return everything that is wrong; the original finds only the first, when it is constructed."""
@@ -88,7 +88,7 @@ class NodeMetadata(Score):
                 yield "scoringStrategy", text, ""
 
     def _wrong_values(self) -> Iterator[tuple[str, str, str]]:
-        # The case of an annotation's key plays no part.
+        # The case of an annotation's key does not matter.
         key = self.metadata_key.lower() if self.metadata_source == ANNOTATION else self.metadata_key
         for why in key_complaints(key) if key else ():
             yield "metadataKey", f"metadataKey: Invalid value: {quoted(self.metadata_key)}: {why}", ""
@@ -115,7 +115,7 @@ class NodeMetadata(Score):
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
         """Stretch the values, with their fractions, from 1 to 100, or to 1 if all are equal; a node without gets 0."""
-        worth = nodes.at(self._worth_of_all(cycle.nodes)) / 2  # or the largest and the smallest were too far apart
+        worth = nodes.at(self._worth_of_all(cycle.nodes)) / 2  # or the difference could overflow
         known = ~np.isnan(worth)
         if not known.any():
             return np.zeros_like(scores)
@@ -131,7 +131,7 @@ class NodeMetadata(Score):
             self._column = np.fromiter(map(self._worth, nodes), np.float64, len(nodes))
             return self._column
         if len(nodes) != len(self._column):
-            self._column = np.resize(self._column, len(nodes))  # what came into a slot is among the changes
+            self._column = np.resize(self._column, len(nodes))  # a node that moved into a slot is among the changes
         for slot in changed.tolist():
             self._column[slot] = self._worth(nodes[slot])
         return self._column
@@ -148,7 +148,7 @@ class NodeMetadata(Score):
 
     @cached_property
     def _read(self) -> Callable[[str], float | None]:
-        """Return what reads a value: a time is the seconds since 1970, so that no clock plays a part."""
+        """Return the parser of values: times are seconds since 1970, independent of any clock."""
         return GoLayout(self.timestamp_format).seconds if self.metadata_type == TIMESTAMP else finite_number
 
     @property

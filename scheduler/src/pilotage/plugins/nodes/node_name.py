@@ -13,7 +13,7 @@ OTHER_NODE = Rejection("node(s) didn't match the requested node name", preemptio
 class NodeName(PreFilter, Filter):
     """Keep a pod that names a node on that node."""
 
-    # Nothing is to be kept: the name is no part of a pod's shape, and pods that have one are next to none.
+    # Not cached: the name is not part of a pod's shape, and hardly any pods have one.
     retry_on = (NODE_ADDED,)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:

@@ -22,7 +22,7 @@ class NodePorts(PreFilter, Filter):
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "freed_a_port"), NODE_ADDED)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Have nothing to say about pods without host ports."""
+        """Skip pods without host ports."""
         return None if pod.shape.host_ports else SKIP_SHAPE
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
@@ -47,7 +47,7 @@ class NodePorts(PreFilter, Filter):
 
 def _conflict(wanting: PodShape, used: Container[HostPort], numbers: Set[PortNumber]) -> bool:
     """Return whether any port that a pod wants is used; the numbers are those of the used ones."""
-    # Of two tables only the shorter one is gone through: a single pod can have thousands of ports.
+    # Iterate over the shorter of two tables: a single pod can have thousands of ports.
     if numbers.isdisjoint(wanting.port_numbers):
         return False
     return any(_is_taken(port, used, numbers) for port in wanting.host_ports)

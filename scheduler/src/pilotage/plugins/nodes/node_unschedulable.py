@@ -35,7 +35,7 @@ class NodeUnschedulable(PreFilter, Filter):
         return Verdicts.all_fit(len(nodes)) if _tolerates(pod) else Verdicts.where(nodes.unschedulable, CORDONED)
 
     def became_schedulable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the node was cordoned, or not there, and is open now."""
+        """Return whether the node was cordoned, or missing, and is schedulable now."""
         return not new.unschedulable and (old is None or old.unschedulable)
 
     def now_tolerates(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:

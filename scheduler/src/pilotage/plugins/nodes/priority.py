@@ -1,4 +1,4 @@
-"""A label whose value says how much a node is liked."""
+"""A label whose value is the priority of a node."""
 
 import logging
 import re
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 WHOLE = re.compile("[+]?0*([0-9]{1,17})")
 HIGHEST = LARGEST // MAX_SCORE  # normalising multiplies by this
 INVALID = -1
-MOST_WARNINGS = 20_000  # remembered; nodes come and go with names of their own
+MOST_WARNINGS = 20_000  # cached; nodes come and go with unique names
 
 
 class Priority(Filter, Score):
@@ -42,10 +42,10 @@ class Priority(Filter, Score):
     def __post_init__(self) -> None:
         """Start with empty state."""
         super().__post_init__()
-        self._warned: dict[str, str] = {}  # the invalid value of each node, told already
+        self._warned: dict[str, str] = {}  # the invalid value of each node, already logged
 
     def faults(self, at: At) -> list[Fault]:
-        """Return why the key cannot be that of a label."""
+        """Return why the key is not a valid label key."""
         return [invalid((*at, "labelKey"), self.label_key, why) for why in key_complaints(self.label_key)]
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
@@ -81,7 +81,7 @@ class Priority(Filter, Score):
         return self.label_key in new.labels and (old is None or self.label_key not in old.labels)
 
     def _unlabelled(self, node: NodeInfo) -> Rejection:
-        # No eviction adds a label; but the original says nothing of that, and then the end of the message is another.
+        # No eviction adds a label; but the original does not say so, which changes the end of the message.
         return Rejection(f"Node:Node: {node.name} does not have label {self.label_key}")
 
     def _warn(self, node: NodeInfo) -> int:

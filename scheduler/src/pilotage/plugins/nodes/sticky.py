@@ -54,7 +54,7 @@ class Home:
 
 
 class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
-    """Bring a pod back to the node where its predecessor ran, if possible or by all means."""
+    """Bring a pod back to the node where its predecessor ran, as a preference or as a requirement."""
 
     mode: StrictStr = Field(
         default=PREFER, description="Prefer: any node will do. Require: the pod waits for its node."
@@ -66,7 +66,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         default=0, description="With Require, how old a pod may become before any node will do; 0: no limit."
     )
 
-    # On its own memory, on the time, and on the pod's name: so the answers depend on CLUSTER.
+    # Depends on its own memory, the time, and the pod's name: so the scope is CLUSTER.
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.DELETE, "home_came_or_went"),
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE, "kin_came_or_went"),
@@ -96,7 +96,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         self._vacant.pod_left(pod, self._clock())
 
     def recall(self, pod: Pod, stays: Sequence[Stay]) -> None:
-        """Take where its predecessors were from somebody who knows."""
+        """Receive where its predecessors ran."""
         if (kin := lineage(pod)) is not None:
             self._vacant.recall(kin, stays)
 
@@ -118,7 +118,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return OnlyNodes(home.nodes) if home.is_required else SKIP
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject the other nodes, for a profile that asks this plugin nothing before it looks at nodes."""
+        """Reject the other nodes, for a profile without this plugin's PreFilter."""
         home = self._home(cycle, pod)
         return ELSEWHERE if home.is_required and node.name not in home.nodes else None
 
@@ -128,7 +128,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return Verdicts.where(~home.mask(nodes), ELSEWHERE) if home.is_required else Verdicts.all_fit(len(nodes))
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Have nothing to prefer for a pod that has no predecessor."""
+        """Skip a pod without a predecessor."""
         if lineage(pod) is None:
             return SKIP_KIND
         return None if self._home(cycle, pod).nodes else SKIP
@@ -153,7 +153,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return other is not None and lineage(other) == lineage(pod)
 
     def job_moved(self, pod: Pod, event: Event, old: StickyJob | None, new: StickyJob | None) -> bool:
-        """Return whether another node is written down in the pod's job."""
+        """Return whether the pod's job records another node."""
         owner, job = pod.metadata.controller, new or old
         if owner is None or job is None or not _is_owner(pod, job):
             return False
@@ -171,7 +171,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return Rejection(text, preemption_helps=False)
 
     def _home(self, cycle: Cycle, pod: Pod) -> Home:
-        """Return where the pod may go back to; found out once in a cycle."""
+        """Return where the pod may return to; computed once per cycle."""
         home: Home | None = cycle.notes.get(self.name)
         if home is None:
             home = cycle.notes[self.name] = self._find_home(cycle, pod)
@@ -181,7 +181,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         ends = {
             node: end
             for node, end in self._remembered(cycle.objects, pod).items()
-            if cycle.nodes.find(node) is not None  # nobody can return to a node that is gone
+            if cycle.nodes.find(node) is not None  # a pod cannot return to a deleted node
         }
         if not ends or self.mode != REQUIRE:
             return Home(frozenset(ends), is_required=False)
@@ -203,7 +203,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
             else:
                 self._vacant.forget(place)
         job = _job_of(objects, pod)
-        # What this process has seen is at least as new as what is written down.
+        # What this process has seen is at least as new as the job's status.
         return found or ({job.status.last_node: inf} if job is not None and job.status.last_node else {})
 
     def _gives_up(self, pod: Pod) -> float:
@@ -227,4 +227,4 @@ def _is_owner(pod: Pod, job: StickyJob) -> bool:
     """Return whether a pod is this job's; one of the same name in another group, or before this one, is another."""
     owner, about = pod.metadata.controller, job.metadata
     same_name = (_job_name(pod), pod.namespace) == (about.name, about.namespace or "default")
-    return same_name and owner is not None and about.uid in ("", owner.uid)  # only in files there is none
+    return same_name and owner is not None and about.uid in ("", owner.uid)  # missing only in files

@@ -1,1 +1,1 @@
-"""Policy about who is next."""
+"""Policy about the order of the queue."""

@@ -1,4 +1,4 @@
-"""Who is next in the queue, where it counts how well a pod is served."""
+"""The order of the queue: by priority and QoS class."""
 
 from pilotage.framework.api.plugin import QueuedPod, QueueSort
 from pilotage.model.qos import QOSClass, qos_of
@@ -12,9 +12,9 @@ class QOSSort(QueueSort):
     retry_on = ()
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Return whether one goes before the other."""
+        """Return whether the first pod goes before the second."""
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, int, float]:
-        """Return what to sort by, the smallest first; comparing keys is faster than asking for every two pods."""
+        """Return what to sort by, the smallest first; comparing keys is faster than calling `less` for each pair."""
         return -queued.pod.priority, TURNS[qos_of(queued.pod)], queued.timestamp

@@ -1,4 +1,4 @@
-"""The last step: the API server is told where a pod goes."""
+"""The last step: the binding is posted to the API server."""
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import Bind, Permission
@@ -12,6 +12,6 @@ class DefaultBinder(Bind):
     permissions = (Permission("", "pods/binding", ("create",)),)
 
     async def bind(self, cycle: Cycle, pod: Pod, node: str) -> Skip | None:
-        """Post the binding; whatever is wrong with it is raised."""
+        """Post the binding; raises on failure."""
         await self.handle.api.bind(pod, node)
         return None

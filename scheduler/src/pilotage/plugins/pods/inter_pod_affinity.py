@@ -45,7 +45,7 @@ SCORES = "InterPodAffinity scores"  # the note of scoring; filtering has its own
 
 
 class Surroundings:
-    """Where the pods are that a pod wants, that it shuns, and that shun it."""
+    """Where the pods are that match a pod's affinity or anti-affinity, or whose anti-affinity matches it."""
 
     __slots__ = ("may_be_first", "own", "shunned", "shunning", "wanted")
 
@@ -53,7 +53,7 @@ class Surroundings:
         self, own: OwnTerms, may_be_first: bool, wanted: DomainSums, shunned: DomainSums, shunning: DomainSums
     ) -> None:
         self.own = own
-        self.may_be_first = may_be_first  # the pod wants pods like itself: somebody has to be the first of them
+        self.may_be_first = may_be_first  # the pod wants pods like itself: one has to be the first
         self.wanted = wanted
         self.shunned = shunned
         self.shunning = shunning
@@ -77,7 +77,7 @@ class Surroundings:
 
 
 class InterPodAffinity(PreFilter, Filter, PreScore, Score):
-    """Bring pods near the pods that they want and away from those that they shun, or that shun them."""
+    """Place pods by pod affinity and anti-affinity, their own and that of others."""
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: StrictBool = False
@@ -98,7 +98,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return [invalid((*at, "hardPodAffinityWeight"), weight, "not in valid range [0, 100]")]
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Count in each domain the pods that the pod wants, that it shuns, and that shun it."""
+        """Count in each domain the pods that match the pod's terms, or whose anti-affinity matches it."""
         try:
             own = own_terms(pod, cycle.objects)
         except InvalidTerms as error:
@@ -113,15 +113,15 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod in."""
+        """Add another pod."""
         self._count(cycle, pod, other, node, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod out."""
+        """Remove another pod."""
         self._count(cycle, pod, other, node, -1)
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node without the pods that are wanted, or with pods that shun or are shunned."""
+        """Reject a node that violates affinity, or anti-affinity in either direction."""
         around: Surroundings = cycle.notes[self.name]
         if not around.has_wanted(node):
             return LONELY
@@ -139,7 +139,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Weigh in each domain, also of nodes that are out, the pods that the pod prefers or that prefer it."""
+        """Weigh preferred terms of both sides in each domain, also of infeasible nodes."""
         if self.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP_SHAPE
         try:
@@ -259,7 +259,7 @@ def _may_shun(placed: Pod, pod: Pod) -> bool:
     return has_too_many_terms(placed.shape) or _any_matches(terms_of(placed).required_anti, pod)
 
 
-# Who only waits for an event does not look up namespaces: selectors of them see no labels.
+# Hints do not look up namespaces: their selectors see no labels.
 
 
 def _all_match(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:

@@ -1,4 +1,4 @@
-"""Nodes where pods are about to leave, and nodes where others are about to come."""
+"""Nodes with terminating pods, and nodes with nominated pods."""
 
 from pilotage.framework.api.caching import SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
@@ -12,7 +12,7 @@ from pilotage.model.pod import Pod
 class PodState(Score):
     """Prefer nodes that many pods are leaving and that are nominated for few."""
 
-    # Who is nominated for a node changes without any change of the node.
+    # Nominations change without any change of the node.
     caching = Caching(per=SHAPE)
     retry_on = ()
     normalize = by_range

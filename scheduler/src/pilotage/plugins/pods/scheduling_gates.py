@@ -1,4 +1,4 @@
-"""Pods that somebody holds back."""
+"""Pods with scheduling gates."""
 
 from pilotage.framework.api.events import Action, Resource, Retry
 from pilotage.framework.api.plugin import PreEnqueue

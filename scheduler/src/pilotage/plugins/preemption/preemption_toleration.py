@@ -36,7 +36,7 @@ class UnreadablePolicy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """From which priority on a preemptor may evict pods of a class at once, and how long the others must wait."""
+    """From which priority on a preemptor may evict pods of a class at once, and how long others must wait."""
 
     minimum: int
     seconds: int  # negative is forever
@@ -58,14 +58,14 @@ class Policy:
             return inf
         placed = victim.status.condition("PodScheduled")
         if placed is None or placed.status != "True":
-            return inf  # it is on its way to its node: its time has not begun
+            return inf  # it is being bound: its time has not started
         since = seconds_of(placed.last_transition_time)
         return NOT_SPARED if since is None else since + self.seconds
 
 
 @dataclass(slots=True)
 class Watch:
-    """The time of an attempt, and when the first of the pods that were spared in it will be so no more."""
+    """The time of an attempt, and when the first of the spared pods will no longer be spared."""
 
     now: float
     next_end: float = inf
@@ -87,7 +87,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         self._policies: tuple[Objects, int, dict[str, Policy | None]] | None = None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
-        """Return the nodes to free; if there is none, the pod is tried again when the first toleration ends."""
+        """Return the nodes to free; if there is none, the pod is retried when the first toleration ends."""
         watch = cycle.notes[self.name] = Watch(now)
         found = super().candidates(cycle, pod, verdicts, now)
         if isinstance(found, NoRoom) and watch.next_end < inf:
@@ -104,7 +104,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return end <= now
 
     def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return which pods of lower priority are spared, and until when; whose time ends first comes first."""
+        """Return which pods of lower priority are spared, and until when; the earliest first."""
         lower = [other for other in node.pods.values() if other.priority < pod.priority]
         ends = sorted((self._end(cycle, other, pod), other.key) for other in lower)
         spared = [f"{key} {_until(end)}" for end, key in ends if end > time.time()]
@@ -152,7 +152,7 @@ def _policy_of(given: PriorityClass | None) -> Policy | None:
 
 
 def _number(text: str, bits: int) -> int:
-    """Read a whole number of so many bits, or say what is wrong in the words of Go."""
+    """Read a whole number of so many bits, or raise with Go's message."""
     if not WHOLE.fullmatch(text):
         raise UnreadablePolicy(f'strconv.ParseInt: parsing "{text:.80}": invalid syntax')
     number = int(text) if len(text) < LONGEST_NUMBER else 1 << bits

@@ -1,1 +1,1 @@
-"""Policy about shares of the cluster: who is sure of how much, and who gives back what is borrowed."""
+"""Policy about quotas: what is guaranteed, and how borrowed resources are reclaimed."""

@@ -1,1 +1,1 @@
-"""Policy about volumes: where they can be reached, attached and made."""
+"""Policy about volumes: where they can be reached, attached and provisioned."""

@@ -21,7 +21,7 @@ CLAIM_TAKEN = Rejection(
 
 
 class _OncePerPod:
-    """The claims of a pod that no other pod may use meanwhile, and how many uses by others there are."""
+    """The ReadWriteOncePod claims of a pod, and the number of uses by other pods."""
 
     def __init__(self, claims: frozenset[str], uses: int) -> None:
         self.claims = claims
@@ -52,7 +52,7 @@ class VolumeRestrictions(PreFilter, Filter):
         self._disks = NodeColumn()
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Find the claims for one pod that others use; SKIP without any, if there is no disk either."""
+        """Find the ReadWriteOncePod claims that others use; SKIP without any, if there is no disk either."""
         if not pod.spec.volumes:
             return SKIP_SHAPE
         exclusive = set()
@@ -69,11 +69,11 @@ class VolumeRestrictions(PreFilter, Filter):
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count the uses of another pod in."""
+        """Add the uses of another pod."""
         cycle.notes[self.name].count(other, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count the uses of another pod out."""
+        """Remove the uses of another pod."""
         cycle.notes[self.name].count(other, -1)
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
@@ -96,7 +96,7 @@ class VolumeRestrictions(PreFilter, Filter):
         return taken
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the pod that went had a disk or claim of the waiting one; other namespaces do not count."""
+        """Return whether the deleted pod had a disk or claim of the pending one; other namespaces do not count."""
         if not isinstance(old, Pod):
             return True
         if old.namespace != pod.namespace:

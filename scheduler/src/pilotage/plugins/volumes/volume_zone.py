@@ -61,10 +61,10 @@ class VolumeZone(PreFilter, Filter):
         return None
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node that tells where it is, if that is not where the volumes are."""
+        """Reject a node with zone labels that do not match the volumes."""
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
-            return None  # a cluster in one zone need not say so
+            return None  # a cluster in one zone may have no labels
         for key, values in cycle.notes[self.name]:
             found = labels.get(key, labels.get(SUCCESSORS.get(key, key)))
             if found not in values:

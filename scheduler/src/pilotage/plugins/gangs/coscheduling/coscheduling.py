@@ -31,8 +31,8 @@ from pilotage.plugins.gangs.coscheduling.gang_records import GangRecords
 from pilotage.plugins.gangs.coscheduling.gang_room import FreeRoom
 from pilotage.plugins.gangs.coscheduling.resource_gap import resource_gap
 
-LONGEST_WAIT = 60  # seconds, where neither the group nor the arguments say for how long
-SAME_FOR = 10.0  # seconds after an attempt in which free resources alone say whether another one is worth it
+LONGEST_WAIT = 60  # seconds, if neither the group nor the arguments set it
+SAME_FOR = 10.0  # seconds after an attempt in which only free resources decide about another one
 KINDS: Mapping[str, type[PodGroup] | type[NativePodGroup]] = {BY_GROUP: PodGroup, NATIVE: NativePodGroup}
 ROOM = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
 
@@ -78,10 +78,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             found.append(invalid(place, self.pod_group_reject_percentage, "must be between 0 and 100"))
         return found
 
-    # ------------------------------------------------------------------------------------------- who belongs together
+    # ------------------------------------------------------------------------------------------- membership
 
     def start(self, handle: Handle) -> None:
-        """Take what the cluster looks like at any time."""
+        """Keep the handle for reading the cluster."""
         super().start(handle)
         self._room = FreeRoom(handle.nodes, lambda: handle.remit)
 
@@ -90,7 +90,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         self._records.add(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Count it no more."""
+        """Remove it."""
         self._records.remove(pod)
 
     def quorum(self, gang: GangName, pod: Pod) -> int | None:
@@ -104,13 +104,13 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Return how many more pods of a gang must be placed at once; None if there is no such group."""
         quorum, policy = self.quorum(gang, pod), self._policy(gang)
         if quorum is None or quorum == 1 or policy is None:
-            return None  # a gang of one is a pod like any other
+            return None  # a gang of one is an ordinary pod
         return quorum - self._counted(gang, pod, quorum, policy)
 
     def _counted(self, gang: GangName, pod: Pod, quorum: int, policy: MatchPolicy) -> int:
         """Return how many pods count towards the quorum without waiting, as this pod sees it."""
         if policy is MatchPolicy.ONLY_WAITING:
-            # One whose bind failed had its quorum, and the others of it run by now.
+            # A pod whose bind failed had its quorum, and the other pods run by now.
             return quorum if self._records.was_let_go(gang, pod) else 0
         if policy is MatchPolicy.ONCE_SATISFIED and (group := self._group(gang)) and group.was_satisfied:
             return quorum
@@ -128,7 +128,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # --------------------------------------------------------------------------------------------- before a decision
 
     def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
-        """Return why a gang is not to be tried now."""
+        """Return why not to try a gang now."""
         if self._records.backs_off(gang, self._clock()):
             return Rejection(f"podGroup {gang} failed recently", pending=True)
         quorum = self.quorum(gang, pod) or 1
@@ -144,7 +144,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
-        """Return what the cluster lacks of the resources that a group wants to see free before it is tried."""
+        """Return what the cluster lacks of the group's minResources."""
         group = self._group(gang)
         if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._room is None:
             return None
@@ -155,14 +155,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # ---------------------------------------------------------------------------------------------- after a decision
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was turned down if there still is no room; after a moment, evictions may help it."""
+        """Return why a gang was rejected if there still is no room; after a moment, evictions may help it."""
         may_evict = any(pod.spec.preemption_policy != "Never" for pod in waiting)
         since = self._clock() - SAME_FOR if may_evict else 0.0
         why, wish = self._records.failure(gang, waiting, since), self._records.wish(gang)
         return None if wish is None or self._room is None or self._room.could_fit(wish) else why
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Record that a gang found no room; True if free resources will tell when to try again."""
+        """Record that a gang found no room; True if free resources show when to retry."""
         needed = self.missing(gang, waiting[0]) or 0
         self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)
         wish = self._records.wish(gang)
@@ -175,11 +175,11 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             self._records.let_go(gang)
 
     def is_sibling(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Return whether a pod of the same gang has got its place elsewhere."""
+        """Return whether a pod of the same gang was placed."""
         return gang_of(new) == gang_of(pod) is not None
 
     def gang_of_placed(self, old: Pod | None, new: Pod) -> GangName | None:
-        """Return the gang of a pod that has got its place."""
+        """Return the gang of a placed pod."""
         return gang_of(new)
 
     def gang_of_group(self, old: object, new: PodGroup | NativePodGroup) -> GangName:
@@ -191,7 +191,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         """Return whether there may be room for the gang now."""
         gang = gang_of(pod)
         if gang is not None and self._records.lacks_members(gang):
-            # Room is not what it waits for; but how many it needs may hang on labels of a pod of its own that has gone.
+            # It does not wait for room; but its size may depend on labels of a member that is gone.
             return isinstance(old, Pod) and gang_of(old) == gang
         wish = self._records.wish(gang) if gang is not None else None
         return wish is None or self._room is None or self._room.could_fit(wish)
@@ -203,15 +203,15 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         old: PodGroup | NativePodGroup | None,
         new: PodGroup | NativePodGroup,
     ) -> bool:
-        """Return whether it is the group of the pod that has come, or asks for something else now."""
+        """Return whether the pod's own group was added, or its requirements changed."""
         if old is not None and _wanted(old) == _wanted(new):
-            return False  # the rest of its status is what we and others say of it
+            return False  # the rest of its status is written by us and others
         return gang_of(pod) == self.gang_of_group(old, new)
 
     # -------------------------------------------------------------------------------------------- one pod at a time
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Reject a pod whose group is missing or cannot be decoded; all else is asked about the group as a whole."""
+        """Reject a pod whose group is missing or cannot be decoded; everything else concerns the group as a whole."""
         gang = gang_of(pod)
         if gang is None:
             return SKIP
@@ -236,7 +236,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return self.handle.objects.troubles(KINDS[gang.source], gang.namespace).get(gang.name)
 
     def _remedy(self) -> str:
-        """Return what to do about a group that is not there; if no other is either, it may be there and not be seen."""
+        """Return what to do about a missing group; if there are none at all, permissions may be missing."""
         if any(True for _ in self.handle.objects.all(PodGroup)):
             return "create it"
         return f"create it, make sure that the scheduler may list {PodGroup.api} (it sees none at all)"
@@ -246,18 +246,18 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return NoRoom("", keeps_nomination=True)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Hold nothing beyond the place."""
+        """Reserve nothing beyond the node."""
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Send the siblings back that wait for a pod which has lost its place."""
+        """Reject the siblings that wait for a pod which lost its node."""
         gang = gang_of(pod)
         if gang is not None and (self.missing(gang, pod) or 0) > 0:
             for waiting in self._siblings(gang):
                 waiting.reject(self.name, "rejection in Unreserve")
 
     def permit(self, cycle: Cycle, pod: Pod, node: str) -> Wait | None:
-        """Hold a pod that was placed alone, as extenders want it, until enough siblings have a place, too."""
+        """Hold a pod that was placed alone, because of extenders, until enough siblings have a node, too."""
         gang = gang_of(pod)
         if gang is None:
             return None
@@ -282,10 +282,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
             return float(own)
         return float(self.permit_waiting_time_seconds or (0 if own == 0 else LONGEST_WAIT))
 
-    # ------------------------------------------------------------------------------------------------- who is next
+    # ------------------------------------------------------------------------------------------------- queue order
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, float, str, str]:
-        """Return the place of a pod among others: by priority, by the time of its group or its own, by name."""
+        """Return the sort key of a pod: by priority, by the time of its group or its own, by name."""
         pod, gang = queued.pod, gang_of(queued.pod)
         first = getattr(queued, "initial_attempt_timestamp", None)
         since = queued.timestamp if first is None else first
@@ -294,7 +294,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return -pod.priority, since, str(gang) if gang is not None else "", pod.key
 
     def less(self, one: QueuedPod, other: QueuedPod) -> bool:
-        """Return whether one goes before the other."""
+        """Return whether the first pod goes before the second."""
         return self.sort_key(one) < self.sort_key(other)
 
     def _created(self, gang: GangName) -> str | None:
@@ -303,7 +303,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
 
 
 def _wanted(group: PodGroup | NativePodGroup) -> tuple[object, ...]:
-    """Return what of a group says when its pods may start."""
+    """Return the fields of a group that decide when its pods may start."""
     policy = group.match_policy
     return group.spec, policy, policy is MatchPolicy.ONCE_SATISFIED and group.was_satisfied
 

@@ -1,4 +1,4 @@
-"""What is known of each gang besides its definition: who of it is placed, and how its last attempt ended."""
+"""What is known of each gang besides its definition: its placed pods, and how its last attempt ended."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling.gang_room import Wish
 from pilotage.plugins.gangs.coscheduling.greatest import Greatest
 
-MOST_FORGOTTEN = 10_000  # gangs without a placed pod that are remembered for how they failed
+MOST_FORGOTTEN = 10_000  # failed gangs without a placed pod that are remembered
 
 
 @dataclass(slots=True)
@@ -17,18 +17,18 @@ class GangRecord:
     """One gang; what is asked for every pod of it is counted as pods come and go."""
 
     placed: dict[str, Pod] = field(default_factory=dict)  # by uid
-    staying: int = 0  # of them, that are not about to go
-    minima: Greatest = field(default_factory=Greatest)  # what their labels say that the gang needs
+    staying: int = 0  # of them, those that are not terminating
+    minima: Greatest = field(default_factory=Greatest)  # the gang's size by their labels
     failed_at: float | None = None
     backs_off_until: float = 0.0
     wish: Wish | None = None  # of the last attempt that failed
     why: str = ""  # it failed
-    told: frozenset[str] = frozenset()  # the uids of the pods that were told so
+    told: frozenset[str] = frozenset()  # the uids of the pods that got this outcome
     lacks_members: bool = False  # the last attempt found fewer pods than the gang needs
-    let_go: frozenset[str] = frozenset()  # the uids of the pods whose quorum was there, where that must be known
+    let_go: frozenset[str] = frozenset()  # the uids of the pods that had their quorum, if it matters
 
     def add(self, pod: Pod) -> None:
-        """Count a pod in, as it is now."""
+        """Add a pod, in its current state."""
         self.remove(pod.uid)
         self.placed[pod.uid] = pod
         self.staying += not pod.is_terminating
@@ -36,7 +36,7 @@ class GangRecord:
             self.minima.add(least)
 
     def remove(self, uid: str) -> None:
-        """Count a pod out, as it was counted in."""
+        """Remove a pod, as it was added."""
         pod = self.placed.pop(uid, None)
         if pod is None:
             return
@@ -55,13 +55,13 @@ class GangRecords:
         return len(self._records)
 
     def add(self, pod: Pod) -> None:
-        """Count a pod that has its place."""
+        """Add a placed pod."""
         gang = gang_of(pod)
         if gang is not None:
             self._record(gang).add(pod)
 
     def remove(self, pod: Pod) -> None:
-        """Count it no more."""
+        """Remove it."""
         gang = gang_of(pod)
         record = self._records.get(gang) if gang is not None else None
         if gang is None or record is None:
@@ -71,24 +71,24 @@ class GangRecords:
             del self._records[gang]
 
     def pods(self, gang: GangName) -> list[Pod]:
-        """Return the pods of a gang that have a place."""
+        """Return the placed pods of a gang."""
         record = self._records.get(gang)
         return [] if record is None else list(record.placed.values())
 
     def placed(self, gang: GangName) -> int:
-        """Return how many pods of a gang have a place and are not about to lose it."""
+        """Return how many pods of a gang are placed and not terminating."""
         record = self._records.get(gang)
         return 0 if record is None else record.staying
 
     def least_by_labels(self, gang: GangName, pod: Pod) -> int | None:
-        """Return how many pods a gang needs that only labels define: the most that any says; None if this is silent."""
+        """Return the size of a gang that only labels define: the highest value; None without any."""
         least, record = _least(pod), self._records.get(gang)
         return None if least is None else max(1, least, 1 if record is None else record.minima.greatest(1))
 
     def fail(
         self, gang: GangName, now: float, pods: Sequence[Pod], needed: int, why: str = "", backoff: float = 0
     ) -> None:
-        """Record an attempt that failed, of which its pods are told."""
+        """Record a failed attempt, and its pods."""
         record = self._record(gang)
         record.failed_at, record.why = now, why
         record.wish, record.told = Wish.of(pods, needed), frozenset(pod.uid for pod in pods)
@@ -117,12 +117,12 @@ class GangRecords:
         return record is not None and record.lacks_members
 
     def let_go(self, gang: GangName) -> None:
-        """Record that all pods that have a place now had their quorum."""
+        """Record that all currently placed pods had their quorum."""
         record = self._record(gang)
         record.let_go = frozenset(record.placed)
 
     def was_let_go(self, gang: GangName, pod: Pod) -> bool:
-        """Return whether a pod had its quorum, and others that had it too have a place."""
+        """Return whether a pod had its quorum, and others that had it too are placed."""
         record = self._records.get(gang)
         return record is not None and pod.uid in record.let_go and not record.let_go.isdisjoint(record.placed)
 
@@ -137,14 +137,14 @@ class GangRecords:
         return None if record is None else record.wish
 
     def failure(self, gang: GangName, pods: Sequence[Pod], after: float) -> str | None:
-        """Return what these pods were told about the last attempt, if that was after a moment."""
+        """Return the outcome of the last attempt for these pods, if it was after a time."""
         record = self._records.get(gang)
         if record is None or record.failed_at is None or record.failed_at < after:
             return None
         return record.why if all(pod.uid in record.told for pod in pods) else None
 
     def since(self, gang: GangName, created: str | None, otherwise: float) -> float:
-        """Return since when a gang waits for its turn: its last failure, or else its creation."""
+        """Return since when a gang has been waiting: its last failure, or else its creation."""
         record = self._records.get(gang)
         if record is not None and record.failed_at is not None:
             return record.failed_at

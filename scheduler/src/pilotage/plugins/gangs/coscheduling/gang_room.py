@@ -1,4 +1,4 @@
-"""How much room there is for a gang at the most, by what is free alone: asked for every gang whenever a pod goes."""
+"""An upper bound of the room for a gang, by free resources alone: needed for every gang whenever a pod leaves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Kind = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the pods of a gang want, and how many of them must fit at once."""
+    """What the pods of a gang request, and how many of them must fit at once."""
 
     needed: int
-    least: Kind  # of each resource, that so many of them want together at the least
-    kind: Kind | None  # if all of them want the same
+    least: Kind  # of each resource, the least that this many of them request together
+    kind: Kind | None  # if all requests are equal
 
     @classmethod
     def of(cls, pods: Sequence[Pod], needed: int) -> "Wish":
-        """Return the wish of so many of these pods."""
+        """Return the wish of this many of these pods."""
         kinds = {tuple(sorted(pod.requests.items())) for pod in pods}
         wanted: dict[str, list[int]] = {}
         for pod in pods:
@@ -35,12 +35,12 @@ class Wish:
 
 
 def _smallest(amounts: Sequence[int], count: int) -> int:
-    """Return the sum of so many of the smallest amounts; the other pods of the gang want nothing of it."""
+    """Return the sum of so many of the smallest amounts; the other pods of the gang request none of it."""
     return sum(sorted(amounts)[: max(count, 0)])
 
 
 class FreeRoom:
-    """Knows what is free on all nodes; what many gangs ask for is worked out once for each change."""
+    """Knows what is free on all nodes; computed once per change for all gangs."""
 
     def __init__(self, nodes: Callable[[], Nodes], remit: Callable[[], object] = lambda: None) -> None:
         self._nodes = nodes
@@ -51,9 +51,9 @@ class FreeRoom:
         self._most: dict[Kind, int] = {}
 
     def could_fit(self, wish: Wish) -> bool:
-        """Return whether what is free might do; False is sure, True is not.
+        """Return whether the free resources might suffice; False is certain, True is not.
 
-        All that is free is added up, whoever asks; pods that all want the same are counted node by node, too.
+        Free resources are summed over all nodes; pods with equal requests are also counted node by node.
         """
         nodes = self._nodes()
         self._catch_up(nodes)
@@ -82,7 +82,7 @@ class FreeRoom:
 
 
 def most_that_fit(nodes: Nodes, kind: Sequence[tuple[str, int]]) -> int:
-    """Return how many pods with these requests the resources of all nodes would do for."""
+    """Return how many pods with these requests fit the nodes by resources."""
     room = np.maximum(nodes.allowed_pods - nodes.pod_count, 0)
     for resource, amount in kind:
         if amount > 0:

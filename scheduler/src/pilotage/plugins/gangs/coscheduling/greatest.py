@@ -1,20 +1,20 @@
-"""The greatest of numbers that come and go."""
+"""The maximum of a changing multiset of numbers."""
 
 from collections import Counter
 from heapq import heapify, heappop, heappush
 
 
 class Greatest:
-    """Numbers, each as often as it came; the greatest is at hand however many there are."""
+    """A multiset of numbers with fast access to the greatest."""
 
     __slots__ = ("_counts", "_heap")
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
-        self._heap: list[int] = []  # negative, the greatest first; those that are gone stay until they come up
+        self._heap: list[int] = []  # negated, the greatest first; removed ones stay until they come up
 
     def add(self, number: int) -> None:
-        """Take a number in."""
+        """Add a number."""
         self._counts[number] += 1
         if self._counts[number] == 1:
             heappush(self._heap, -number)

@@ -13,9 +13,9 @@ from pilotage.model.requests import counted
 
 
 def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: int, own: Iterable[Pod]) -> str:
-    """Return what is missing of resources and room for pods, "" if nothing is; own pods do not count as others.
+    """Return what is missing of resources and room for pods, "" if nothing is; the group's own pods are not counted.
 
-    A node that is over-committed offers nothing, and takes nothing from what others offer.
+    An over-committed node counts as zero, not as negative.
     """
     try:
         need = {**counted(wanted), "pods": pods}

@@ -1,4 +1,4 @@
-"""The arguments that all plugins have that score by how busy nodes are: where the figures come from."""
+"""The common arguments of plugins that score by load: where the figures come from."""
 
 import math
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _is_empty(value: Any) -> bool:
 
 
 class ResourceQueries(Section):
-    """PromQL for one resource, whose answers are shares of 1 for each node; without it the recording rule is asked."""
+    """PromQL for one resource, whose results are shares of 1 per node; without it the recording rule is queried."""
 
     average: StrictStr = Field(default="", exclude_if=_is_empty)
     deviation: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -73,7 +73,7 @@ class SecretName(Section):
 
 
 class MetricProvider(Section):
-    """Who is asked for figures."""
+    """The source of figures."""
 
     type: StrictStr = Field(default="", exclude_if=_is_empty)
     address: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -126,7 +126,7 @@ class MetricProvider(Section):
             yield invalid((*at, second), where, "there is also a token", "remove one of the two")
 
     def files(self, directory: str) -> "CredentialFiles":
-        """Return the files that hold what the service is shown, if Secrets are mounted in a directory."""
+        """Return the files with the credentials for the service, if Secrets are mounted in a directory."""
         token, user = self.token_secret_ref, self.basic_auth_secret_ref
         return CredentialFiles(
             self.token_file if token is None else secret_file(directory, token.name, token.key),
@@ -135,7 +135,7 @@ class MetricProvider(Section):
         )
 
     def service(self) -> Service:
-        """Return what is to be asked of whom, with what."""
+        """Return the service to query, with its credentials."""
         given = {"tokenFile": self.token_file, "caFile": self.ca_file}
         refs = {"tokenSecretRef": self.token_secret_ref, "basicAuthSecretRef": self.basic_auth_secret_ref}
         secrets = tuple((field, ref.name) for field, ref in refs.items() if ref is not None)
@@ -153,7 +153,7 @@ class MetricProvider(Section):
 
 
 class CredentialFiles(NamedTuple):
-    """Where a token, or a user and a password, are to be read; empty where there is none."""
+    """The files of a token, or of a user and a password; empty if there is none."""
 
     token: str = ""
     user: str = ""
@@ -161,6 +161,6 @@ class CredentialFiles(NamedTuple):
 
 
 def wrong_address(at: At, address: str) -> Iterator[Fault]:
-    """Yield why nobody can be asked there."""
+    """Yield why the address is invalid."""
     if not address.lower().startswith(("http://", "https://")):
         yield invalid(at, without_password(address), "must be a URL that begins with http:// or https://")

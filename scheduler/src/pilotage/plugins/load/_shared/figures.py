@@ -1,4 +1,4 @@
-"""What is known of how busy nodes are: by name, as columns over all slots, and only while it is young enough."""
+"""Load metrics of nodes: by name, as columns over all slots, and only while they are recent."""
 
 import time
 from collections.abc import Callable
@@ -23,7 +23,7 @@ UNKNOWN = NodeLoad()
 
 
 class LoadColumns(NamedTuple):
-    """Figures by slot: percent, and not a number where nobody has measured."""
+    """Figures by slot: percent, and NaN if not measured."""
 
     cpu: Floats
     cpu_deviation: Floats
@@ -34,7 +34,7 @@ class LoadColumns(NamedTuple):
 
 
 class LoadFigures:
-    """Figures that are young enough; the version grows when they change."""
+    """Recent figures; the version grows when they change."""
 
     def __init__(self, by_name: Loads, version: int = 0) -> None:
         self.by_name = by_name
@@ -61,7 +61,7 @@ class LoadFigures:
 
 
 class LoadView:
-    """Where one plugin looks: at what a collector has, or in a simulation at NodeMetrics objects."""
+    """A plugin's source: a collector, or NodeMetrics objects in a simulation."""
 
     def __init__(self) -> None:
         self.clock: Callable[[], float] = time.time
@@ -72,7 +72,7 @@ class LoadView:
         self._valid_until = float("inf")
 
     def connect(self, source: LoadSource, clock: Callable[[], float], stale_after: float) -> None:
-        """Look at another source from now on."""
+        """Use another source from now on."""
         self.clock, self._source, self._stale_after, self._seen = clock, source, stale_after, None
 
     def figures(self, cycle: Cycle) -> LoadFigures:
@@ -93,7 +93,7 @@ class LoadView:
         self._replace(fresh, loads)
 
     def _look_at_objects(self, cycle: Cycle) -> None:
-        """Take figures of whatever age: what is simulated may have been written down long ago."""
+        """Accept figures of any age: manifests for a simulation may be old."""
         seen = _Objects(cycle.objects, cycle.objects.version(NodeMetrics), cycle.nodes.static_version)
         if isinstance(self._seen, _Objects) and self._seen.are(seen):
             return

@@ -1,4 +1,4 @@
-"""What all plugins have that score by how busy nodes are."""
+"""The common base of plugins that score by load."""
 
 import numpy as np
 from pydantic import Field, StrictStr
@@ -18,7 +18,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.load._shared.arguments import PROMETHEUS, MetricProvider, wrong_address
 from pilotage.plugins.load._shared.figures import LoadFigures, LoadView
 
-NO_FIGURES = -1  # the raw score of a node of which nobody has measured anything
+NO_FIGURES = -1  # the raw score of a node without figures
 
 
 def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
@@ -32,7 +32,7 @@ def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: In
 
 
 class LoadAware(Score, UsesLoad):
-    """Scores nodes by figures that somebody collects; where there are none, it prefers no node."""
+    """Scores nodes by load metrics; without any, it prefers no node."""
 
     watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it takes precedence.")
     metric_provider: MetricProvider = Field(
@@ -64,19 +64,19 @@ class LoadAware(Score, UsesLoad):
         return found
 
     def needed(self) -> tuple[Permission, ...]:
-        """Return the right to ask the metrics API, if that is who is asked."""
+        """Return the permission to read the metrics API, if that is the source."""
         elsewhere = self.watcher_address or self.metric_provider.type == PROMETHEUS
         return () if elsewhere else self.permissions
 
     def service(self) -> tuple[At, Service] | None:
-        """Return who is to be asked beside the API server, and in which of the arguments that stands; None: nobody."""
+        """Return the service to call besides the API server, and the argument that names it; None: none."""
         if self.watcher_address:
             return (), Service(self.watcher_address, "watcherAddress")
         asked = self.metric_provider
         return (("metricProvider",), asked.service()) if asked.type == PROMETHEUS else None
 
     def start(self, handle: Handle) -> None:
-        """Have figures collected; where nobody does, they are those of NodeMetrics objects."""
+        """Have figures collected; without a collector, use NodeMetrics objects."""
         super().start(handle)
         source = handle.load.source(self)
         if source is not None:
@@ -87,5 +87,5 @@ class LoadAware(Score, UsesLoad):
         return self.figures(cycle).version
 
     def figures(self, cycle: Cycle) -> LoadFigures:
-        """Return what is known now."""
+        """Return the current figures."""
         return self._view.figures(cycle)

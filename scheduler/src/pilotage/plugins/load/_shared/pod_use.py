@@ -1,4 +1,4 @@
-"""How much of a node a pod may really use, and how much it may use at most."""
+"""How much of a node a pod is predicted to use, and its maximum."""
 
 from collections.abc import Mapping
 
@@ -15,17 +15,17 @@ LIMITS = "limits of cpu and memory"
 
 
 def requests_of(pod: Pod) -> Both:
-    """Return what a pod asks for."""
+    """Return a pod's requests."""
     return pod.requests.get(CPU, 0), pod.requests.get(MEMORY, 0)
 
 
 def limits_of(pod: Pod) -> Both:
-    """Return what a pod may use at most by its limits, but at least what it asks for."""
+    """Return a pod's limits, but at least its requests."""
     return at_least(pod.shape.remember(LIMITS, _limits), requests_of(pod))
 
 
 def limits_where_placed(pod: Pod) -> Both:
-    """Return the same of a pod on its node, where a resize may be under way."""
+    """Return the same of a pod on its node, where a resize may be in progress."""
     used = pod.usage
     return at_least(pod.shape.remember(LIMITS, _limits), (used.get(CPU, 0), used.get(MEMORY, 0)))
 

@@ -14,7 +14,7 @@ def within(number: float, low: float = 0.0, high: float = 1.0) -> float:
 
 
 def mean_and_deviation(load: ResourceLoad, requested: float, capacity: float) -> tuple[float, float]:
-    """Return both, once a pod is there that asks for so much; 0 if there is nothing to have."""
+    """Return both, including a pod with this request; 0 if there is no capacity."""
     if capacity <= 0:
         return 0.0, 0.0
     used = within(load.average, 0.0, 100.0) * capacity / 100.0
@@ -24,7 +24,7 @@ def mean_and_deviation(load: ResourceLoad, requested: float, capacity: float) ->
 def means_and_deviations(
     average: Floats, deviation: Floats, requested: float, capacity: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the same for many nodes; not a number where nobody has measured."""
+    """Return the same for many nodes; NaN if not measured."""
     some = capacity > 0
     divisor = np.where(some, capacity, 1.0)
     used = np.clip(average, 0.0, 100.0) * capacity / 100.0

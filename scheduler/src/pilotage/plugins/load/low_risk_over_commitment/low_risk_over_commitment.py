@@ -45,7 +45,7 @@ class LowRiskOverCommitment(LoadAware, PreScore):
         self._commitments = Commitments()
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Skip a pod that asks for nothing, and every pod while nothing is measured."""
+        """Skip a pod without requests, and every pod while nothing is measured."""
         if not any(limits_of(pod)):
             return SKIP_SHAPE
         return None if self.figures(cycle).by_name else SKIP

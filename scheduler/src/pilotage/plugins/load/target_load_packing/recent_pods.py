@@ -1,4 +1,4 @@
-"""Pods that were placed so recently that the figures of their nodes may not know them yet."""
+"""Pods that were placed so recently that their nodes' figures may not include them yet."""
 
 from collections.abc import Callable
 
@@ -11,12 +11,12 @@ KEPT = 900.0  # seconds; figures that are older than this are of no use to anybo
 
 
 class RecentPods:
-    """When pods came to their nodes; those that were there before anybody asked are not new."""
+    """When pods were placed; those placed before the first use are not new."""
 
     def __init__(self) -> None:
-        self.is_asked = False  # somebody has begun to schedule by it
+        self.is_asked = False  # whether it is in use
         self._moments: dict[str, dict[str, tuple[float, Pod]]] = {}  # by node and uid
-        self._left: dict[str, tuple[str, float]] = {}  # node and moment by uid, in case the pod is only told again
+        self._left: dict[str, tuple[str, float]] = {}  # node and time by uid, in case the pod is only updated
         self._swept = 0.0
 
     def placed(self, pod: Pod, now: float) -> None:
@@ -29,7 +29,7 @@ class RecentPods:
         self._sweep(now)
 
     def left(self, pod: Pod) -> None:
-        """Record that a pod is gone, or about to be told again."""
+        """Record that a pod is gone, or about to be updated."""
         pods = self._moments.get(pod.node_name, {})
         known = pods.pop(pod.uid, None)
         self._left[pod.uid] = pod.node_name, LONG_AGO if known is None else known[0]
@@ -37,7 +37,7 @@ class RecentPods:
             self._moments.pop(pod.node_name, None)
 
     def unnoticed(self, node: str, until: float, use: Callable[[Pod], int]) -> int:
-        """Return what those pods use together that a measurement until then may not know."""
+        """Return what the pods use together that a measurement until then may not include."""
         pods = self._moments.get(node)
         if not pods:
             return 0
@@ -48,7 +48,7 @@ class RecentPods:
         return list(self._moments)
 
     def _moment(self, pod: Pod, now: float) -> float:
-        """Return when a pod came; its status knows, unless it was placed just now."""
+        """Return when a pod came; by its status, unless it was placed just now."""
         scheduled = pod.status.condition("PodScheduled")
         if scheduled is not None and scheduled.status == "True":
             told = seconds_since_1970(scheduled.last_transition_time)
@@ -63,7 +63,7 @@ class RecentPods:
         if now < self._swept + UNNOTICED:
             return
         self._swept = now
-        self._left.clear()  # a pod that is told again comes back at once
+        self._left.clear()  # an updated pod comes back at once
         for node, pods in list(self._moments.items()):
             young = {uid: known for uid, known in pods.items() if known[0] > now - KEPT}
             if young:

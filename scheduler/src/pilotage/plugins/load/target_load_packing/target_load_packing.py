@@ -72,12 +72,12 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         self._recent.left(pod)
 
     def figures(self, cycle: Cycle) -> LoadFigures:
-        """Return what is known now; whoever is placed from the first question on is new."""
+        """Return the current figures; pods placed from the first use on are new."""
         self._recent.is_asked = True
         return super().figures(cycle)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the most where the target is met just so; less below it, and much less above."""
+        """Return the highest score where the target is just met; less below it, and much less above."""
         load = self.figures(cycle).of(node.name)
         if load.cpu is None:
             return NO_FIGURES

@@ -1,4 +1,4 @@
-"""Which application a pod is part of, and where its description is found."""
+"""Which application a pod is part of, and where its AppGroup is."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,7 +32,7 @@ def workload_of(pod: Pod) -> str:
 
 
 def searched(namespace: str, namespaces: Iterable[str]) -> tuple[str, ...]:
-    """Return where to look for the objects of a pod's application: at home first."""
+    """Return where to look for the objects of a pod's application: its own namespace first."""
     return tuple(dict.fromkeys((namespace, *namespaces)))
 
 
@@ -48,7 +48,7 @@ def first_found(objects: Objects, kind: type[Found], name: str, where: Iterable[
 def not_understood(
     objects: Objects, kind: type[AppGroup | NetworkTopology], name: str, where: Iterable[str]
 ) -> str | None:
-    """Return what is wrong with an object that `first_found` has not; None if it is nowhere at all."""
+    """Return what is wrong with an object that `first_found` does not return; None if it does not exist."""
     reasons = ((namespace, objects.troubles(kind, namespace).get(name)) for namespace in where)
     texts = (
         f'{kind.__name__} "{name}" in namespace {namespace} cannot be decoded: {reason}'
@@ -59,7 +59,7 @@ def not_understood(
 
 
 def limits_of(spec: AppGroupSpec, workload: str) -> dict[str, Counter[int]]:
-    """Return what the ways to the parts that a part talks to may cost, by their selectors, each as often as named."""
+    """Return the maximum costs to the dependencies of a part, by selector, each as often as listed."""
     limits: dict[str, Counter[int]] = {}
     for part in spec.workloads:
         if workload and part.workload.selector == workload:
@@ -77,13 +77,13 @@ class GroupMembers:
         self._groups: dict[str, dict[str, Counter[tuple[str, str]]]] = {}
 
     def add(self, pod: Pod) -> None:
-        """Count a pod in, if it is part of an application."""
+        """Add a pod, if it is part of an application."""
         if group := app_group_of(pod):
             members = self._groups.setdefault(group, {}).setdefault(pod.namespace, Counter())
             members[workload_of(pod), pod.node_name] += 1
 
     def remove(self, pod: Pod) -> None:
-        """Count a pod out that was counted in."""
+        """Remove a pod that was added."""
         group, member = app_group_of(pod), (workload_of(pod), pod.node_name)
         namespaces = self._groups.get(group, {})
         members = namespaces.get(pod.namespace)

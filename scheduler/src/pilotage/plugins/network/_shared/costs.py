@@ -1,4 +1,4 @@
-"""What it costs to get from one place of a cluster to another."""
+"""The network costs between places of a cluster."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -41,7 +41,7 @@ class NetworkCosts:
                 self._by_key[key][origin, destination] = cost
 
     def between(self, start: Place, end: Place) -> int | None:
-        """Return the cost between two zones of a region, or between two regions; None if nobody has stated it."""
+        """Return the cost between two zones of a region, or between two regions; None if it is not listed."""
         if start.region == end.region:
             return self._by_key[ZONE].get((start.zone, end.zone))
         return self._by_key[REGION].get((start.region, end.region))

@@ -19,7 +19,7 @@ UNKNOWN_ALGORITHM: Final = "UnknownAlgorithm"
 
 
 class Complaint(NamedTuple):
-    """Something that is wrong: a word for programs and a sentence for people."""
+    """A problem: a word for programs and a sentence for people."""
 
     reason: str
     message: str
@@ -27,7 +27,7 @@ class Complaint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopologyOrder:
-    """The parts in the order in which they are to be placed, and what was wrong on the way there."""
+    """The parts in the order of placement, and problems."""
 
     workloads: tuple[AppWorkload, ...]
     complaints: tuple[Complaint, ...]
@@ -39,7 +39,7 @@ class TopologyOrder:
 
 
 def topology_order(spec: AppGroupSpec) -> TopologyOrder:
-    """Sort the parts of an application as it asks for; the same description always gives the same order."""
+    """Sort the parts of an application with its algorithm; the same description always gives the same order."""
     complaints = list(_complaints(spec))
     graph = _graph(spec)
     sort = ALGORITHMS.get(spec.topology_sorting_algorithm, _kahn)
@@ -56,7 +56,7 @@ def topology_order(spec: AppGroupSpec) -> TopologyOrder:
 
 
 def _graph(spec: AppGroupSpec) -> Graph:
-    """Return who talks to whom, without what is unknown, and without parts that talk to themselves."""
+    """Return the graph of dependencies, without unknown parts and self-dependencies."""
     talks: dict[str, dict[str, None]] = {part.workload.selector: {} for part in spec.workloads}
     talks.pop("", None)
     for part in spec.workloads:
@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
 
 
 def _kahn(graph: Graph) -> list[str]:
-    """Take again and again the first part to which none that is left talks; not all get there if there is a circle."""
+    """Repeatedly take the first part without remaining dependents; incomplete if there is a cycle."""
     places = {selector: place for place, selector in enumerate(graph)}
     callers = dict.fromkeys(graph, 0)
     for others in graph.values():
@@ -149,9 +149,9 @@ def _alternating(order: list[str]) -> list[str]:
 
 
 def _ring(graph: Graph) -> list[str]:
-    """Return one circle of a graph that has some, beginning and ending with the same part."""
+    """Return one cycle of a graph that has some, beginning and ending with the same part."""
     on_rings = set(graph) - set(_kahn(graph))
-    # Parts behind a circle are left over too; whoever talks to none of the rest is not on one.
+    # Parts behind a cycle are left over too; a part that depends on none of the rest is not on one.
     while dead := {each for each in on_rings if not on_rings.intersection(graph[each])}:
         on_rings -= dead
     path = [next(each for each in graph if each in on_rings)]

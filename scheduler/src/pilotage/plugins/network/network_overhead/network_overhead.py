@@ -42,7 +42,7 @@ ANY_CHANGE = Action.ADD | Action.UPDATE | Action.DELETE
 
 
 class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
-    """Keep a pod off nodes from which too many of its dependencies cost too much, and prefer where they cost least."""
+    """Keep a pod off nodes from which too many of its dependencies cost too much, and prefer those with least cost."""
 
     namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
     weights_name: Annotated[StrictStr, AfterValidator(lambda given: given or USER_DEFINED)] = Field(
@@ -67,33 +67,33 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         """Start with empty state."""
         super().__post_init__()
         self._members = GroupMembers()
-        # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
+        # The costs of each topology in use, as of then; its problems are logged when they are computed.
         self._costs: dict[str, tuple[NetworkTopology, NetworkCosts]] = {}
 
     def pod_placed(self, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         self._members.add(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Count a pod out."""
+        """Remove a pod."""
         self._members.remove(pod)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Find out where the pods are that this one talks to, and what it may cost."""
+        """Find the pods that this one depends on, and the maximum costs."""
         if not app_group_of(pod):
             return SKIP_KIND
-        group = self._group(cycle.objects, pod)  # 1. what it is part of
+        group = self._group(cycle.objects, pod)  # 1. the application
         if group is None:
             return self._missing_group(cycle.objects, pod)
-        limits = limits_of(group.spec, workload_of(pod))  # 2. whom it talks to
+        limits = limits_of(group.spec, workload_of(pod))  # 2. the dependencies
         if not limits:
             return SKIP_KIND
         if not any(workload in limits for workload, _, _ in self._placed(cycle.objects, pod, group)):
             return SKIP
-        topology = self._topology(cycle.objects, pod)  # 3. what that costs
+        topology = self._topology(cycle.objects, pod)  # 3. the costs
         if topology is None:
             return self._missing_topology(cycle.objects, pod)
-        traffic = Traffic(limits, self._costs_of(topology))  # 4. where they are
+        traffic = Traffic(limits, self._costs_of(topology))  # 4. the nodes of dependencies
         self._fill(traffic, cycle, pod, group)
         cycle.notes[self.name] = traffic
         return None
@@ -131,7 +131,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return 0 if traffic is None else nodes.at(traffic.over(cycle.nodes).cost)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Make the lowest cost best and the highest worst; equal costs are all best, and none at all stay none."""
+        """Make the lowest cost best and the highest worst; equal costs are all best, and without any all stay 0."""
         lowest, highest = int(scores.min()), int(scores.max())
         if lowest == highest:
             return np.full_like(scores, MAX_SCORE if highest else 0)
@@ -140,7 +140,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     # ------------------------------------------------------------------------------------------------- what helps
 
     def after_app_group(self, pod: Pod, event: Event, old: AppGroup | None, new: AppGroup | None) -> bool:
-        """Return whether an application came, was described again, or left the place to another of its name."""
+        """Return whether an application was added, changed, or replaced by another of its name."""
         return self._concerns(pod, app_group_of(pod), old, new) and (
             new is not None or self._group(self.handle.objects, pod) is not None
         )
@@ -148,13 +148,13 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     def after_network_topology(
         self, pod: Pod, event: Event, old: NetworkTopology | None, new: NetworkTopology | None
     ) -> bool:
-        """Return whether costs came, changed, or left the place to others."""
+        """Return whether costs were added, changed, or replaced by others."""
         return self._concerns(pod, self.network_topology_name, old, new) and (
             new is not None or self._topology(self.handle.objects, pod) is not None
         )
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
-        """Return whether a node came, moved, or went with pods that the pod talks to."""
+        """Return whether a node was added, moved, or deleted with pods that the pod depends on."""
         if not self._limits(pod):
             return False
         if old is not None and new is not None:
@@ -162,7 +162,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return old is None or old.name in self._members.nodes_of(app_group_of(pod))
 
     def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Return whether a pod that the pod talks to came, went, or changed its part."""
+        """Return whether a dependency of the pod was added, deleted, or changed its part."""
         before, after = (each is not None and self._talks_to(pod, each) for each in (old, new))
         if old is not None and new is not None and before and after:
             return workload_of(old) != workload_of(new)
@@ -208,14 +208,14 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         for complaint in costs.complaints[:3]:  # the first few will do
             text = "NetworkTopology %s/%s: %s; costs that it does not contain count as unknown"
             log.warning(text, namespace, topology.metadata.name, complaint)
-        # The costs of each topology that was used, as it was then; its complaints are told when they are worked out.
+        # The costs of each topology in use, as of then; its problems are logged when they are computed.
         self._costs[namespace] = topology, costs
         return costs
 
     def _fill(self, traffic: Traffic, cycle: Cycle, pod: Pod, group: AppGroup) -> None:
-        """Count in all placed pods of the same application, wherever they live."""
+        """Add all placed pods of the same application, in all namespaces."""
         for workload, node, count in self._placed(cycle.objects, pod, group):
-            # A pod whose node is gone is on its way out itself.
+            # A pod whose node is gone will be deleted, too.
             if (info := cycle.nodes.find(node)) is not None:
                 traffic.change(workload, info, count)
 

@@ -1,4 +1,4 @@
-"""What a pod would pay to talk to the placed pods that it depends on, from each node."""
+"""The cost of a pod's traffic to its placed dependencies, from each node."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ Limits = Counter[int]  # how many ways there are, by what they may cost
 
 
 class Tally(NamedTuple):
-    """How many dependencies a place keeps and breaks, and what all of them cost."""
+    """How many dependencies a place satisfies and violates, and their total cost."""
 
     satisfied: int = 0
     violated: int = 0
@@ -40,7 +40,7 @@ class Columns(NamedTuple):
 
 
 class Traffic:
-    """The placed pods that a pod talks to; made for one attempt, and changed in what-ifs."""
+    """The placed dependencies of a pod; created for one attempt, and changed in what-ifs."""
 
     def __init__(self, limits: Mapping[str, Limits], costs: NetworkCosts) -> None:
         self._limits = limits  # by selector, of the parts that the pod depends on
@@ -65,7 +65,7 @@ class Traffic:
         self._columns = None
 
     def at(self, node: NodeInfo) -> Tally:
-        """Return what the pod would pay on one node."""
+        """Return the pod's costs on one node."""
         start, total = place_of(node.labels), Tally()
         for name, (end, limits) in self._ends.items():
             total = total.plus(_at_home(limits) if name == node.name else self._way(start, end, limits))

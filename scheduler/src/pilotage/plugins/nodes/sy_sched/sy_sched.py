@@ -25,7 +25,7 @@ Host = tuple[Calls, int, int]  # the calls of all pods together, how many pods t
 
 
 class SySched(Score):
-    """Prefer nodes whose pods make the same system calls, so that little is open to a pod that it does not need."""
+    """Prefer nodes whose pods make the same system calls, so that a pod is exposed to few others."""
 
     default_profile_namespace: Annotated[StrictStr, AfterValidator(lambda given: given or DEFAULT_NAMESPACE)] = Field(
         default=DEFAULT_NAMESPACE, description="The namespace of the SeccompProfile for pods that name none."
@@ -44,10 +44,10 @@ class SySched(Score):
         super().__post_init__()
         self._sets: tuple[Objects, int, SyscallSets] | None = None
         self._hosts: NodeFacts[Host] = NodeFacts()
-        self._told: set[Profile] = set()  # profiles that are not there, told already
+        self._told: set[Profile] = set()  # missing profiles, already logged
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how many calls would be open in vain: to the pod those of the others, to the others all but theirs."""
+        """Return the number of excess calls: for the pod those of the others, for the others all but theirs."""
         sets = self._sets_of(cycle.objects)
         calls = sets.of_pod(pod)
         if not calls or not node.pods:
@@ -80,15 +80,15 @@ class SySched(Score):
 
 
 def _alone(calls: Calls) -> int:
-    """Return the score of a node without pods: all that the pod opens where nothing was open, not nothing.
+    """Return the score of a node without pods: all calls of the pod, instead of none.
 
-    Otherwise such nodes would win against all but perfect neighbours, and pods be spread instead of brought together.
+    Otherwise such nodes would win against all but perfect neighbours, and pods would be spread.
     """
     return calls.bit_count()
 
 
 def _in_vain(calls: Calls, host: Calls, pods: int, sizes: int) -> int:
-    """Return the score of a node: each set is a part of the whole, so that sizes are enough to know what is missing."""
+    """Return the score of a node: each set is a subset of the whole, so that the sizes are enough."""
     if not pods:
         return _alone(calls)
     return (pods + 1) * (host | calls).bit_count() - calls.bit_count() - sizes

@@ -23,7 +23,7 @@ class SyscallSets:
     def __init__(self, objects: Objects, default: Profile, told: set[Profile]) -> None:
         self._objects = objects
         self._default = default
-        self._told = told  # profiles that are not there, of which the log knows
+        self._told = told  # missing profiles, already logged
         self._bits: dict[str, int] = {}
         self._known: dict[Paths, Calls] = {}
 
@@ -48,7 +48,7 @@ class SyscallSets:
         """Return the calls that a profile and those that it is based on permit."""
         calls, seen = 0, set()
         while name and name not in seen:
-            seen.add(name)  # two that are based on each other end here
+            seen.add(name)  # cycles of base profiles end here
             profile = self._objects.get(SeccompProfile, name, namespace)
             if profile is None:
                 self._tell((namespace, name))
@@ -65,7 +65,7 @@ class SyscallSets:
 
 
 def paths_of(pod: Pod) -> Paths:
-    """Return the paths of all profiles that a pod names, in its spec and in annotations of old."""
+    """Return the paths of all profiles that a pod names, in its spec and in legacy annotations."""
     paths = pod.shape.remember("paths of seccomp profiles", _paths_in_spec)
     if pod.annotations:
         paths += tuple(sorted(path for key, path in pod.annotations.items() if ANNOTATION in key))

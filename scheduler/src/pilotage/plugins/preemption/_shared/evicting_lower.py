@@ -18,7 +18,7 @@ from pilotage.model.pod import Pod
 
 
 class EvictingLower(Evicting):
-    """Evicts pods of lower priority, all of them or those whom the plugin does not spare."""
+    """Evicts pods of lower priority, except those that the plugin spares."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
@@ -45,30 +45,30 @@ class EvictingLower(Evicting):
         return found
 
     def seed(self, number: int) -> None:
-        """Begin the random numbers again: the same seed and cluster give the same decisions."""
+        """Seed the random numbers: the same seed and cluster give the same decisions."""
         self._random.seed(number)
 
     def may_go(self, cycle: Cycle, pod: Pod, now: float) -> MayGo | None:
-        """Return who of the pods on a node can be a victim, never one of the same priority; None for all below it."""
+        """Return which pods on a node can be victims, never one of the same priority; None for all below it."""
         return None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
-        """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""
-        reason = _ineligible(cycle, pod, verdicts)  # 1. may it evict others
+        """Return the candidates, at least one, or why there is none."""
+        reason = _ineligible(cycle, pod, verdicts)  # 1. is the pod eligible
         if reason is not None:
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         lower = self._lower.below(pod.priority, cycle.nodes, cycle.remit)
-        view = outlook(cycle, pod, verdicts, lower)  # 2. where could that help
-        candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where does it help
+        view = outlook(cycle, pod, verdicts, lower)  # 2. where could evictions help
+        candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where do they help
         return candidates.found or no_room(cycle.node_count, candidates, view.reasons, view.ruled_out)
 
     def candidates_wanted(self, nodes: int) -> int:
-        """Return after how many candidates to stop, of so many nodes where preemption could help."""
+        """Return after how many candidates to stop, given the number of nodes where preemption could help."""
         share = nodes * self.min_candidate_nodes_percentage // 100
         return min(nodes, max(share, self.min_candidate_nodes_absolute))
 
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, view: Outlook, now: float) -> Candidates:
-        """Go round the nodes from a random one, so that not always the same are freed."""
+        """Go through the nodes from a random one, so that it is not always the same that are freed."""
         places = np.flatnonzero(view.candidates)
         if not len(places):
             return Candidates(0)
@@ -88,7 +88,7 @@ def _ineligible(cycle: Cycle, pod: Pod, verdicts: Verdicts) -> str | None:
         return None
     verdict = verdicts[nominated.slot]
     if verdict is None or not (verdict.preemption_helps or verdict.pending):
-        return None  # the nominated node is of no use any more
+        return None  # the nominated node is useless by now
     if any(other.priority < pod.priority and is_evicted(other) for other in nominated.pods.values()):
         return VICTIM_IS_LEAVING
     return None

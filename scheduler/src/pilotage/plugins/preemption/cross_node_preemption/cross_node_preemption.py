@@ -48,7 +48,7 @@ class CrossNodePreemption(Evicting):
         """Start with empty state."""
         super().__post_init__()
         self._clock: Callable[[], float] = time.monotonic
-        self._begin = 0  # where the next search begins, so that it is not always the same nodes
+        self._begin = 0  # where the next search starts, so that it is not always the same nodes
 
     def faults(self, at: At) -> list[Fault]:
         """Return what is wrong with the arguments."""
@@ -60,17 +60,17 @@ class CrossNodePreemption(Evicting):
         return found
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
-        """Return the nodes to free and whom to evict for each, at least one, or why none was found."""
-        if pod.spec.preemption_policy == "Never":  # 1. may it evict others
+        """Return the candidates, at least one, or why there is none."""
+        if pod.spec.preemption_policy == "Never":  # 1. is the pod eligible
             return NoRoom(f"{PREFIX}: {NEVER}", keeps_nomination=True)
         far = FarPods(cycle, pod)
         on_their_way = self._on_their_way(cycle, pod, far, now)  # 2. is it enough to wait
         if on_their_way is not None:
             return [on_their_way]
-        return self._search(cycle, pod, verdicts, far, now)  # 3. who else has to go
+        return self._search(cycle, pod, verdicts, far, now)  # 3. which other pods have to go
 
     def _on_their_way(self, cycle: Cycle, pod: Pod, far: FarPods, now: float) -> Victims | None:
-        """Return the nominated node with those that are about to leave, if the pod fits when they are gone."""
+        """Return the nominated node with its terminating pods, if the pod fits once they are gone."""
         info = cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
         if info is None:
             return None
@@ -83,7 +83,7 @@ class CrossNodePreemption(Evicting):
         return Victims(info.name, tuple(leaving)) if fits else None
 
     def _search(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, far: FarPods, now: float) -> list[Victims] | NoRoom:
-        """Look at one node after the other, from where the last search ended, until the time is over."""
+        """Try one node after the other, from where the last search ended, until time is up."""
         end = self._clock() + self.max_seconds
         places = np.flatnonzero(helped(verdicts))
         places = np.roll(places, -int(np.searchsorted(places, self._begin)))
@@ -101,18 +101,18 @@ class CrossNodePreemption(Evicting):
         return found.found or _no_room(cycle.node_count, len(places), found)
 
     def _in_the_way(self, pod: Pod, info: NodeInfo, far: FarPods, now: float) -> list[Pod]:
-        """Return whom to evict at most, the least important first."""
-        # Who leaves another node does so without being asked, and does not count any more in all constraints.
+        """Return all possible victims, the least important first."""
+        # Terminating pods on other nodes leave anyway, and not all constraints count them any more.
         elsewhere = [other for other in far.about(info) if not other.is_terminating]
         lower = ([other for other in pods if other.priority < pod.priority] for pods in (elsewhere, info.pods.values()))
         ranked = [other for pods in lower for other in reversed(by_importance(pods, now))]
-        # Those elsewhere come first: they are not in the way for want of room, so that often all of them have to go.
+        # Those elsewhere come first: they do not matter for room, so often all of them have to go.
         return by_importance(ranked[: self.max_candidate_pods], now)[::-1]
 
     def _free(
         self, trial: Trial, in_the_way: Sequence[Pod], budgets: DisruptionBudgets, end: float
     ) -> Victims | Rejection:
-        """Take all away that may go, and put back one after the other as long as the pod fits."""
+        """Remove all possible victims, and add back one after the other as long as the pod fits."""
         gone = []
         for other in in_the_way:
             if trial.may_evict(other):

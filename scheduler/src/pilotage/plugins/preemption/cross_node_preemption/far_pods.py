@@ -32,7 +32,7 @@ class FarPods:
         try:
             self._links = [*_spread(cycle, pod), *_shunned(cycle, pod), *_shunning(cycle, pod)]
         except (InvalidSelector, InvalidTerms):
-            self._links = []  # whoever asks the pod's constraints has said so already
+            self._links = []  # already reported by the plugin of these constraints
 
     def about(self, info: NodeInfo) -> list[Pod]:
         """Return the pods on other nodes that may keep the pod from this one, each once."""

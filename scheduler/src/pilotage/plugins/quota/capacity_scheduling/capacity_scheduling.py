@@ -45,11 +45,11 @@ NO_NOTES = "not eligible due to failed to read from cycleState"
 ROOM_COMES = "not eligible due to evicted pods that have not terminated yet."
 CANDIDATES = 100  # after which the search ends; as many as DefaultPreemption wants at least
 MOST_PLACES = 10  # where victims on other nodes are looked for, of those with room and of those where it can be made
-MOST_WARNINGS = 10_000  # remembered; quotas come and go with names of their own
+MOST_WARNINGS = 10_000  # cached; quotas come and go with unique names
 
 
 class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsDemand):
-    """Keep namespaces within their elastic quotas, and give back to a quota what others have borrowed of it."""
+    """Keep namespaces within their elastic quotas, and reclaim for a quota what others have borrowed from it."""
 
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, "gave_something_back"),
@@ -69,20 +69,20 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         self._demand = QuotaDemand()
 
     def pod_placed(self, pod: Pod) -> None:
-        """Count a pod in."""
+        """Add a pod."""
         self._ledger.place(pod)
         self._pending_evictions.placed(pod)
         self._demand.withdraw(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Count a pod out."""
+        """Remove a pod."""
         self._ledger.take_away(pod)
         self._pending_evictions.left(pod)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
         """Reject a pod whose quota has no room for it, of its own or borrowed."""
         rejected = f"Pod {pod.key} is rejected in PreFilter because"
-        if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # nobody knows what the namespace may have
+        if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # the quota of the namespace is unknown
             name, reason = next(iter(broken.items()))
             text = f"ElasticQuota {pod.namespace}/{name} cannot be decoded: {reason}; correct it, or delete it"
             return Rejection(f"{rejected} {text}", preemption_helps=False, held_as=QUEUED)
@@ -100,15 +100,15 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod in."""
+        """Add another pod."""
         cycle.notes[self.name].change(other, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod out."""
+        """Remove another pod."""
         cycle.notes[self.name].change(other, -1)
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Return whether a pod may go: within one quota for a higher priority, across quotas what is borrowed alone."""
+        """Return whether a pod may be evicted: within a quota by priority, across quotas only if it borrows."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is not None:
             return standing.may_evict(victim)
@@ -124,61 +124,61 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         excess = standing.over_max or standing.over_total
         if not excess:
             return None
-        # By how much depends on who would leave which node; a message that told that would grow with the nodes.
+        # The amounts depend on the victims of each node; a message with them would grow with the nodes.
         return Rejection(f"global quota max exceeded ({', '.join(name for name, _, _ in excess)})")
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
-        """Return the nodes to free and whom to evict there, at least one, or why that is impossible."""
+        """Return the candidates, at least one, or why there is none."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
-        reason = self._ineligible(cycle, pod, verdicts, standing)  # 1. may it evict others
+        reason = self._ineligible(cycle, pod, verdicts, standing)  # 1. is the pod eligible
         if reason is not None:
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         if standing is None or standing.first_reach is Reach.OWN:
-            tried = self._try(cycle, pod, verdicts, now)  # 2. pods with as much right, and a lower priority
+            tried = self._try(cycle, pod, verdicts, now)  # 2. pods of its own quota with a lower priority
             return tried.found or no_room(cycle.node_count, tried, Counter())
         standing.reach = Reach.BORROWERS
-        tried = self._try(cycle, pod, verdicts, now)  # 2. or those that have more than is theirs
+        tried = self._try(cycle, pod, verdicts, now)  # 2. or pods that borrow
         if tried.found:
             return tried.found
         wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejections, now)  # 3. those of several nodes
         if wide is not None:
             return [wide]
         standing.reach = Reach.OWN
-        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own
+        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own quota
         return own.found or no_room(cycle.node_count, tried, Counter())
 
     def no_node_helps(self, pods: Sequence[Pod]) -> str:
-        """Return which quota would not let in these pods beside those that ask for nodes already."""
+        """Return which quota would not admit these pods besides those that already request nodes."""
         return self._demand.ask(self.ledger(self.handle.objects), pods)
 
     def asks_no_more(self, pod: Pod) -> bool:
-        """Record that a pod does not ask for a node any more."""
+        """Record that a pod no longer requests a node."""
         return self._demand.withdraw(pod)
 
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        """Record pods that are told to go for another one."""
+        """Record pods that are being evicted for another one."""
         self._pending_evictions.tell(preemptor, victims)
 
     def called_off(self, victims: Sequence[Pod]) -> None:
-        """Record pods that do not leave after all."""
+        """Record pods that stay after all."""
         self._pending_evictions.call_off(victims)
 
     def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
-        """Return why nobody else has to go for a pod of a quota, whichever plugin would evict them."""
+        """Return why a pod of a quota needs no more victims, whichever plugin would evict them."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None or pod.spec.preemption_policy == "Never":
             return None
         node = self._node_to_come(cycle, verdicts, standing)
         if node and not pod.nominated_node and standing.first_reach is Reach.BORROWERS:
-            return Nominated(node, (), f"preemption: {ROOM_COMES}")  # or a borrower would be faster, and have to go
+            return Nominated(node, (), f"preemption: {ROOM_COMES}")  # or a borrower would be faster, and be evicted
         if self._victims_leave(cycle, pod, verdicts):
             return NoRoom(f"preemption: {VICTIM_IS_LEAVING}", keeps_nomination=True)
         return NoRoom(f"preemption: {ROOM_COMES}", keeps_nomination=True) if node else None
 
     def _node_to_come(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> str:
-        """Leave out of the count whoever was evicted already; return a node where the pod fits without them, or "".
+        """Ignore already evicted pods in the count; return a node where the pod fits without them, or "".
 
-        Their nodes are nominated for others, whom the quota counts in: without this, every pod would evict for all.
+        Their nodes are nominated for others, which the quota counts: without this, every pod would evict for all.
         """
         leaving = self._pending_evictions.all()
         for other in leaving:
@@ -190,7 +190,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     def _on_several_nodes(
         self, cycle: Cycle, pod: Pod, verdicts: Verdicts, rejections: Mapping[int, Rejection], now: float
     ) -> Victims | None:
-        """Return whom to evict, wherever they are, if on some nodes all quotas together are all that is in the way."""
+        """Return whom to evict, anywhere, if on some nodes only the total of all quotas is exceeded."""
         standing: QuotaStanding = cycle.notes[self.name]
         over_quota = [place for place, rejection in rejections.items() if rejection.plugin == self.name]
         room = with_room(cycle.nodes, pod)
@@ -214,7 +214,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> Candidates:
         """Try nodes, those with the least important victims first: the same cluster gives the same decision."""
         may_go = self._may_go(cycle, pod)
-        least: dict[int, int] = {}  # by place: a bound of the harm that evictions do there
+        least: dict[int, int] = {}  # by place: a bound on the harm of evictions there
         bare: list[int] = []
         for place in np.flatnonzero(helped(verdicts)).tolist():
             priorities = [other.priority for other in cycle.nodes[place].pods.values() if may_go(other)]
@@ -229,7 +229,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return tried
 
     def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:
-        """Return who can be a victim as things are now: nobody else can be one after others have gone."""
+        """Return which pods can be victims now: no others become victims after evictions."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None:
             quota_of = self.ledger(cycle.objects).quota_of
@@ -243,21 +243,21 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
             return NEVER
         if standing is None and self.ledger(cycle.objects).quota_of(pod) is not None:
             return NO_NOTES  # a profile that leaves out this plugin's PreFilter
-        # One of a quota was asked before: see `enough_leave`.
+        # A pod of a quota was checked before: see `enough_leave`.
         return VICTIM_IS_LEAVING if standing is None and self._victims_leave(cycle, pod, verdicts) else None
 
     def _victims_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> bool:
         """Return whether pods that were evicted for this one are still there."""
         own = self._pending_evictions.made_for(pod)
-        names = [other.node_name for other in own] or [pod.nominated_node]  # the API may not have told of it yet
+        names = [other.node_name for other in own] or [pod.nominated_node]  # the watch may not show it yet
         nominated = [info for name in names if name and (info := cycle.nodes.find(name)) is not None]
         if not any(_may_do(verdicts[info.slot]) for info in nominated):
-            return False  # no node was nominated, or it is of no use any more
+            return False  # no node was nominated, or it is useless by now
         leaving = (other for info in nominated for other in info.pods.values() if other.is_terminating)
         return bool(own) or any(self._made_room(cycle, pod, other) for other in leaving)
 
     def _made_room(self, cycle: Cycle, pod: Pod, other: Pod) -> bool:
-        """Return whether a pod that leaves may have been evicted for this one."""
+        """Return whether a terminating pod may have been evicted for this one."""
         ledger = self.ledger(cycle.objects)
         quota = ledger.quota_of(pod)
         of_its_own = quota is not None and ledger.quota_of(other) is quota and other.priority < pod.priority
@@ -269,12 +269,12 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         quota = ledger.quota_of(pod)
         other = ledger.quota_of(old)
         if quota is None or other is None:
-            return quota is None  # it needs no room in a quota any more
+            return quota is None  # it no longer needs room in a quota
         freed = other.of(counts_as(old))
         return any(amount > 0 and freed.get(name, 0) > 0 for name, amount in quota.of(counts_as(pod)).items())
 
     def bounds_changed(self, pod: Pod, event: Event, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
-        """Return whether a quota says something else now; its status, and the limit of another quota, are no matter."""
+        """Return whether a quota has changed; its status, and the limit of another quota, do not matter."""
         if old is None or new is None or old.metadata.uid != new.metadata.uid:
             return True
         if _whose(old) != _whose(new) or old.spec.min != new.spec.min:
@@ -284,7 +284,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return concerned and old.spec.max != new.spec.max
 
     def labels_changed(self, pod: Pod, event: Event, old: Namespace | None, new: Namespace | None) -> bool:
-        """Return whether another quota may serve a namespace now."""
+        """Return whether another quota may apply to a namespace now."""
         before = {} if old is None else old.metadata.labels
         after = {} if new is None else new.metadata.labels
         quotas = self.handle.objects.all(ElasticQuota)
@@ -326,10 +326,10 @@ def _fitting(cycle: Cycle, places: Iterable[int], leaving: Sequence[Pod] = ()) -
 
 
 def _whose(quota: ElasticQuota) -> tuple[LabelSelector | None, str | None]:
-    """Return what says whose pods count for a quota."""
+    """Return the fields that decide which pods count for a quota."""
     return quota.spec.namespace_selector, quota.priority_classes
 
 
 def _may_do(verdict: Rejection | None) -> bool:
-    """Return whether a node that does not do now may do later."""
+    """Return whether a node that does not fit now may fit later."""
     return verdict is not None and (verdict.preemption_helps or verdict.pending)

@@ -1,4 +1,4 @@
-"""Who is on the way out so that others have room: told to go by this scheduler, or seen to leave."""
+"""Pods that terminate to make room: evicted by this scheduler, or seen terminating."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from pilotage.model.pod import Pod
 
 @dataclass(slots=True)
 class _Told:
-    """A pod that was told to go, and for whom; it may be gone by now."""
+    """An evicted pod, and its preemptor; it may be gone by now."""
 
     pod: Pod
     preemptors: set[str] = field(default_factory=set)  # by uid
@@ -17,11 +17,11 @@ class _Told:
 
 
 class PendingEvictions:
-    """Pods that leave, from the decision on: the API server shows them leaving only some time later."""
+    """Evicted pods, from the decision on: the API server shows them terminating only some time later."""
 
     def __init__(self) -> None:
         self._told: dict[str, _Told] = {}  # by uid
-        self._seen: dict[str, Pod] = {}  # by uid: those that the API server shows leaving, whoever evicts them
+        self._seen: dict[str, Pod] = {}  # by uid: those that the API server shows terminating, whoever evicts them
 
     def placed(self, pod: Pod) -> None:
         """Record a pod as it is now on its node."""

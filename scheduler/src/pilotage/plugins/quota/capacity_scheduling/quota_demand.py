@@ -1,4 +1,4 @@
-"""How much of its quota is left for pods that wait for nodes, after those that asked for nodes before."""
+"""How much quota is left for pods that wait for nodes, after those that requested nodes before."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,13 +8,13 @@ from pilotage.model.pod import Pod
 from pilotage.model.requests import Requests
 
 IN_ALL = ""  # in place of a quota's key
-PATIENCE = 600.0  # seconds: who has no node by then, gets none, and must not stand in the way of others
-LOOK = 60.0  # seconds between two looks for such pods
+PATIENCE = 600.0  # seconds: a pod without a node by then gets none, and must not block others
+LOOK = 60.0  # seconds between two sweeps for such pods
 _ByPriority = dict[int, Requests]
 
 
 class QuotaDemand:
-    """The pods that ask for nodes, and what they come to by quota and priority; who is more important comes first."""
+    """The pods that request nodes, and their sums by quota and priority; higher priorities come first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -24,7 +24,7 @@ class QuotaDemand:
         self._sums: dict[str, _ByPriority] = {}  # by quota
 
     def ask(self, ledger: QuotaLedger, pods: Sequence[Pod]) -> str:
-        """Count pods in if their quotas let in all of them; return which bound does not, or ""."""
+        """Add pods if their quotas admit all of them; return which bound does not, or ""."""
         self._follow(ledger)
         now = self._clock()
         self._forget_the_hopeless(now)
@@ -45,7 +45,7 @@ class QuotaDemand:
         return ""
 
     def withdraw(self, pod: Pod) -> bool:
-        """Count a pod out; True if it was in."""
+        """Remove a pod; True if it was there."""
         known = self._pods.pop(pod.uid, None)
         if known is not None:
             self._count(known[0], -1)
@@ -66,7 +66,7 @@ class QuotaDemand:
         return taken
 
     def _follow(self, ledger: QuotaLedger) -> None:
-        """Count again where quotas have changed."""
+        """Recount if quotas have changed."""
         if self._table is not ledger.table:
             self._table, self._sums = ledger.table, {}
             for pod, _ in self._pods.values():
@@ -79,7 +79,7 @@ class QuotaDemand:
 
 
 def _by_quota(table: QuotaTable, pods: Sequence[Pod]) -> list[tuple[Quota, Requests]]:
-    """Return what pods come to for each of their quotas."""
+    """Return the sums of pods for each of their quotas."""
     found: dict[str, tuple[Quota, Requests]] = {}
     for pod in pods:
         quota = table.quota_of(Cohort.of(pod))

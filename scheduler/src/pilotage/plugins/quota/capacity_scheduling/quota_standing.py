@@ -1,4 +1,4 @@
-"""How the quota of a pod stands, now or in a what-if with other pods."""
+"""The state of a pod's quota, now or in a what-if with other pods."""
 
 from collections.abc import Mapping, Set
 from enum import Enum
@@ -10,10 +10,10 @@ from pilotage.model.requests import Requests
 
 
 class Reach(Enum):
-    """At whose expense a pod gets room."""
+    """Whose pods are evicted for a pod."""
 
     OWN = "pods of its own quota with lower priority"
-    BORROWERS = "pods of quotas that use more than they are sure of"
+    BORROWERS = "pods of quotas that use more than their min"
 
 
 class QuotaStanding:
@@ -40,14 +40,14 @@ class QuotaStanding:
         self._settled: set[str] = set()  # by uid: whom no what-if counts in or out
         self.pod = pod
         self.quota = quota
-        # What the pod asks for and those of its quota who come before it, of the resources that it asks for at all.
+        # The requests of the pod and of those of its quota that come before it, of the resources that it requests.
         self.asked = {name: amount for name, amount in quota.of(counts_as(pod)).items() if amount > 0}
-        self.asked_in_all = dict(self.asked)  # the same with those of other quotas who take what they are sure of
+        self.asked_in_all = dict(self.asked)  # the same with those of other quotas within their min
         self.reach = Reach.OWN
 
     @classmethod
     def of(cls, cycle: Cycle, ledger: QuotaLedger, pod: Pod, quota: Quota) -> "QuotaStanding":
-        """Return how things stand at the beginning of a cycle."""
+        """Return the state at the beginning of a cycle."""
         standing = cls(ledger, pod, quota)
         for node in cycle.nominated_nodes():
             if cycle.nodes.find(node) is not None:
@@ -58,20 +58,20 @@ class QuotaStanding:
 
     @property
     def first_reach(self) -> Reach:
-        """Return who is asked first to make room: borrowers, if the pod takes no more than its quota is sure of."""
+        """Return whose pods are evicted first: borrowers', if the pod stays within its quota's min."""
         return Reach.BORROWERS if self._guaranteed and not self.over_min else Reach.OWN
 
     @property
     def over_max(self) -> list[Excess]:
-        """Return the resources of which the quota would use more than it may."""
+        """Return the resources of which the quota would exceed its max."""
         return beyond(self.asked, self.used(self.quota), self.quota.max)
 
     @property
     def over_min(self) -> list[Excess]:
-        """Return the resources of which the quota would use more than it is sure of.
+        """Return the resources of which the quota would exceed its min.
 
-        One that it is not sure of at all is among them if anybody else is. Otherwise two quotas, each sure of another
-        resource, could take turns in evicting each other forever.
+        One without a min is among them if any other quota has one. Otherwise two quotas, each with a min of another
+        resource, could evict each other in turn forever.
         """
         sure, in_all = self.quota.min, self._ledger.guaranteed_in_all
         return beyond(
@@ -80,7 +80,7 @@ class QuotaStanding:
 
     @property
     def over_total(self) -> list[Excess]:
-        """Return the resources of which all quotas together would use more than they are sure of."""
+        """Return the resources of which all quotas together would exceed the sum of their mins."""
         return beyond(self.asked_in_all, self._used_in_all, self._ledger.guaranteed_in_all)
 
     def used(self, quota: Quota) -> Mapping[str, int]:
@@ -89,7 +89,7 @@ class QuotaStanding:
         return used if changes is None else _sum(used, changes)
 
     def may_evict(self, victim: Pod) -> bool:
-        """Return whether a pod may go for this one, as things stand."""
+        """Return whether a pod may be evicted for this one at this point."""
         quota = self._ledger.quota_of(victim)
         if quota is None:
             return False
@@ -101,7 +101,7 @@ class QuotaStanding:
         return any(amounts.get(name, 0) > 0 and quota.borrows(used, name) for name in self._guaranteed)
 
     def surplus(self, victim: Pod, scarce: Set[str]) -> Requests:
-        """Return what a pod of another quota gives back of scarce resources; nothing if that quota is sure of it."""
+        """Return what evicting a pod of another quota frees of scarce resources; nothing within that quota's min."""
         quota = self._ledger.quota_of(victim)
         if quota is None or quota.key == self.quota.key or victim.uid in self._settled:
             return {}
@@ -111,7 +111,7 @@ class QuotaStanding:
         return {} if is_sure else given
 
     def within_reach(self) -> Set[str]:
-        """Return the namespaces in which there may be pods that may go; in all others there is none."""
+        """Return the namespaces that may have victims; all others have none."""
         table, quotas = self._ledger.table, self._ledger.table.quotas
         reached = [self.quota] if self.reach is Reach.OWN else [quota for quota in quotas if self._has_borrowed(quota)]
         return frozenset().union(*(table.in_force.get(quota.key, frozenset()) for quota in reached))
@@ -121,7 +121,7 @@ class QuotaStanding:
         return quota.key != self.quota.key and any(quota.borrows(used, name) for name in self._guaranteed)
 
     def change(self, other: Pod, sign: int) -> None:
-        """Count another pod in or out; one with a nominated node is counted already."""
+        """Add or remove another pod; one with a nominated node is already counted."""
         quota = self._ledger.quota_of(other)
         if quota is None or other.uid in self._settled:
             return
@@ -130,12 +130,12 @@ class QuotaStanding:
         add(self._changes_in_all, amounts, sign)
 
     def leave_out(self, other: Pod) -> None:
-        """Count a pod no more, whatever a what-if does with it."""
+        """Stop counting a pod, whatever a what-if does with it."""
         self.change(other, -1)
         self._settled.add(other.uid)
 
     def whatever_the_total(self) -> "QuotaStanding":
-        """Return a copy to which it does not matter how much all quotas use together."""
+        """Return a copy that ignores the total of all quotas."""
         copy = self.clone()
         copy.asked_in_all = {}
         return copy
@@ -152,7 +152,7 @@ class QuotaStanding:
 
     @property
     def _guaranteed(self) -> list[str]:
-        """Return the resources that the pod asks for and of which its quota is sure of some."""
+        """Return the requested resources for which the quota has a min."""
         return [name for name in self.asked if name in self.quota.min]
 
     @property
@@ -161,7 +161,7 @@ class QuotaStanding:
         return _sum(used, changes) if changes else used
 
     def _leave_room(self, other: Pod) -> None:
-        """Count a pod in with a nominated node, as far as it comes before this one."""
+        """Count a nominated pod, as far as it comes before this one."""
         quota = self._ledger.quota_of(other)
         if quota is None or other.uid == self.pod.uid:
             return
@@ -174,9 +174,9 @@ class QuotaStanding:
             add(self.asked_in_all, amounts, 1)
 
     def _within_min(self, quota: Quota, amounts: Requests) -> Requests:
-        """Return what of a nomination another quota is sure of, after those before it.
+        """Return the part of a nominated pod within another quota's min, after those before it.
 
-        The rest would be borrowed: nobody leaves room for that, who is sure of it and could not get it back yet.
+        The rest would be borrowed: a pod within its own min leaves no room for that.
         """
         used, nominated = self._ledger.used(quota), self._nominated.setdefault(quota.key, {})
         sure = {

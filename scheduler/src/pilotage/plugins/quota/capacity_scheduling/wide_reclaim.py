@@ -1,7 +1,7 @@
-"""What was lent comes back from several nodes at once: for the quotas it does not matter where a borrower is.
+"""Reclaims borrowed resources from several nodes at once: for quotas it does not matter where a borrower is.
 
-The pod itself needs its room on one node, as always. Who has to go for that is found there; whom the quotas need to go
-besides is a matter of numbers.
+The pod itself needs room on one node, as always. Victims for that are found there; further victims for the quotas
+are only a matter of numbers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from pilotage.plugins.quota.capacity_scheduling.quota_standing import QuotaStand
 
 
 class WideReclaim:
-    """All who could give something back to one pod, wherever they are, in the order in which they have to."""
+    """All pods from which one pod could reclaim resources, on any node, in the order of eviction."""
 
     def __init__(self, cycle: Cycle, standing: QuotaStanding, budgets: DisruptionBudgets, now: float) -> None:
         self._cycle, self._standing, self._budgets, self._now = cycle, standing, budgets, now
@@ -24,9 +24,9 @@ class WideReclaim:
         self._borrowers = self._in_turn(self._find())
 
     def on(self, info: NodeInfo, in_the_way: Sequence[Pod] = ()) -> Victims | None:
-        """Return who has to go so that the pod fits on a node, with those who are in its way there.
+        """Return the victims so that the pod fits on a node, including those on that node.
 
-        None if the quotas have no room even then, or only if one were left with less than it is sure of.
+        None if the quotas have no room even then, or if one would be left with less than its min.
         """
         victims = [*in_the_way, *self._owed(in_the_way)]
         trial = self._cycle.try_on(info)
@@ -40,7 +40,7 @@ class WideReclaim:
         return Victims(info.name, tuple(evicted), len(violating)) if evicted else None
 
     def _find(self) -> list[Pod]:
-        """Return the pods that have more than their quota is sure of; each pod of the cluster is looked at once."""
+        """Return the pods that borrow; each pod of the cluster is looked at once."""
         cycle, standing, near = self._cycle, self._standing, self._standing.within_reach()
         found = [
             other
@@ -50,11 +50,11 @@ class WideReclaim:
         ]
         if not found:
             return []
-        rules = cycle.try_on(cycle.nodes[0])  # it is all the same to them where a pod is that goes
+        rules = cycle.try_on(cycle.nodes[0])  # to them it does not matter where a victim is
         return [other for other in found if rules.may_evict(other)]
 
     def _owed(self, in_the_way: Sequence[Pod]) -> list[Pod]:
-        """Return who goes, one after the other until the quotas have room for the pod."""
+        """Return victims, one after the other until the quotas have room for the pod."""
         after, gone = self._standing.clone(), {other.uid for other in in_the_way}
         for other in in_the_way:
             after.change(other, -1)
@@ -69,7 +69,7 @@ class WideReclaim:
         return owed
 
     def _in_turn(self, pods: Iterable[Pod]) -> list[Pod]:
-        """Sort those first who leave anyway, then by importance, and those last who violate a budget."""
+        """Sort terminating pods first, then by importance, and those that violate a budget last."""
         ranked = by_importance(pods, self._now)[::-1]
         ranked.sort(key=lambda pod: not pod.is_terminating)
         violating, others = self._budgets.split(ranked)

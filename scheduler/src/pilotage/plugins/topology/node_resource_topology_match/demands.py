@@ -1,4 +1,4 @@
-"""What a pod wants of NUMA zones, as a whole and container by container."""
+"""What a pod requests of NUMA zones, as a whole and container by container."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -20,13 +20,13 @@ class Part:
 
     @property
     def keeps(self) -> bool:
-        """Return whether what it gets is taken for those that come after it: an init container gives it back."""
+        """Return whether it keeps its resources; an init container releases them for later ones."""
         return self.kind != INIT
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the topology manager looks at when the pod arrives."""
+    """What the topology manager uses at admission."""
 
     qos: str
     containers: tuple[Part, ...]  # in the order in which they start
@@ -35,12 +35,12 @@ class Demand:
 
     @property
     def guaranteed(self) -> bool:
-        """Return whether the pod gets cores and memory for itself."""
+        """Return whether the pod gets exclusive cores and memory."""
         return self.qos == QOSClass.GUARANTEED
 
     @property
     def is_free(self) -> bool:
-        """Return whether the pod gets nothing of any zone for itself, so that it fits everywhere."""
+        """Return whether the pod gets nothing exclusive of any zone, so that it fits everywhere."""
         return self.qos == QOSClass.BEST_EFFORT and not self.wants_devices
 
     def pinned(self, resource: str) -> bool:
@@ -52,7 +52,7 @@ QUESTION: Final = "NUMA demand"
 
 
 def demand_of(pod: Pod) -> Demand:
-    """Return what a pod wants, worked out once for all pods of its shape."""
+    """Return a pod's demand, computed once for all pods of its shape."""
     return pod.shape.remember(QUESTION, _demand)
 
 

@@ -11,7 +11,7 @@ MILLIS_IN_CORE = 1000
 
 
 def is_exclusive(pod: Pod, reported: Collection[str]) -> bool:
-    """Return whether a pod has anything for itself; `reported` are the resources of its node's zones."""
+    """Return whether a pod has exclusive resources; `reported` are the resources of its node's zones."""
     return any(exclusive_requests(pod, container, reported) for container in lasting_containers(pod))
 
 
@@ -22,7 +22,7 @@ def lasting_containers(pod: Pod) -> Iterator[Container]:
 
 
 def exclusive_requests(pod: Pod, container: Container, reported: Collection[str]) -> Requests:
-    """Return what a container gets for itself."""
+    """Return a container's exclusive resources."""
     guaranteed = demand_of(pod).guaranteed
     asked = counted(container.resources.requests)
     return {
@@ -38,5 +38,5 @@ def _is_device(resource: str, reported: Collection[str]) -> bool:
 
 def _is_pinned(resource: str, amount: int) -> bool:
     if resource == CPU:
-        return amount % MILLIS_IN_CORE == 0  # parts of a core come from what all share
+        return amount % MILLIS_IN_CORE == 0  # fractions of a core come from the shared pool
     return resource == MEMORY or resource.startswith("hugepages-")

@@ -1,4 +1,4 @@
-"""Fingerprints of the pods on a node: how an agent on the node says which pods its report accounts for."""
+"""Fingerprints of the pods on a node: how an agent's report identifies the pods that it accounts for."""
 
 from collections.abc import Iterable
 from functools import lru_cache

@@ -17,7 +17,7 @@ from pilotage.plugins.topology.node_resource_topology_match.zone_columns import 
 from pilotage.plugins.topology.node_resource_topology_match.zones import NOT_THERE, ZoneTable
 
 LEAST_NUMA_NODES = "LeastNUMANodes"
-MOST_COMBINATIONS: Final = 1 << 14  # of one size; a node with more is too strange to be worth the time
+MOST_COMBINATIONS: Final = 1 << 14  # of one size; more are not worth the time
 
 Left = dict[str, list[int]]
 Places = tuple[int, ...]

@@ -43,14 +43,14 @@ TOO_MUCH: Final = "resource release request exceeds NUMA allocatable"
 class Resync(NamedTuple):
     """When a report is believed."""
 
-    foreign_pods: str = ONLY_EXCLUSIVE  # which pods of other schedulers make a report one that is not
+    foreign_pods: str = ONLY_EXCLUSIVE  # which pods of other schedulers invalidate a report
     method: str = AUTODETECT  # which pods a fingerprint is made of
     informer: str = DEDICATED  # which pods an agent can know
     scope: str = ALL  # whether the kubelet's configuration is taken from any report
 
 
 class Reservation(NamedTuple):
-    """What a pod will take, and the report of that time, which cannot account for it whatever it says."""
+    """What a pod will use, and the report of that time, which cannot account for it."""
 
     amounts: Requests
     since: NodeResourceTopology | None
@@ -85,28 +85,28 @@ class Account:
             self._strangers[pod.uid] = pod
 
     def left(self, pod: Pod) -> None:
-        """Let a pod go, for good if it is not placed again before somebody looks."""
+        """Remove a pod, permanently unless it is placed again before the next look."""
         if self._known.pop(pod.uid, None) is not None:
             self._parting[pod.uid] = pod
             self._changed = True
 
     def reserve(self, pod: Pod) -> None:
-        """Take what the pod wants off the zones."""
+        """Subtract the pod's demand from the zones."""
         if any(pod.usage.values()):
             self._reserved[pod.uid] = Reservation(pod.usage, self._newest)
             self._changed = True
 
     def unreserve(self, uid: str) -> None:
-        """Give it back."""
+        """Release it."""
         self._changed |= self._reserved.pop(uid, None) is not None
 
     def recheck(self) -> None:
-        """Work everything out again when somebody looks."""
+        """Recompute everything at the next look."""
         self._changed = True
 
     @property
     def is_open(self) -> bool:
-        """Return whether another set of pods can change what is known of the zones."""
+        """Return whether a change of pods can change what is known of the zones."""
         return self._is_unsettled or bool(self._parting) or self._report is not self._newest
 
     @property
@@ -115,7 +115,7 @@ class Account:
         return not self._known
 
     def view(self, newest: NodeResourceTopology | None, ours: set[str]) -> View:
-        """Return the zones as far as they are surely free."""
+        """Return the zones with what is certainly free."""
         if self._changed or newest is not self._newest:
             self._newest, self._changed = newest, False
             self._bury(ours)
@@ -125,7 +125,7 @@ class Account:
         return self._view
 
     def evicted(self, victims: Sequence[Pod], newest: NodeResourceTopology, ours: set[str]) -> View | str:
-        """Return the zones as they would be without some pods, or why nobody can tell."""
+        """Return the zones as they would be without some pods, or why that is unknown."""
         zones = self.view(newest, ours)
         if not isinstance(zones, ZoneTable):
             return zones
@@ -142,7 +142,7 @@ class Account:
         return freed.less(_total(held.amounts for uid, held in self._reserved.items() if uid not in gone))
 
     def _bury(self, ours: set[str]) -> None:
-        """Forget those who have left for good."""
+        """Forget pods that are gone."""
         reported = self._zones.available
         for uid, pod in self._parting.items():
             self._strangers.pop(uid, None)
@@ -164,7 +164,7 @@ class Account:
             }
             self._strangers = {uid: pod for uid, pod in self._strangers.items() if uid not in accounted}
         if not self._is_unsettled:
-            self._believe(newest)  # it is younger, and the older one lacks nobody
+            self._believe(newest)  # it is younger, and the older one misses no pod
         if self._strangers or self._stranger_left:
             return STALE
         return self._managed(newest).less(_total(held.amounts for held in self._reserved.values()))

@@ -59,7 +59,7 @@ from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTab
 log = logging.getLogger(__name__)
 
 INVALID_DATA = Rejection("invalid node topology data")
-NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=False)  # no eviction makes a report
+NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=False)  # no eviction creates a report
 NO_SIMULATION = "eviction simulation in NRT is not possible:"
 REJECTIONS = (*MISFITS, INVALID_DATA, NO_TOPOLOGY)
 
@@ -83,7 +83,7 @@ class CacheArguments(Section):
     resync_scope: Annotated[StrictStr, AfterValidator(lambda given: given or ALL)] = ALL
 
     def understood(self) -> Resync:
-        """Return the same with words that are known; the log tells which were not."""
+        """Return the same with valid values; invalid ones are logged."""
         return Resync(
             _word("foreignPodsDetect", self.foreign_pods_detect, (ALL, NONE, ONLY_EXCLUSIVE)),
             _word("resyncMethod", self.resync_method, (AUTODETECT, ALL, ONLY_EXCLUSIVE)),
@@ -93,7 +93,7 @@ class CacheArguments(Section):
 
 
 class Victims:
-    """The pods that are thought away in a what-if, by uid."""
+    """The pods that are removed in a what-if, by uid."""
 
     def __init__(self, pods: dict[str, Pod] | None = None) -> None:
         self.pods = pods or {}
@@ -166,11 +166,11 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
             yield invalid(("preemptionMode",), self.preemption_mode, "invalid PreemptionMode", hint, named_type=True)
 
     def epoch(self, cycle: Cycle) -> int:
-        """Return how often more was known of nodes that did not change."""
+        """Return how often more became known about unchanged nodes."""
         return self._zones.changes
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Skip pods that get nothing of any zone for themselves; for the others, be ready for a what-if."""
+        """Skip pods without exclusive resources of zones; for the others, prepare for a what-if."""
         if demand_of(pod).is_free:
             return SKIP_SHAPE
         if self._simulates:
@@ -178,12 +178,12 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Think a pod back that was thought away."""
+        """Add back a pod that was removed in a what-if."""
         if (note := cycle.notes.get(self.name)) is not None:
             note.pods.pop(other.uid, None)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Think a pod away."""
+        """Remove a pod in a what-if."""
         if (note := cycle.notes.get(self.name)) is not None:
             note.pods[other.uid] = other
 
@@ -216,7 +216,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return _except(cycle.objects.troubles(NodeResourceTopology), nodes, codes)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how well the zones of the node fit; every node is best for a pod that gets no cores for itself."""
+        """Return how well the zones of the node fit; every node is best for a pod without exclusive cores."""
         demand = demand_of(pod)
         if not demand.guaranteed:
             return MAX_SCORE
@@ -236,16 +236,16 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return np.where(columns.reported[nodes.slots] & ~columns.stale[nodes.slots], scores, 0)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Record what the pod will take."""
+        """Reserve what the pod will use."""
         self._zones.reserve(pod, node)
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Give it back."""
+        """Release it."""
         self._zones.unreserve(pod, node)
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Record that the pod is there."""
+        """Record that the pod is bound."""
         self._zones.bound(pod, node)
 
     def pod_placed(self, pod: Pod) -> None:
@@ -253,13 +253,13 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         self._zones.placed(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Release whatever was held for it."""
+        """Release what was reserved for it."""
         self._zones.left(pod)
 
     def after_report(
         self, pod: Pod, event: Event, old: NodeResourceTopology | None, new: NodeResourceTopology | None
     ) -> bool:
-        """Return whether a report says anything else than before, by which the pod could fit."""
+        """Return whether a report changed so that the pod could fit."""
         if new is None:
             return not self.require_topology
         if old is not None and _says_the_same(old, new):
@@ -271,7 +271,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return misfit(demand, zones, everything) is None
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether a node came, or has a resource of the pod that it had not before."""
+        """Return whether a node was added, or has a new resource that the pod requests."""
         wanted = [name for name, amount in demand_of(pod).pod.requests.items() if amount > 0]
         if any(new.allocatable.get(name, 0) <= 0 for name in wanted):
             return False
@@ -282,7 +282,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return self._zones.came(new)
 
     def after_pod_went(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether more may be known of a node now that a pod has gone; what it had comes with a report."""
+        """Return whether more may be known of a node now that a pod has gone; what it used is freed by a report."""
         return self._zones.went(old)
 
     def _verdict(self, demand: Demand, zones: View, node: NodeInfo) -> Filtered:
@@ -295,7 +295,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
     def _without(
         self, demand: Demand, cycle: Cycle, node: NodeInfo, victims: list[Pod], rejection: Rejection | None
     ) -> Filtered:
-        """Return the verdict with some pods thought away; `rejection` is the one with them."""
+        """Return the verdict with some pods removed; `rejection` is the one with them."""
         zones = self._zones.evicted(cycle.objects, node.name, victims)
         if not isinstance(zones, str):
             return self._verdict(demand, zones, node)
@@ -356,7 +356,7 @@ def _says_the_same(old: NodeResourceTopology, new: NodeResourceTopology) -> bool
 
 
 def _word(field: str, given: str, known: tuple[str, ...]) -> str:
-    """Return a word if it is known, or what the original takes any other for."""
+    """Return a known value, or the original's default for unknown ones."""
     if given in known:
         return given
     log.warning(

@@ -1,8 +1,8 @@
-"""Zones less what pods will take that no report accounts for yet.
+"""Zones minus what pods will use that no report accounts for yet.
 
-A report about a node comes late. Until then, each pod that this program gave the node is taken off every zone,
+A report about a node comes late. Until then, each pod that this program placed there is subtracted from every zone,
 because the kubelet alone knows in which it will be. A report says by a fingerprint which pods it accounts for; when
-they are pods that are known here, the report is taken over and those pods are taken off no more.
+they are known here, the report is accepted and those pods are no longer subtracted.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.node_account import Account, Resync
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import View
 
-FEW: Final = 64  # accounts; below nobody looks for those of nodes that are gone
+FEW: Final = 64  # accounts; below, those of deleted nodes are kept
 
 
 class OverReserve:
@@ -30,7 +30,7 @@ class OverReserve:
         self._most = FEW
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return the zones as far as they are surely free."""
+        """Return the zones with what is certainly free."""
         topology = objects.get(NodeResourceTopology, node)
         if topology is None and node not in self._accounts:
             return None
@@ -39,12 +39,12 @@ class OverReserve:
         return self._account(node).view(topology, self._ours)
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return what would be known of a node without some of its pods, or why that cannot be told."""
+        """Return what would be known of a node without some of its pods, or why that is unknown."""
         topology = objects.get(NodeResourceTopology, node)
         return None if topology is None else self._account(node).evicted(victims, topology, self._ours)
 
     def serves(self, scheduler: str) -> None:
-        """Record the name of a scheduler that this program is: its pods are no strangers."""
+        """Record the name of a scheduler that this program is: its pods are not strangers."""
         if scheduler not in self._ours:
             self._ours.add(scheduler)
             for account in self._accounts.values():
@@ -52,13 +52,13 @@ class OverReserve:
             self.changes += 1
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Take what a pod wants off the zones of its node."""
+        """Subtract a pod's demand from the zones of its node."""
         self._account(node).reserve(pod)
         self._nodes[pod.uid] = node
         self.touched.add(node)
 
     def unreserve(self, pod: Pod, node: str) -> None:
-        """Give it back."""
+        """Release it."""
         self._account(node).unreserve(pod.uid)
         self._nodes.pop(pod.uid, None)
         self.touched.add(node)

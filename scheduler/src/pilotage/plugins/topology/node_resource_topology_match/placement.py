@@ -1,7 +1,7 @@
 """In which zone each container of a node runs, as an agent on the node reports it.
 
 The report has a line about all zones, `npv0v001::ve=leb89::cc=3::nn=2::bn=1`: three containers, two zones, most of them
-in zone 1. The containers are those with something for themselves, in the order of their hashes; each zone but the
+in zone 1. The containers are those with exclusive resources, in the order of their hashes; each zone but the
 busiest has the places of its containers in that order, as the steps from one to the next.
 """
 
@@ -30,11 +30,11 @@ Placement = Mapping[ContainerName, int]  # the zone of each container
 
 
 class Unreadable(ValueError):
-    """The report of an agent makes no sense."""
+    """The report of an agent is invalid."""
 
 
 def placement_of(topology: NodeResourceTopology, containers: Iterable[ContainerName]) -> Placement | None:
-    """Return where these containers run; None if the report does not tell, or tells of others."""
+    """Return where these containers run; None if the report does not say, or is about others."""
     try:
         facts = _facts(attribute(topology, METADATA))
         busiest = int(facts["bn"])

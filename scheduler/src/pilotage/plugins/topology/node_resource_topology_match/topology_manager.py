@@ -13,7 +13,7 @@ SCOPES: Final = (CONTAINER, POD)
 MOST_ZONES: Final = 1024
 WHOLE: Final = re.compile("[+]?0*([0-9]{1,18})")
 
-# What agents wrote before there were attributes.
+# What agents wrote before attributes existed.
 OLD_POLICIES: Final = {
     "SingleNUMANodePodLevel": (SINGLE, POD),
     "SingleNUMANodeContainerLevel": (SINGLE, CONTAINER),
@@ -34,7 +34,7 @@ class TopologyManager:
 
     @classmethod
     def of(cls, topology: NodeResourceTopology) -> "TopologyManager":
-        """Read it from a report; what makes no sense is overlooked."""
+        """Parse it from a report; invalid values are ignored."""
         policy, scope = OLD_POLICIES.get(next(iter(topology.topology_policies), ""), (NONE, CONTAINER))
         manager = cls(policy, scope)
         for given in topology.attributes:

@@ -1,4 +1,4 @@
-"""The hash function XXH64: fast elsewhere, and here only as good as the short texts need that agents hash with it."""
+"""The hash function XXH64, which agents use: in pure Python, fast enough for their short texts."""
 
 from struct import unpack_from
 from typing import Final

@@ -12,7 +12,7 @@ from pilotage.plugins.topology.node_resource_topology_match.zones import NOT_THE
 
 
 class Stale(Enum):
-    """That there is a report about a node which must not be trusted now."""
+    """Marks a node whose report must not be trusted now."""
 
     STALE = "stale"
 
@@ -43,7 +43,7 @@ class ZoneColumns:
         return self._nodes is not None and self._nodes.same_cluster(nodes)
 
     def refresh(self, nodes: Nodes, view: Callable[[str], View], state: object, touched: set[str]) -> None:
-        """Follow all nodes of the cluster if the state is another one, else those that were touched, and empty that."""
+        """Update all nodes of the cluster if the state is new, else those that were touched, and clear that set."""
         if self._state != (state, len(nodes)):
             self._resize(len(nodes))
             found = list(nodes)
@@ -55,7 +55,7 @@ class ZoneColumns:
         touched.clear()
 
     def available(self, resource: str, slots: Ids) -> Ints:
-        """Return a copy of what each zone of some nodes has left; NOT_THERE where it does not know the resource."""
+        """Return a copy of what each zone of some nodes has left; NOT_THERE for an unknown resource."""
         column = self._available.get(resource)
         return np.full((len(slots), self._width), NOT_THERE, np.int64) if column is None else column[slots]
 

@@ -20,10 +20,10 @@ LEAST, MOST, BALANCED = "LeastAllocated", "MostAllocated", "BalancedAllocation"
 
 
 class Strategy(Protocol):
-    """How good one zone is for one request; 0 if it is none at all."""
+    """The score of one zone for one request; 0 if it is unusable."""
 
     def of(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[int]) -> int:
-        """Return the score of one zone: the amounts that are wanted, how much each counts, what the zone has."""
+        """Return the score of one zone: the requested amounts, their weights, what the zone has."""
 
     def of_all(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[Ints]) -> Ints:
         """Return the same for the zones of many nodes."""
@@ -90,7 +90,7 @@ def _variance(shares: Sequence[np.ndarray] | Sequence[float]) -> np.ndarray | fl
 
 
 class WorstZoneScore:
-    """The lowest score of a zone that is any good, for the pod as a whole or as the mean of its containers."""
+    """The lowest score of a usable zone, for the pod as a whole or as the mean of its containers."""
 
     def __init__(self, strategy: Strategy, weights: Mapping[str, int]) -> None:
         self._strategy = strategy
@@ -120,7 +120,7 @@ class WorstZoneScore:
 
     def _of_part(self, part: Part, zones: ZoneTable) -> int:
         if not part.requests:
-            return MAX_SCORE  # nothing is asked of any zone
+            return MAX_SCORE  # nothing is requested of any zone
         wanted, weights = self._wishes(part)
         rows = [
             [

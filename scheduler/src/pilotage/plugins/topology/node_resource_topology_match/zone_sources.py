@@ -1,4 +1,4 @@
-"""Where the zones of nodes are looked up: as they are reported, or not while a pod is on its way to the node."""
+"""Sources of zones: as reported, or ignoring reports while a pod is being bound to the node."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -9,7 +9,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import STALE, View
 from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTable
 
-FEW: Final = 64  # reports; below nobody looks for those that are gone
+FEW: Final = 64  # reports; below, those of deleted ones are kept
 
 
 class Reports:
@@ -20,7 +20,7 @@ class Reports:
         self._known: list[NodeResourceTopology] = []
 
     def renewed(self, objects: Objects) -> list[str] | None:
-        """Return the nodes with another report than before; None if that cannot be told in short."""
+        """Return the nodes with a new report; None if there may be too many."""
         version = objects.version(NodeResourceTopology)
         if version == self._version:
             return []
@@ -40,14 +40,14 @@ class Reports:
 class ZoneSource(Protocol):
     """What is known of the zones of each node."""
 
-    changes: int  # grows when what is known of nodes may differ that neither changed nor got another report
-    touched: set[str]  # nodes of which something else is known since somebody emptied this
+    changes: int  # grows when what is known of nodes may differ without a change of the node or its report
+    touched: set[str]  # nodes whose zones changed since this was last cleared
 
     def view(self, objects: Objects, node: str) -> View:
         """Return what is known of a node now."""
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return what would be known of a node without some of its pods, or why that cannot be told."""
+        """Return what would be known of a node without some of its pods, or why that is unknown."""
 
     def serves(self, scheduler: str) -> None:
         """Record the name of a scheduler that this program is."""
@@ -97,26 +97,26 @@ class ReportedZones:
         return known[1]
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return the zones as they are reported: nobody knows what the pods have of which."""
+        """Return the zones as they are reported: what pods use of each is unknown."""
         return self.view(objects, node)
 
     def serves(self, scheduler: str) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def unreserve(self, pod: Pod, node: str) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def bound(self, pod: Pod, node: str) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def placed(self, pod: Pod) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def left(self, pod: Pod) -> None:
-        """Overlook it."""
+        """Ignore it."""
 
     def came(self, pod: Pod) -> bool:
         """Return False: only another report tells more."""
@@ -135,7 +135,7 @@ class ReportedZones:
 
 
 class DiscardReserved(ReportedZones):
-    """The same, and nothing of a node to which a pod is on its way."""
+    """The same, but no zones of a node to which a pod is being bound."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,12 +143,12 @@ class DiscardReserved(ReportedZones):
         self._going_to: dict[str, str] = {}  # the node of each
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return the zones as they are reported, unless a pod is on its way."""
+        """Return the zones as they are reported, unless a pod is being bound there."""
         found = super().view(objects, node)
         return STALE if found is not None and node in self._coming else found
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Trust no report about the node until the pod is there."""
+        """Trust no report about the node until the pod is bound."""
         self._release(pod.uid)
         self._coming.setdefault(node, set()).add(pod.uid)
         self._going_to[pod.uid] = node
@@ -167,12 +167,12 @@ class DiscardReserved(ReportedZones):
         self._release(pod.uid)
 
     def came(self, pod: Pod) -> bool:
-        """Take note too, because this may be told before `bound` is, and then nobody would look again."""
+        """Record it too, because this may come before `bound`, and then nothing would check again."""
         self._release(pod.uid)
         return True
 
     def went(self, pod: Pod) -> bool:
-        """Return whether the pod was on its way: the API server never had it anywhere."""
+        """Return whether the pod was being bound: the API server never showed it on a node."""
         return self._release(pod.uid) or not pod.spec.node_name
 
     def _release(self, uid: str) -> bool:

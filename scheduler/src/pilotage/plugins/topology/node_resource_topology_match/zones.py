@@ -1,4 +1,4 @@
-"""The NUMA zones of a node: what each has left, how far it is from one to another."""
+"""The NUMA zones of a node: what each has left, and distances."""
 
 import logging
 import re
@@ -15,8 +15,8 @@ log = logging.getLogger(__name__)
 
 NAME: Final = re.compile("node-(0|[1-9][0-9]?)")
 MOST_ZONES: Final = 64
-FAR: Final = 255  # the distance to a zone that a report does not tell
-NOT_THERE: Final = -1  # the amount of a resource that a zone does not know
+FAR: Final = 255  # the distance to a zone that is not in the report
+NOT_THERE: Final = -1  # the amount of a resource that a zone does not have
 # Amounts are cut here, far past any machine, so that a percentage of one stays within 64 bits.
 LARGEST: Final = 1 << 53
 
@@ -45,7 +45,7 @@ class ZoneTable:
 
     @classmethod
     def of(cls, topology: NodeResourceTopology) -> "ZoneTable":
-        """Read the zones of a report that are NUMA nodes; others, and ids that cannot be, are overlooked."""
+        """Read the zones of a report that are NUMA nodes; others, and invalid ids, are ignored."""
         zones: dict[int, Zone] = {}
         for zone in topology.zones:
             if (number := zone_id(zone)) is not None:
@@ -64,7 +64,7 @@ class ZoneTable:
 
     @cached_property
     def key(self) -> tuple[object, ...]:
-        """Return something that is equal for tables about which every answer is the same."""
+        """Return a key that is equal for equivalent tables."""
         return self.manager, self.ids, tuple(sorted(self.available.items())), self.distances
 
     def rows(self) -> list[dict[str, int]]:
@@ -81,7 +81,7 @@ class ZoneTable:
         return ZoneTable(manager, self.ids, self.available, self.allocatable, self.distances)
 
     def less(self, taken: Requests) -> "ZoneTable":
-        """Return the table as if every zone had given all of this, as far as it has it."""
+        """Return the table with these amounts subtracted from every zone, down to zero."""
         if not any(name in self.available for name in taken):
             return self
         left = dict(self.available)
@@ -90,7 +90,7 @@ class ZoneTable:
         return ZoneTable(self.manager, self.ids, left, self.allocatable, self.distances)
 
     def more(self, given_back: Iterable[tuple[int, Requests]]) -> "ZoneTable | None":
-        """Return the table with amounts given back to zones by id; None if a zone got more than it can have."""
+        """Return the table with amounts released in zones by id; None if a zone would exceed its capacity."""
         left = {name: list(amounts) for name, amounts in self.available.items()}
         for number, amounts in given_back:
             if number not in self.ids:
@@ -139,5 +139,5 @@ def _amount(node: str, resource: str, written: Quantity) -> int:
 
 @lru_cache(maxsize=1024)
 def _warn(node: str, resource: str, error: str) -> None:
-    """Tell it once: reports come every few seconds."""
+    """Log it once: reports come every few seconds."""
     log.warning("NodeResourceTopology %s: %s: %s; it counts as 0", node, resource, error)

@@ -1,4 +1,4 @@
-"""Pods that are to be spread over the parts of a cluster."""
+"""Spreading of pods over topology domains."""
 
 from pilotage.plugins.topology.pod_topology_spread.pod_topology_spread import PodTopologySpread
 

@@ -1,4 +1,4 @@
-"""Which pods belong together although nobody said so: those of the same services and the same controller."""
+"""The default selector of spread constraints: pods of the same services and controller."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ CONTROLLERS: dict[tuple[str, str], Controller] = {
     ("apps/v1", "StatefulSet"): StatefulSet,
 }
 SOURCES = (Service, ReplicationController, ReplicaSet, StatefulSet)
-MOST_ANSWERS = 2048  # as many as there are rows: pods with labels of their own ask once and never again
+MOST_ANSWERS = 2048  # pods with unique labels look it up once and never again
 
 
 class ServiceIndex:
@@ -56,7 +56,7 @@ class ServiceIndex:
             self._by_label.setdefault(rarest, []).append(selector)
 
     def selected(self, labels: Labels) -> dict[str, str]:
-        """Return all that the services ask for that select a pod with these labels."""
+        """Return the union of the selectors of services that select a pod with these labels."""
         found: dict[str, str] = {}
         for label in labels.items():
             for selector in self._by_label.get(label, ()):
@@ -73,7 +73,7 @@ class Answer(NamedTuple):
 
 
 class DefaultSelectors:
-    """Finds the selector of pods that belong together, and remembers it while services and controllers stay."""
+    """Finds the default selector of pods, and caches it while services and controllers do not change."""
 
     __slots__ = ("_answers", "_indexes", "_objects", "_version")
 
@@ -122,7 +122,7 @@ def _selector(selected: Labels, controller: ControllerSpec | None) -> LabelMatch
     if controller is None or controller.selector is None:
         return compile_labels(selected)
     if _size(controller) > MOST_POD_CONDITIONS:
-        return EVERYTHING  # by which nobody is spread: a longer one would be asked about every pod of the namespace
+        return EVERYTHING  # longer ones are not used: they would be evaluated for every pod of the namespace
     if isinstance(controller, ExactSelectorSpec):
         return compile_labels({**selected, **controller.selector})
     try:

@@ -1,4 +1,4 @@
-"""Where nodes lie in the topology that spread constraints name: all that stays while no node changes."""
+"""The domains of nodes for spread constraints: everything that is constant while no node changes."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -21,7 +21,7 @@ MOST_BYTES = 64 * 1024 * 1024  # of all layouts, which hold a few numbers for ev
 
 
 class Demands(NamedTuple):
-    """What a pod demands of nodes, with the same keys for pods that demand the same; None is no demand."""
+    """A pod's node requirements, with equal keys for equal requirements; None for none."""
 
     required: RequiredNodeAffinity | None
     required_key: Hashable
@@ -83,7 +83,7 @@ class Layout(NamedTuple):
 
 
 class Layouts:
-    """The layouts that pods asked for since a node last changed."""
+    """The layouts in use since a node last changed."""
 
     __slots__ = ("_bytes", "_known", "_version")
 
@@ -110,7 +110,7 @@ class Layouts:
         return layout
 
     def _make_room(self, size: int) -> None:
-        """Drop what was not asked for the longest, until one more of this size may be kept."""
+        """Drop the least recently used, until one more of this size fits."""
         self._bytes += size
         while self._bytes > MOST_BYTES and self._known:
             self._bytes -= self._known.pop(next(iter(self._known))).nbytes
@@ -146,7 +146,7 @@ def _having_all(nodes: Nodes, keys: Sequence[str]) -> Bools | None:
 
 
 def _countable(nodes: Nodes, shape: PodShape, spread: Spread) -> Bools | None:
-    """Return which nodes count, None for all: those that suit the pod as far as the constraint asks."""
+    """Return which nodes count, None for all: those that match the pod as far as the constraint requires."""
     required = shape.remember("demands of nodes", _demands).required if spread.honors_affinity else None
     suits = None if required is None else match_required(required, nodes)
     if spread.honors_taints:

@@ -1,4 +1,4 @@
-"""Pods that are to be spread over the parts of a cluster."""
+"""Spreading of pods over topology domains."""
 
 import math
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class SelectorRequirement(Section):
 
 
 class Selector(Section):
-    """A selector, which can be written here only to be refused."""
+    """A selector, which is accepted here only to be rejected."""
 
     match_labels: dict[StrictStr, Item] = Field(default_factory=dict)
     match_expressions: tuple[SelectorRequirement, ...] = ()
@@ -163,12 +163,12 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod in."""
+        """Add another pod."""
         if other.namespace == pod.namespace:
             cycle.notes[self.name].change(other, node, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod out."""
+        """Remove another pod."""
         if other.namespace == pod.namespace:
             cycle.notes[self.name].change(other, node, -1)
 
@@ -196,7 +196,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
             raise PluginFailed(text) from None
         if not spreads:
             return SKIP_KIND
-        # Kubernetes' own defaults are to spread over hostnames also where nodes have no zone.
+        # Kubernetes' defaults spread over hostnames even if nodes have no zone.
         complete = bool(pod.shape.spec.topology_spread_constraints) or self.defaulting_type != SYSTEM
         layout = self._layouts.of(cycle.nodes, pod.shape, spreads, complete=complete, remit=cycle.remit)
         cycle.notes[SCORING] = SoftCounts(cycle, pod, spreads, layout, nodes)

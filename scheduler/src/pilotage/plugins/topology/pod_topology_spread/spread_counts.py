@@ -1,4 +1,4 @@
-"""Pods counted by domain for the constraints of one pod: what is allowed, and what is liked."""
+"""Pods counted by domain for the constraints of one pod, hard and soft."""
 
 import math
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ class HardCounts:
         self.spreads = spreads
         self.layout = layout
         self.sums = list(sums)
-        self.own = own  # 1 where the pod itself will be one more
+        self.own = own  # 1 if the pod matches itself
         self._smallest: dict[int, int] = {}
         self._codes: dict[int, Codes] = {}
 
@@ -43,7 +43,7 @@ class HardCounts:
         return HardCounts(self.spreads, self.layout, (sums.copy() for sums in self.sums), self.own)
 
     def change(self, other: Pod, node: NodeInfo, difference: int) -> None:
-        """Count another pod of the namespace in or out; here even a terminating one matters, as in kube-scheduler."""
+        """Add or remove another pod of the namespace; here even a terminating one counts, as in kube-scheduler."""
         for place, (spread, domains) in enumerate(zip(self.spreads, self.layout.domains, strict=True)):
             domain = domains.counted[node.slot]
             if domain != ABSENT and spread.selector.matches(other.labels):
@@ -95,7 +95,7 @@ class SoftCounts:
             for spread, domains, counts in zip(spreads, layout.domains, self.by_slot, strict=True)
         ]
         scored = nodes if layout.complete is None else nodes.take(nodes.at(layout.complete))
-        # Else the many hostnames would drown the few zones.
+        # Otherwise the many hostnames would outweigh the few zones.
         self.weights = [
             math.log((len(scored) if spread.topology_key == HOSTNAME else domains.number_among(scored)) + 2)
             for spread, domains in zip(spreads, layout.domains, strict=True)

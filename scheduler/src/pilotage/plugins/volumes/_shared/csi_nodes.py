@@ -1,4 +1,4 @@
-"""What CSI drivers told about each node, as columns by slot; looked at again only where it is something else now."""
+"""CSINode data as columns by slot; read again only where it changed."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ About = Callable[[CSINode], int]
 
 
 class CSINodeColumns:
-    """One number for each node and each thing that was asked about."""
+    """One number for each node and each key."""
 
     def __init__(self) -> None:
         self._look = LastLook()
@@ -21,7 +21,7 @@ class CSINodeColumns:
         self._columns: dict[tuple[str, ...], tuple[About, int, Ints]] = {}
 
     def column(self, cycle: Cycle, question: tuple[str, ...], about: About, otherwise: int = 0) -> Ints:
-        """Return the answers for all nodes; a question must always come with the same way to answer it."""
+        """Return the column for all nodes; a key must always come with the same function."""
         self._catch_up(cycle)
         known = self._columns.get(question)
         if known is None:

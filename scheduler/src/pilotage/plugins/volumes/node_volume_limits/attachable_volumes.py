@@ -22,7 +22,7 @@ Attachable = dict[str, str]  # from driver/handle to the driver
 
 ATTACHABLE = "attachable volumes"  # what is remembered of a shape
 
-# The volume of a claim that has none yet gets a name that no volume has.
+# The volume of an unbound claim gets a name that no volume has.
 _UNBORN = uuid.uuid4().hex
 
 
@@ -31,7 +31,7 @@ class MissingClaim(Exception):
 
 
 def may_attach(pod: Pod) -> bool:
-    """Return whether any volume of a pod is of a kind that may be attached."""
+    """Return whether any volume of a pod may be attachable."""
     return bool(attachable_sources(pod))
 
 
@@ -52,7 +52,7 @@ def sources(shape: PodShape) -> tuple[Volume, ...]:
 def volumes_of(pod: Pod, objects: Objects, *, on_csi_node: bool) -> Attachable:
     """Return what must be attached for a new pod, or raise MissingClaim.
 
-    Volumes of in-tree plugins count only on nodes that CSI drivers have told about themselves.
+    Volumes of in-tree plugins count only on nodes with a CSINode.
     """
     found: Attachable = {}
     for volume in attachable_sources(pod):

@@ -33,7 +33,7 @@ class Attached:
     """What is attached to a node: the volumes of its pods by name, and of each driver how many in all."""
 
     def __init__(self, objects: Objects, node: NodeInfo, others: list[VolumeAttachment]) -> None:
-        # A pod with absurdly many volumes is not gone through for every pod that wants one: its node counts as full.
+        # A pod with too many volumes is not iterated for every pod that requests one: its node counts as full.
         self.is_full = any(len(attachable_sources(pod)) > MOST_VOLUMES for pod in node.pods.values())
         self.volumes = {} if self.is_full else volumes_of_placed(node.pods.values(), objects)
         self.counts = Counter(self.volumes.values())
@@ -63,7 +63,7 @@ class NodeAttachments:
         self._by_node: tuple[Objects, int, ByNode] | None = None
 
     def has_csi_node(self, cycle: Cycle) -> Ints:
-        """Return 1 for nodes that CSI drivers have told about."""
+        """Return 1 for nodes with a CSINode."""
         return self._csi_nodes.column(cycle, ("present",), lambda _: 1)
 
     def installed(self, cycle: Cycle, driver: str) -> Ints:
@@ -75,7 +75,7 @@ class NodeAttachments:
         return self._csi_nodes.column(cycle, ("limit", driver), lambda csi_node: _limit(csi_node, driver), NO_LIMITS)
 
     def at_most(self, cycle: Cycle) -> Ints:
-        """Return how many volumes nodes can have, found without a look at claims; UNCERTAIN if that is not enough."""
+        """Return how many volumes nodes can have, computed without reading claims; UNCERTAIN if that is not enough."""
         column = self._claims.read(cycle.nodes, _at_most)
         version = cycle.objects.version(VolumeAttachment)
         if not version:

@@ -74,7 +74,7 @@ class NodeVolumeLimits(PreFilter, Filter):
         return TOO_MANY
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Return the same for many nodes; only where it may be too many, volumes are looked at one by one."""
+        """Return the same for many nodes; volumes are evaluated one by one only where the limit may be exceeded."""
         told: Bools = nodes.at(self._attachments.has_csi_node(cycle)) > 0
         if told.all():
             return self._filter(cycle, pod, nodes, on_csi_node=True)
@@ -127,7 +127,7 @@ class NodeVolumeLimits(PreFilter, Filter):
         return any(limit > before.get(driver, 0) for driver, limit in new.limits.items())
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the pod that went had a node, and volumes there."""
+        """Return whether the deleted pod had a node, and volumes there."""
         if not isinstance(old, Pod):
             return True
         return bool(old.node_name or old.nominated_node) and may_attach(old)
@@ -137,7 +137,7 @@ class NodeVolumeLimits(PreFilter, Filter):
         return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
 
     def volume_detached(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the pod has volumes that may take the place; ephemeral claims are not thought of."""
+        """Return whether the pod has volumes that may take the place; ephemeral claims are ignored."""
         if not isinstance(old, VolumeAttachment) or named_claims(pod):
             return True
         return any(driver_of(volume) == old.spec.attacher for volume in attachable_sources(pod))

@@ -1,4 +1,4 @@
-"""Brings pods and volumes together: where volumes can be reached, can be taken, or can be made."""
+"""Brings pods and volumes together: where volumes can be reached, bound, or provisioned."""
 
 from pilotage.plugins.volumes.volume_binding.volume_binding import VolumeBinding
 

@@ -1,4 +1,4 @@
-"""Changes to API objects that are decided but not yet seen: whoever decides next must know of them."""
+"""Assumed changes to API objects: decided but not yet seen, and visible to later decisions."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -28,14 +28,14 @@ class Assumption(Generic[Obj]):
         self.holders = 0
 
     def stands(self, stored: Obj) -> bool:
-        """Return whether nothing newer has come."""
+        """Return whether there is no newer version."""
         version = stored.metadata.resource_version
-        # A simulation has no versions, but its objects do not come twice either.
+        # A simulation has no versions, but its objects are not updated either.
         return stored is self.seen or bool(version and version == self.seen.metadata.resource_version)
 
 
 class Assumed(Generic[Obj]):
-    """Objects of one kind as they will be; a newer one from the API ends the assumption about it."""
+    """Objects of one kind as they will be; a newer one from the API ends the assumption."""
 
     def __init__(self) -> None:
         self._assumptions: dict[Key, Assumption[Obj]] = {}
@@ -55,7 +55,7 @@ class Assumed(Generic[Obj]):
         return stored
 
     def assume(self, stored: Obj | None, changed: Obj, kind: str) -> Assumption[Obj]:
-        """Hold a change until it is released as often as it was assumed, or raise PluginFailed if it came too late."""
+        """Hold a change until it is released as often as it was assumed, or raise PluginFailed if it is outdated."""
         key = _key(changed)
         if stored is None:
             raise PluginFailed(f'{kind} "{_written(key)}" not found')
@@ -70,7 +70,7 @@ class Assumed(Generic[Obj]):
         return assumption
 
     def release(self, assumption: Assumption[Obj]) -> None:
-        """Give up a change, unless somebody else still holds it or it is over anyway."""
+        """Release a change, unless it is held by others or already over."""
         assumption.holders -= 1
         if assumption.holders <= 0 and self._assumptions.get(assumption.key) is assumption:
             del self._assumptions[assumption.key]

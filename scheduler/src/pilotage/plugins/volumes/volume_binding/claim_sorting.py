@@ -1,4 +1,4 @@
-"""The claims of a new pod: whether it can use them, which have their volumes, and which wait for the pod."""
+"""The claims of a new pod: whether they are usable, which are bound, and which wait for the pod."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ UNBOUND = Rejection("pod has unbound immediate PersistentVolumeClaims", preempti
 
 @dataclass
 class SortedClaims:
-    """Claims with a volume, and those that get one together with the node of the pod."""
+    """Bound claims, and those that are bound after the node is chosen."""
 
     bound: list[PersistentVolumeClaim] = field(default_factory=list)
     delayed: list[PersistentVolumeClaim] = field(default_factory=list)

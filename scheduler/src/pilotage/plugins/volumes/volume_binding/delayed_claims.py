@@ -1,4 +1,4 @@
-"""Claims that get their volumes together with the node of their first pod: what each of them could have."""
+"""Claims with WaitForFirstConsumer: the volumes that each could get."""
 
 from functools import cached_property
 
@@ -26,7 +26,7 @@ NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 class DelayedClaim:
-    """A claim that waits for its pod: the volumes that it could take, and whether one can be made for it."""
+    """A claim that waits for its pod: the volumes that match it, and whether one can be provisioned."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class DelayedClaim:
         search: VolumeSearch,
     ) -> None:
         self.claim = claim
-        self.selected = claim.metadata.annotations.get(SELECTED_NODE)  # where a volume is being made for it
+        self.selected = claim.metadata.annotations.get(SELECTED_NODE)  # where a volume is being provisioned for it
         self.size = size_of(claim.requested)
         self.requested = value_of(claim.requested)
         self._objects = objects
@@ -50,7 +50,7 @@ class DelayedClaim:
 
     @cached_property
     def provisioning(self) -> "Provisioning":
-        """Return how a volume could be made."""
+        """Return how a volume could be provisioned."""
         class_name = self.claim.class_name
         if not class_name:
             raise PluginFailed(f'no class for claim "{self.claim.metadata.namespace}/{self.claim.metadata.name}"')
@@ -65,14 +65,14 @@ class DelayedClaim:
 
 
 class Provisioning:
-    """Whether and where a volume of some size can be made; claims that ask for the same share one."""
+    """Whether and where a volume of some size can be provisioned; equal claims share one."""
 
     def __init__(self, storage: StorageClass, size: int | None, objects: Objects, index: StorageIndex) -> None:
         self.possible = storage.provisioner not in ("", NO_PROVISIONER)
         self.reach = reach_of_class(storage)
         driver = objects.get(CSIDriver, storage.provisioner)
         self.limited = size is not None and driver is not None and driver.spec.storage_capacity is True
-        # Each claim is looked at alone: two that fit one by one may still be too much together.
+        # Each claim is evaluated alone: two that fit one by one may be too much together.
         self.capacities = [
             each
             for each in (index.capacities(objects, storage.metadata.name) if self.limited else ())
@@ -92,11 +92,11 @@ class Provisioning:
 
 
 def left_in(capacity: CSIStorageCapacity) -> int:
-    """Return how much is left; a driver may tell only how large one volume can be, which counts as nothing."""
+    """Return how much is left; a driver may report only the maximum size of a volume, which counts as nothing."""
     return 0 if capacity.capacity is None else value_of(capacity.capacity)
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
-    """Return how large a new volume can be; what the driver says about one volume goes before what is left in all."""
+    """Return how large a new volume can be; the maximum volume size takes precedence over the capacity."""
     written = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if written is None else value_of(written)

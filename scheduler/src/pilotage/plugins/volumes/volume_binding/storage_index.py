@@ -33,13 +33,13 @@ class _ByClass(Generic[Storage]):
 
 
 class _Reaches:
-    """The reach of each object, which costs far more to find than to keep."""
+    """The reach of each object, which is expensive to compute and cheap to keep."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], tuple[object, Reach]] = {}
 
     def of(self, each: Storage, source: object, find: Callable[[Storage], Reach]) -> Reach:
-        """Return the reach, found again only if what it comes from is another object."""
+        """Return the reach, recomputed only for a new object."""
         key = each.metadata.namespace, each.metadata.name
         known = self._known.get(key)
         if known is None or known[0] is not source:
@@ -74,7 +74,7 @@ class StorageIndex:
     def remember(
         self, objects: Objects, kinds: tuple[type[Kind], ...], question: Hashable, answer: Callable[[], Answer]
     ) -> Answer:
-        """Return the answer to a question about objects of some kinds, found again only when one of them changes."""
+        """Return a value derived from objects of some kinds, recomputed only when one of them changes."""
         version = objects.version(*kinds)
         if self._answered is None or self._answered[0] is not objects or self._answered[1] != version:
             self._answered = objects, version
@@ -83,7 +83,7 @@ class StorageIndex:
             self._answers.clear()
         if question not in self._answers:
             self._answers[question] = answer()
-        return self._answers[question]  # type: ignore[no-any-return] # one question has one type of answer
+        return self._answers[question]  # type: ignore[no-any-return] # one key has one type of value
 
     def volume_reaches(self, volumes: list[PersistentVolume]) -> list[Reach]:
         """Return from where each volume can be reached."""

@@ -1,4 +1,4 @@
-"""The volumes that the claims of one pod could take; claims that ask for the same are answered together."""
+"""The volumes that the claims of one pod could take; equal claims are evaluated together."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -33,7 +33,7 @@ class SuitableVolumes:
 
 
 class VolumeSearch:
-    """Finds volumes for the claims of one pod, as everything is at this moment.
+    """Finds volumes for the claims of one pod, in the current state.
 
     A pod may have hundreds of claims, and a class thousands of volumes: looking at each pair took seconds.
     """
@@ -44,7 +44,7 @@ class VolumeSearch:
         self._found: dict[Hashable, SuitableVolumes] = {}
 
     def volumes_for(self, claim: PersistentVolumeClaim) -> SuitableVolumes:
-        """Return the volumes that a claim could take; those that others are about to take are not among them."""
+        """Return the volumes that a claim could take; without those that others are about to bind."""
         volumes, kept_for = self._volumes_of(claim.class_name)
         metadata, spec = claim.metadata, claim.spec
         if spec.selector is not None or (metadata.namespace, metadata.name) in kept_for:

@@ -1,4 +1,4 @@
-"""Brings pods and volumes together: where volumes can be reached, can be taken, or can be made."""
+"""Brings pods and volumes together: where volumes can be reached, bound, or provisioned."""
 
 from typing import Annotated
 
@@ -96,7 +96,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         self._writer: VolumeWriter | None = None
 
     def start(self, handle: Handle) -> None:
-        """Take what tells the API server which volumes were taken, and where others are to be made."""
+        """Create the writer that binds volumes and triggers provisioning through the API server."""
         super().start(handle)
         view = ClusterView(handle.objects, handle.find_node, handle.find_pod)
         self._writer = VolumeWriter(handle.api, view)
@@ -112,7 +112,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return found
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Sort the claims: those with a volume, and those that wait for the pod; any other keeps the pod waiting."""
+        """Sort the claims: bound ones, and those that wait for the pod; any other makes the pod wait."""
         if not pod.spec.volumes or not uses_claims(pod):
             return SKIP_SHAPE
         claims = sort_claims(pod, cycle.objects)
@@ -146,7 +146,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
     pre_score = nothing_to_note  # a pod without such volumes gets nothing anywhere
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how well the volumes to be had on a node fit."""
+        """Return how well the available volumes on a node fit."""
         state: _State | None = cycle.notes.get(self.name)
         chosen = None if state is None else state.choice.on_node(node, cycle.objects)
         return 0 if chosen is None or isinstance(chosen, Rejection) else self._scoring().of_node(chosen)
@@ -165,7 +165,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return self._score
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Hold the volumes of the node for the pod, so that nobody else takes them."""
+        """Reserve the volumes of the node for the pod."""
         state: _State | None = cycle.notes.get(self.name)
         if state is None:
             return None
@@ -196,7 +196,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Have the volumes bound and made, and wait for it."""
+        """Bind and provision the volumes, and wait for it."""
         if self.pre_bind_pre_flight(cycle, pod, node) is SKIP:
             return None
         if self._writer is None:
@@ -207,7 +207,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         claims = [each.changed for each in held.claims]
         if complaint := await self._writer.bind(pod, node, volumes, claims, self.bind_timeout_seconds):
             raise PluginFailed(complaint)
-        self._reservations.release(held)  # the API says the same by now, and nobody asks about bound claims again
+        self._reservations.release(held)  # the API has the same by now, and bound claims are not read again
         return None
 
     def class_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
@@ -227,14 +227,14 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return old.migrated_plugins_text != new.migrated_plugins_text
 
     def driver_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether a driver that the pod names inline no longer counts what is left; claims are not thought of."""
+        """Tell whether a driver that the pod names inline no longer counts what is left; claims are ignored."""
         if not isinstance(old, CSIDriver) or not isinstance(new, CSIDriver):
             return True
         named = any(volume.csi is not None and volume.csi.driver == new.metadata.name for volume in pod.spec.volumes)
         return named and old.spec.storage_capacity is True and new.spec.storage_capacity is not True
 
     def capacity_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether larger volumes can be made somewhere."""
+        """Return whether larger volumes can be provisioned somewhere."""
         if not isinstance(old, CSIStorageCapacity) or not isinstance(new, CSIStorageCapacity):
             return True
         before, now = volume_limit(old), volume_limit(new)

@@ -1,4 +1,4 @@
-"""Which volumes a pod would have on a node: those that it has, those that it would take, those to be made for it.
+"""Which volumes a pod would have on a node: bound ones, ones to bind, and ones to provision.
 
 For one node the choice is a value; for many nodes it is arrays that say the same.
 """
@@ -49,7 +49,7 @@ class BoundVolume:
 
 @dataclass
 class NodeVolumes:
-    """What a pod would take on one node, and what would be made there for it."""
+    """What would be bound for a pod on one node, and what would be provisioned."""
 
     bindings: list[tuple[DelayedClaim, PersistentVolume]] = field(default_factory=list)
     provisions: list[tuple[DelayedClaim, CSIStorageCapacity | None]] = field(default_factory=list)
@@ -57,7 +57,7 @@ class NodeVolumes:
 
 @dataclass
 class ManyNodesVolumes:
-    """The same for many nodes: who rejects them and, where nobody does, what would be taken and made."""
+    """The same for many nodes: the rejections and, elsewhere, what would be bound and provisioned."""
 
     out_of_reach: Bools
     gone: Bools
@@ -65,7 +65,7 @@ class ManyNodesVolumes:
     not_enough_space: Bools
     # For each claim: a number of `volumes` for each node, or NONE.
     bindings: list[tuple[DelayedClaim, Ids]] = field(default_factory=list)
-    # For each claim: where a volume would be made, and from which capacity, by rank.
+    # For each claim: where a volume would be provisioned, and from which capacity, by rank.
     provisions: list[tuple[DelayedClaim, Bools, Ids | None]] = field(default_factory=list)
 
     @property
@@ -88,7 +88,7 @@ class ManyNodesVolumes:
 
 
 class TakenVolumes:
-    """Which volumes earlier claims of the pod would take on each node: a bit for each of them."""
+    """Which volumes earlier claims of the pod would bind on each node: a bit for each of them."""
 
     def __init__(self, nodes: int, volumes: int) -> None:
         self._bits = np.zeros((nodes, volumes // 8 + 1), np.uint8)
@@ -209,7 +209,7 @@ class VolumeChoice:
         numbers_of = {id(each.suitable): self._numbers_of(each.suitable) for each in self._searching}
         taken = TakenVolumes(len(nodes), len(self.volumes))
         for place, each in enumerate(self._searching):
-            # As many as earlier claims may have taken away, and one more.
+            # As many as earlier claims may have bound, and one more.
             ranked = each.suitable.ranking.best(nodes, place + 1)
             chosen.bindings.append((each, taken.take_first_free(numbers_of[id(each.suitable)][ranked])))
 

@@ -1,4 +1,4 @@
-"""How far the volumes of a pod have come since they were written: one look at what the watches told."""
+"""The progress of a pod's volumes since they were written, from the watches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Labelled(Protocol):
 
 @dataclass(frozen=True)
 class ClusterView:
-    """What the watches told: no request is made to know it."""
+    """The state from the watches, without requests."""
 
     objects: Objects
     find_node: Callable[[str], Labelled | None]
@@ -42,18 +42,18 @@ class ClusterView:
 
 @dataclass(frozen=True, slots=True)
 class Written(Generic[Thing]):
-    """An object as we wanted it, and the version that it got when we wrote it."""
+    """An object as written, and its version from that write."""
 
     wanted: Thing
     version: str
 
     def is_seen(self, stored: Thing) -> bool:
-        """Return whether the watch has come as far as our own write."""
+        """Return whether the watch has reached our own write."""
         return version_number(stored.metadata.resource_version) >= version_number(self.version)
 
 
 class Progress(Enum):
-    """What a look tells, if nothing has failed."""
+    """The progress, if nothing has failed."""
 
     WAITING = "something is still to come"
     DONE = "every claim has its volume"
@@ -61,7 +61,7 @@ class Progress(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Waiting longer is of no use; the message is kube-scheduler's."""
+    """Waiting longer is useless; the message is kube-scheduler's."""
 
     message: str
 
@@ -70,7 +70,7 @@ Seen = Progress | Failed
 
 
 class VolumeProgress:
-    """The volumes that a pod takes on its node, and the claims for which volumes are made there."""
+    """The volumes that are bound for a pod on its node, and the claims with provisioning."""
 
     def __init__(self, view: ClusterView, pod: Pod, node: str) -> None:
         self._view = view
@@ -80,7 +80,7 @@ class VolumeProgress:
         self.claims: list[Written[PersistentVolumeClaim]] = []
 
     def look(self) -> Seen:
-        """Tell how far everything is; whatever comes first and is not done stands for all."""
+        """Return the overall progress: that of the first part that is not done."""
         node = self._view.find_node(self._node)
         if node is None:
             return Failed(f'failed to get node "{self._node}": node "{self._node}" not found')
@@ -129,7 +129,7 @@ class VolumeProgress:
         if not stored.metadata.annotations:
             return Failed(f'selectedNode annotation reset for PVC "{stored.metadata.name}"')
         if stored.metadata.annotations.get(SELECTED_NODE, "") != self._node:
-            # Whoever makes volumes gives up on a node by taking its name away.
+            # A provisioner gives up on a node by removing its name.
             return Failed(f'provisioning failed for PVC "{stored.metadata.name}"')
         if stored.spec.volume_name:
             volume = self._view.objects.get(PersistentVolume, stored.spec.volume_name)
@@ -140,7 +140,7 @@ class VolumeProgress:
         return Progress.DONE if stored.is_bound else Progress.WAITING
 
     def _same(self, wanted: Thing) -> Thing | None:
-        """Return an object as it is now; another one of its name is not the one that was written."""
+        """Return the current object; one of the same name but another uid does not count."""
         stored = self._view.objects.get(type(wanted), wanted.metadata.name, wanted.metadata.namespace)
         return stored if stored is not None and stored.metadata.uid == wanted.metadata.uid else None
 

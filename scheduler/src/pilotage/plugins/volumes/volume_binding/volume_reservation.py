@@ -1,4 +1,4 @@
-"""What a pod holds while it is on its way to its node: volumes and claims as they will be."""
+"""What a pod reserves while it is being bound: volumes and claims as they will be."""
 
 from dataclasses import dataclass, field
 
@@ -27,7 +27,7 @@ class Reservations:
         self.claims: Assumed[PersistentVolumeClaim] = Assumed()
 
     def make(self, chosen: NodeVolumes, node: str, objects: Objects) -> Reservation:
-        """Hold everything that was chosen, or nothing and raise PluginFailed."""
+        """Reserve everything that was chosen, or nothing and raise PluginFailed."""
         held = Reservation(node)
         try:
             for delayed, volume in chosen.bindings:
@@ -45,7 +45,7 @@ class Reservations:
         return held
 
     def release(self, held: Reservation) -> None:
-        """Release what is held; a second time does nothing."""
+        """Release what is reserved; idempotent."""
         while held.volumes:
             self.volumes.release(held.volumes.pop())
         while held.claims:

@@ -23,7 +23,7 @@ class StorageScore:
         self._table = np.array(self._by_percentage, np.int64)
 
     def of_node(self, chosen: NodeVolumes) -> int:
-        """Return the score of one node; volumes to be made count only where none is taken."""
+        """Return the score of one node; provisioning counts only where no volume is bound."""
         classes: dict[str, tuple[int, int]] = {}  # requested and capacity
         for each, volume in chosen.bindings:
             requested, capacity = classes.get(volume.spec.storage_class_name, (0, 0))
@@ -32,7 +32,7 @@ class StorageScore:
         for each, left in () if chosen.bindings else chosen.provisions:
             if left is not None:
                 requested, _ = classes.get(each.claim.class_name, (0, 0))
-                # All claims of a class share what is left for it.
+                # All claims of a class share its remaining capacity.
                 classes[each.claim.class_name] = requested + each.requested, left_in(left)
         if not classes:
             return 0
@@ -54,7 +54,7 @@ class StorageScore:
 
 
 class _ManyClasses:
-    """For each class: what is requested, what there is, and whether the class plays a part, on each node."""
+    """For each class: what is requested, the capacity, and whether the class counts, on each node."""
 
     def __init__(self, count: int, kind: type) -> None:
         self._count = count
@@ -97,7 +97,7 @@ class _ManyClasses:
 
 
 def _is_huge(chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> bool:
-    """Return whether sums and percentages might not fit into 64 bits: anybody's claim can be of any size."""
+    """Return whether sums and percentages might not fit into 64 bits: claims can have any size."""
     claims = [*(each for each, _ in chosen.bindings), *(each for each, _, _ in chosen.provisions)]
     wanted = sum(each.requested for each in claims)
     there = sum(value_of(volume.capacity) for volume in volumes)

@@ -1,4 +1,4 @@
-"""Volumes are given to claims, and made for them, through the API server; its controllers do the rest.
+"""Binds and provisions volumes through the API server; its controllers do the rest.
 
 volumes ── claims ── look ──> ""                 every claim has its volume
    │         │        │ └──── wait ── look       for news of them, and at most a second
@@ -28,8 +28,8 @@ from pilotage.plugins.volumes.volume_binding.volume_progress import (
     Written,
 )
 
-BETWEEN_LOOKS = 1.0  # seconds; news of nodes and pods, and lost ones, are noticed as late as by kube-scheduler
-BETWEEN_PODS = 0.001  # seconds between the looks of two pods, so that thousands keep nobody waiting
+BETWEEN_LOOKS = 1.0  # seconds; changes of nodes and pods, and missed events, are noticed as late as by kube-scheduler
+BETWEEN_PODS = 0.001  # seconds between the checks of two pods, so that thousands do not block the loop
 OUT_OF_TIME = "context deadline exceeded"
 NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is gone"
 
@@ -41,7 +41,7 @@ class _Version(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class _Versioned(Struct, frozen=True, gc=False):
-    """As much of an answer as says which version we made."""
+    """The part of a response with the new version."""
 
     metadata: _Version
 
@@ -98,8 +98,8 @@ class VolumeWriter:
     async def _write(self, pod: Pod, node: str, path: str, change: dict[str, Any]) -> str:
         """Change one object and return its new version.
 
-        A request that had an effect and no answer meets a conflict when it is repeated; the pod then finds at its next
-        try what it has.
+        A request that took effect without a response meets a conflict when repeated; the pod then finds at its next
+        attempt what it has.
         """
         answer = await self._api.patch(path, change, pod=pod, node=node, strategic=True)
         return msgspec.convert(answer, _Versioned).metadata.resource_version
@@ -157,23 +157,23 @@ def claim_path(claim: PersistentVolumeClaim) -> str:
 
 
 def volume_patch(volume: PersistentVolume) -> dict[str, Any]:
-    """Return the change that gives a volume, as it was when that was decided, to its claim."""
+    """Return the patch that binds a volume, in the version of the decision, to its claim."""
     marked = volume.metadata.annotations.get(BOUND_BY_CONTROLLER)
     reference = msgspec.to_builtins(volume.spec.claim_ref)
-    # A reference is taken over as a whole: what an older one had beside these fields goes.
+    # A reference is replaced as a whole: further fields of an older one are dropped.
     spec = {"claimRef": {**reference, "fieldPath": None}}
     metadata = _precondition(volume.metadata) | ({"annotations": {BOUND_BY_CONTROLLER: marked}} if marked else {})
     return {"metadata": metadata, "spec": spec}
 
 
 def claim_patch(claim: PersistentVolumeClaim) -> dict[str, Any]:
-    """Return the change that says for which node a volume is to be made."""
+    """Return the patch that selects the node for provisioning."""
     annotations = {SELECTED_NODE: claim.metadata.annotations[SELECTED_NODE]}
     return {"metadata": {**_precondition(claim.metadata), "annotations": annotations}}
 
 
 def _precondition(metadata: Metadata) -> dict[str, Any]:
-    """Return what makes the server refuse a change of a newer version, or of another object of that name."""
+    """Return the preconditions: the server rejects a patch of a newer version, or of another object of that name."""
     return {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
 
 
