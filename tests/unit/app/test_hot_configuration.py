@@ -528,7 +528,7 @@ async def test_a_file_that_does_not_come_to_an_end_is_refused_and_holds_nobody_u
         await until(lambda: told(api) == (good, {}))
         write_unit(api, text_of(profile("ours", "Ending")), {"ours": [PluginFile("mine/x.py", "while True: pass")]})
         await until(lambda: told(api)[1])
-        assert "importing mine/x.py did not end within 0.1s" in told(api)[1]["message"]
+        assert "importing mine/x.py did not finish within 0.1s" in told(api)[1]["message"]
         world.create("one")
         await until(lambda: world.node_of("one"))
 

@@ -111,14 +111,14 @@ def run(pilotage: Pilotage, write: Write) -> Callable[[str], Result]:
             "running Reserve plugin \"Mine\": KeyError: 'x' (",
             id="reserve raises",
         ),
-        pytest.param("Reserve", "reserve(self, cycle, pod, node): return 5", "answered int 5", id="reserve answers 5"),
+        pytest.param("Reserve", "reserve(self, cycle, pod, node): return 5", "returned int 5", id="reserve answers 5"),
         pytest.param(
             "Permit",
             "permit(self, cycle, pod, node): raise KeyError('x')",
             "running Permit plugin \"Mine\": KeyError: 'x' (",
             id="permit raises",
         ),
-        pytest.param("Permit", "permit(self, cycle, pod, node): return 5", "answered int 5", id="permit answers 5"),
+        pytest.param("Permit", "permit(self, cycle, pod, node): return 5", "returned int 5", id="permit answers 5"),
         pytest.param("PreEnqueue", "pre_enqueue(self, pod): raise KeyError('x')", "'x'", id="pre_enqueue raises"),
     ],
 )

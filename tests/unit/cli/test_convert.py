@@ -231,7 +231,7 @@ def test_values_that_the_chart_does_not_take(text: str, told: str, pilotage: Pil
         ({"apiVersion": "pilotage.dev/v1alpha1", "kind": "SchedulerProfile"}, "a SchedulerProfile already"),
         ({"apiVersion": "apps/v1", "kind": "Deployment"}, "a Deployment, which is not a scheduler configuration"),
         ({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"}}, "a ConfigMap without a KubeSchedulerConf"),
-        ({"apiVersion": "v1", "kind": "Policy"}, "a Policy, which no kube-scheduler reads since v1.23"),
+        ({"apiVersion": "v1", "kind": "Policy"}, "a Policy, which kube-scheduler has not read since v1.23"),
         ({"some": "map"}, "not a scheduler configuration"),
         (["a list"], "not a map, so not a scheduler configuration"),
     ],
@@ -289,7 +289,7 @@ def test_what_cannot_be_converted(text: str, told: str, pilotage: Pilotage, writ
         ),
         pytest.param(
             {"pluginConfig": [{"name": "NodeAffinity", "args": {}}, {"name": "NodeAffinity", "args": {}}]},
-            "pluginConfig: NodeAffinity is there twice",
+            "pluginConfig: NodeAffinity is listed twice",
             id="arguments twice",
         ),
         pytest.param({"schedulerName": ""}, "spec.schedulerName: string should match", id="no name"),

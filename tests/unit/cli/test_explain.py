@@ -237,12 +237,12 @@ class TestGangs:
         world.group("train", 2)
         self.member(world, "a", **self.GROUPED)
         self.member(world, "large", cpu="3", **self.GROUPED)
-        assert (await self.told(world))[1].endswith("2 must be placed at once, 0 would; see pilotage explain lab/large")
+        assert (await self.told(world))[1].endswith("2 must be placed at once, 0 can; see pilotage explain lab/large")
 
     async def test_it_does_not_fit_itself(self, world: World) -> None:
         world.group("train", 2)
         self.member(world, "a", cpu="3", **self.GROUPED)
-        assert (await self.told(world))[1].startswith("  It does not fit even alone, and waits for 1 more of ")
+        assert (await self.told(world))[1].startswith("  It does not fit even alone, and waits for 1 more pod of ")
 
     async def test_for_programs(self, world: World) -> None:
         world.group("train", 4)
@@ -358,9 +358,7 @@ class TestPlacesOfPredecessors:
         self.replica(world, "web-77c9-now00", status={"conditions": [told]})
         world.config_map(self.CONFIG)
         result = await world.explain("web-77c9-now00")
-        assert (
-            "note: Sticky of the scheduler remembers where a predecessor of the pod ran, and neither" in result.stderr
-        )
+        assert "note: Sticky of the scheduler remembers where the pod's predecessor ran, which neither" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ class TestServicesOfProfiles:
         [
             pytest.param("--credentials-dir=/var/run", "the scheduler's own token", id="where the account's token is"),
             pytest.param("--credentials-dir=here", "absolute path", id="wherever we are"),
-            pytest.param("--allowed-hosts=https://prom", "is no host", id="a URL"),
-            pytest.param("--allowed-hosts=*", "is no host", id="everything"),
+            pytest.param("--allowed-hosts=https://prom", "is not a host", id="a URL"),
+            pytest.param("--allowed-hosts=*", "is not a host", id="everything"),
         ],
     )
     def test_bounds_that_are_none(self, pilotage: Pilotage, ran: Ran, word: str, text: str) -> None:

@@ -275,7 +275,7 @@ class TestUsers:
         ("cluster", "user", "problem"),
         [
             pytest.param({"proxy-url": "http://p"}, {}, "proxy-url is not supported", id="a proxy"),
-            pytest.param({"certificate-authority-data": "eA=="}, {}, "no certificates in PEM form", id="no authority"),
+            pytest.param({"certificate-authority-data": "eA=="}, {}, "contains no PEM certificates", id="no authority"),
             pytest.param(
                 {"insecure-skip-tls-verify": True, "certificate-authority-data": "eA=="}, {}, "contradict each other",
                 id="trust and no trust",
@@ -283,7 +283,7 @@ class TestUsers:
             pytest.param({}, {"auth-provider": {"name": "gcp"}}, "auth-provider is not", id="an old provider"),
             pytest.param({}, {"as": "jane"}, "impersonation .* is not supported", id="impersonation"),
             pytest.param({}, {"token": "t", "username": "u"}, "both a token and a password", id="two ways to log in"),
-            pytest.param({}, {"token": "a b"}, "holds blanks or line breaks", id="a token with a blank"),
+            pytest.param({}, {"token": "a b"}, "contains spaces or line breaks", id="a token with a blank"),
             pytest.param(
                 {}, {"client-certificate-data": "eA==", "client-key-data": "eA=="}, "must be PEM, belong together",
                 id="no certificate",
@@ -336,5 +336,5 @@ class TestTrust:
         self, server_pki: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nope"))
-        with pytest.raises(NoAccess, match=r"let \$TMPDIR name a folder"):
+        with pytest.raises(NoAccess, match=r"set \$TMPDIR to a writable folder"):
             tls_context(Trust(), (server_pki / "user.crt").read_bytes())

@@ -88,7 +88,7 @@ def test_what_the_command_is_told(command: Any, tmp_path: Path, monkeypatch: pyt
         pytest.param(printing(credential()), "neither a token nor a client certificate", id="it prints neither"),
         pytest.param(printing(credential(clientKeyData="K")), "neither a token nor", id="it prints half"),
         pytest.param(
-            printing(credential(token="a\nb")), "holds blanks or line breaks", id="it breaks out of the header"
+            printing(credential(token="a\nb")), "contains spaces or line breaks", id="it breaks out of the header"
         ),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_command_that_does_not_end(command: Any, monkeypatch: pytest.MonkeyPat
             ExecPlugin("x", "client.authentication.k8s.io/v1alpha1"), "v1alpha1' is not supported", id="too old"
         ),
         pytest.param(ExecPlugin("x"), "'' is not supported", id="no version"),
-        pytest.param(ExecPlugin("x", V1, interactive_mode="Always"), "nobody is here", id="it wants to talk"),
+        pytest.param(ExecPlugin("x", V1, interactive_mode="Always"), "requires a terminal", id="it wants to talk"),
     ],
 )
 def test_what_cannot_work_is_refused_before(plugin: ExecPlugin, problem: str) -> None:

@@ -188,7 +188,7 @@ async def test_a_binding_is_passed_on(asked: Asked) -> None:
 
 async def test_without_a_cluster_nothing_is_bound(asked: Asked) -> None:
     extender = await asked.start()
-    with pytest.raises(ExtenderFailed, match="this extender binds no pods"):
+    with pytest.raises(ExtenderFailed, match="this extender does not bind pods"):
         await extender.bind(asked.pod(), "n1")
 
 
@@ -219,7 +219,7 @@ async def test_without_a_cluster_nothing_is_bound(asked: Asked) -> None:
             "a node cannot be read",
             id="a node that is none",
         ),
-        pytest.param("bind", b"{}", 400, "a binding names a pod", id="a binding of nobody"),
+        pytest.param("bind", b"{}", 400, "a binding must name a pod", id="a binding of nobody"),
         pytest.param("filter", b" " * 2000, 413, "Maximum request body size", id="too much"),
         pytest.param("fitler", b"{}", 404, "", id="an unknown verb"),
     ],

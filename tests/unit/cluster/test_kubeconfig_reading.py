@@ -129,7 +129,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("user", "problem"),
     [
-        pytest.param({"client-key-data": "?"}, "client-key-data is no base64", id="no base64"),
+        pytest.param({"client-key-data": "?"}, "client-key-data is not valid base64", id="no base64"),
         pytest.param({"client-key-data": "S0VZ"}, "a key its certificate", id="a key alone"),
         pytest.param(
             {"client-certificate": "gone", "client-key": "gone"}, "cannot read the client-certificate", id="gone"

@@ -129,7 +129,7 @@ class TestPrometheus:
         assert collector.is_healthy()
         url = f"{world.server.url}/api/v1/query"
         assert f'cpu deviation: Get "{url}": code 500 ({DEVIATION_OF_CPU})' in collector.trouble()
-        assert "memory average: the answer cannot be read" in collector.trouble()
+        assert "memory average: the response cannot be decoded" in collector.trouble()
         assert "1 of 2 nodes have no figures" in collector.trouble()
 
     async def test_a_missing_recording_rule_is_told(self, world: World) -> None:
@@ -297,9 +297,9 @@ class TestLoadWatcher:
         [
             pytest.param(500, 'Get "URL/watcher": code 500', id="an error"),
             pytest.param(404, 'Get "URL/watcher": code 404', id="nobody there"),
-            pytest.param(says("<html>"), "the answer cannot be read", id="a web page"),
-            pytest.param(says(b"\xff"), "the answer cannot be read", id="bytes"),
-            pytest.param(says(b'{"data":' * 100_000), "the answer cannot be read", id="maps in maps without end"),
+            pytest.param(says("<html>"), "the response cannot be decoded", id="a web page"),
+            pytest.param(says(b"\xff"), "the response cannot be decoded", id="bytes"),
+            pytest.param(says(b'{"data":' * 100_000), "the response cannot be decoded", id="maps in maps without end"),
             pytest.param(flood, "the response is larger than", id="an answer without end"),
             pytest.param({}, "the response has no figures for any node", id="an empty map"),
             pytest.param({"data": {"NodeMetricsMap": {}}}, "the response has no figures for any node", id="no nodes"),
@@ -359,7 +359,7 @@ class TestTheMetricsAPI:
             ),
             pytest.param(503, f"{LIST}: ", id="metrics-server is down"),
             pytest.param(403, f"{LIST}: ", id="we may not"),
-            pytest.param(says("<html>"), f"{LIST}: the answer cannot be read", id="a web page"),
+            pytest.param(says("<html>"), f"{LIST}: the response cannot be decoded", id="a web page"),
             pytest.param(says(b" " * (2 << 20)), f"{LIST}: ", id="an answer that is too large"),
             pytest.param({"items": []}, "the response has no figures for any node", id="an empty list"),
             pytest.param({"items": [used("gone")]}, "the response has no figures for any node", id="only strangers"),

@@ -61,7 +61,7 @@ def test_values(data: bytes | str, expected: list[Any]) -> None:
         pytest.param("a:\n\t- b\n", "found character that cannot start any token; indent with spaces", id="a tab"),
         pytest.param("a: \0\n", "line 1: a character that YAML does not allow", id="NUL"),
         pytest.param(b"a: 1\nb: \xff\n", "line 2: a character that YAML does not allow", id="no UTF-8"),
-        pytest.param("a: \ud800", "no valid Unicode", id="half a character"),
+        pytest.param("a: \ud800", "not valid Unicode", id="half a character"),
         pytest.param("a: [1\n", "line 2: while parsing a flow sequence", id="a list without end"),
         pytest.param("a: 'x\n", "while scanning a quoted scalar", id="a word without end"),
         pytest.param("? [a]\n: 1\n", "line 1: a key must be a word", id="a list for a key"),

@@ -110,8 +110,8 @@ def test_types_and_fields(text: str, expected: str, in_tree: Catalogue) -> None:
         pytest.param(
             HEAD.replace("v1", "v1beta3"),
             '1: no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3" '
-            'in scheme "pkg/runtime/scheme.go:111"; kubescheduler.config.k8s.io/v1 is read; '
-            "`pilotage convert FILE -o config` makes it from an older version",
+            'in scheme "pkg/runtime/scheme.go:111"; use kubescheduler.config.k8s.io/v1; '
+            "`pilotage convert FILE -o config` converts older versions",
             id="an older version",
         ),
         pytest.param(f"{HEAD}a: &a 1", "3: &a refers to another place; write the value out instead", id="an anchor"),
@@ -286,7 +286,7 @@ def test_resources_that_extenders_manage_replace_the_ignored_ones(in_tree: Catal
             "profiles: [{plugins: {score: {enabled: [{name: NodeAffinity}, {name: TaintToleration, weight: 1}]}}}]",
             [
                 "profiles[0].plugins.score.enabled[0]: NodeAffinity has weight 1, not its default 2; "
-                "write weight: 2 to keep it"
+                "set weight: 2 to keep it"
             ],
             id="a weight lost",
         ),

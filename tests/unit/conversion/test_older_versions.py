@@ -67,7 +67,7 @@ def test_without_a_word_v1beta3_is_v1() -> None:
 
 
 def test_v1beta1_avoided_nodes_by_annotation_unless_told_otherwise() -> None:
-    said = "(NodePreferAvoidPods), and nothing does that now"
+    said = "(NodePreferAvoidPods), and no plugin does that now"
     _, _, notes = converted(Version.V1BETA1, {})
     assert any(said in text for text in notes.told)
     _, _, quiet = converted(Version.V1BETA1, {"plugins": {"score": {"disabled": named("NodePreferAvoidPods")}}})
@@ -285,7 +285,7 @@ def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
             "Coscheduling",
             {"deniedPGExpirationTimeSeconds": 3},
             {},
-            "Coscheduling: deniedPGExpirationTimeSeconds is left out: podGroupBackoffSeconds says",
+            "Coscheduling: deniedPGExpirationTimeSeconds is left out: podGroupBackoffSeconds sets",
         ),
         ("CapacityScheduling", {"kubeConfigPath": "/x"}, {}, "CapacityScheduling: kubeConfigPath is left out"),
         (
@@ -309,7 +309,7 @@ def test_node_label_that_is_not_enabled_becomes_nothing() -> None:
             "TargetLoadPacking",
             {"metricProvider": {"type": "Prometheus", "address": "https://p"}},
             {"metricProvider": {"type": "Prometheus", "address": "https://p"}},
-            "TargetLoadPacking: scheduler-plugins took any certificate of Prometheus",
+            "TargetLoadPacking: scheduler-plugins accepted any certificate of Prometheus",
         ),
         ("NodeName", {"x": 1}, {}, "NodeName: x is left out: there is no such argument here"),
         (
@@ -349,7 +349,7 @@ def test_what_v1_has_stays() -> None:
     [
         ({"healthzBindAddress": "0.0.0.0:10251"}, "healthzBindAddress is left out: health and metrics are served"),
         ({"metricsBindAddress": ""}, "metricsBindAddress is left out: health and metrics are served"),
-        ({"featureGates": {"X": True}}, "featureGates is left out: gates are as in a kube-scheduler"),
+        ({"featureGates": {"X": True}}, "featureGates is left out: all gates have kube-scheduler's defaults"),
         ({"leaderElection": {"resourceLock": "endpointsleases"}}, "endpointsleases was removed: leases is used"),
     ],
     ids=lambda value: "" if isinstance(value, str) else next(iter(value)),
@@ -376,7 +376,7 @@ def test_a_multi_point_before_its_time_is_taken_as_today() -> None:
     profile, _, notes = converted(Version.V1BETA2, {"plugins": sets})
     assert ran(profile).weights[SCORE].keys() - DEFAULT.weights[SCORE].keys() == {"PodState"}
     assert "ImageLocality" not in ran(profile).weights[SCORE]
-    assert any("plugins.multiPoint is there since v1beta3 only" in text for text in notes.told)
+    assert any("plugins.multiPoint exists only since v1beta3" in text for text in notes.told)
 
 
 # --------------------------------------------------------------------------------------------- any sets, point by point

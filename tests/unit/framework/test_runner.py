@@ -178,7 +178,7 @@ def test_a_score_that_is_none(answer: object, text: str) -> None:
     head = 'running Score plugins: plugin "Alpha" failed with: '
     assert failing(lambda: runner.score_nodes(plugin, cycle, cycle.nodes)) == head + text
     if not isinstance(answer, Exception):
-        text = "no" if answer is U else text.replace("is no whole number", "means nothing here")
+        text = "no" if answer is U else text.replace("is not a whole number", "is not valid here")
     assert failing(lambda: runner.score_node(plugin, cycle, HERE)) == head + text
 
 
@@ -328,7 +328,7 @@ def test_nobody_speaks_in_the_name_of_another_plugin() -> None:
 def test_neither_skip_nor_wait_is_a_verdict_about_a_node(answer: object) -> None:
     plugin = Alpha(answer=answer)
     runner, cycle = running(plugin)
-    assert failing(lambda: runner.filter_node(plugin, cycle, HERE)).startswith('running "Alpha" filter plugin: it ans')
+    assert failing(lambda: runner.filter_node(plugin, cycle, HERE)).startswith('running "Alpha" filter plugin: it ret')
 
 
 def test_the_first_rejection_ends_the_questions_about_a_node() -> None:
@@ -349,7 +349,9 @@ def codes(*numbers: int, dtype: type = np.uint16) -> Callable[[int], Verdicts]:
     [
         pytest.param(lambda _: None, "it returned NoneType None, which is not valid here", id="nothing"),
         pytest.param(codes(0, 1), "it returned results for 2 nodes, not for 3", id="too few nodes"),
-        pytest.param(lambda _: Verdicts(np.zeros((3, 2), np.uint16)), "it returned results for 6 nodes", id="rows"),
+        pytest.param(
+            lambda _: Verdicts(np.zeros((3, 2), "uint16")), "it returned results for 6 nodes, not for 3", id="2d"
+        ),
         pytest.param(
             lambda n: Verdicts(np.ones(n, np.uint16), ["no"]),  # type: ignore[list-item]
             "it returned str 'no', which is not valid here",
@@ -426,7 +428,7 @@ def test_scores(answer: Callable[[int], object], scores: object) -> None:
         pytest.param(lambda n: np.zeros(n), "it returned ndarray array([0., 0., 0.]), which", id="broken numbers"),
         pytest.param(lambda n: np.zeros(n + 1, int), "it returned results for 4 nodes, not for 3", id="too many"),
         pytest.param(lambda n: [1] * n, "it returned list [1, 1, 1], which is not", id="a list"),
-        pytest.param(lambda n: None, "it returned NoneType None, which means", id="nothing"),
+        pytest.param(lambda n: None, "it returned NoneType None, which is not", id="nothing"),
     ],
 )
 def test_scores_that_are_none(answer: Callable[[int], object], text: str) -> None:

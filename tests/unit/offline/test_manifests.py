@@ -154,7 +154,7 @@ def test_pods_that_are_done_and_pods_that_leave_are_left_out(read: Callable[...,
         pytest.param("apiVersion: apps/v1\nkind: Pod", '(Pod): apiVersion: this must be "v1"', id="another group"),
         pytest.param(
             "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration",
-            "name its file by --config",
+            "pass it with --config",
             id="a configuration",
         ),
         pytest.param("apiVersion: v1\nkind: Pod", "(Pod default/): metadata: Required value", id="no metadata"),
@@ -264,7 +264,7 @@ def test_a_copy_that_kept_its_uid_is_told(problems: Callable[..., list[str]]) ->
     one["metadata"]["uid"] = other["metadata"]["uid"] = "7"
     assert problems(one, other) == [
         "input.yaml, document 2 (Pod default/other): metadata.uid: input.yaml, document 1 (Pod default/one) has the "
-        "same one; take it out of the copy"
+        "same one; remove it from the copy"
     ]
 
 

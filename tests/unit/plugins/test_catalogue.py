@@ -220,7 +220,7 @@ def test_all_broken_files_are_told_at_once(folder: Callable[..., Path]) -> None:
 
 
 def test_a_folder_must_be_there_and_hold_something(tmp_path: Path) -> None:
-    with pytest.raises(BrokenPlugin, match="no such folder; --plugin-dir wants a folder"):
+    with pytest.raises(BrokenPlugin, match="no such folder; --plugin-dir requires a folder"):
         PluginCatalogue().add_folder(tmp_path / "nothing")
     with pytest.raises(BrokenPlugin, match=r"no \.py file in it"):
         PluginCatalogue().add_folder(tmp_path)
@@ -270,7 +270,7 @@ def entry_point(value: str) -> EntryPoint:
     [
         pytest.param(ImportError("gone"), r"it cannot be imported: ImportError: gone", id="a module that is gone"),
         pytest.param(5, r"must be a plugin class, not 5", id="something else"),
-        pytest.param(TakesPartInNothing, r"TakesPartInNothing takes part in nothing", id="no extension point"),
+        pytest.param(TakesPartInNothing, r"TakesPartInNothing implements no extension point", id="no extension point"),
     ],
 )
 def test_broken_entry_points(found: object, told: str, monkeypatch: pytest.MonkeyPatch) -> None:

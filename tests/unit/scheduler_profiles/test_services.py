@@ -91,7 +91,7 @@ def ref(name: str, key: str) -> dict[str, str]:
             f"{OF_PROMETHEUS}.insecureSkipVerify: a password is sent only where the certificate is checked",
             id="a password for anybody",
         ),
-        pytest.param(prometheus(token="t"), INLINE, f"{OF_PROMETHEUS}.token: a credential must not", id="a token"),
+        pytest.param(prometheus(token="t"), INLINE, f"{OF_PROMETHEUS}.token: a credential is not", id="a token"),
         pytest.param(
             prometheus(token="t", enabled=False),
             INLINE,
@@ -101,19 +101,19 @@ def ref(name: str, key: str) -> dict[str, str]:
         pytest.param(
             prometheus(address="https://u:p@prom.example"),
             INLINE,
-            f"{OF_PROMETHEUS}.address: a user and a password must not stand here",
+            f"{OF_PROMETHEUS}.address: a user and a password are not allowed here",
             id="a password in an address",
         ),
         pytest.param(
             extender(certData="eA==", keyData="eA=="),
             INLINE,
-            "spec.extenders[0].tlsConfig.keyData: a credential must not stand here",
+            "spec.extenders[0].tlsConfig.keyData: a credential is not allowed here",
             id="a key",
         ),
         pytest.param(
             extender("https://u:p@gpu.example"),
             INLINE,
-            "spec.extenders[0].urlPrefix: a user and a password must not stand here",
+            "spec.extenders[0].urlPrefix: a user and a password are not allowed here",
             id="a password in an extender's address",
         ),
         pytest.param(

@@ -156,7 +156,7 @@ class TestPodsThatWaitBeforeTheirBind:
             assert (name, reason) == ("p3", "Queued")
             assert message == (
                 "3 pods of namespace default wait for volumes or other preparation, which is the limit; "
-                "the pod is tried again when one of them is through"
+                "the pod is retried when one of them is ready"
             )
             assert len(live.core.cache._assumed) == 4  # those that were sent back hold no place
             answers[0].set_result(None)

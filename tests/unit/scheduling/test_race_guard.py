@@ -417,7 +417,7 @@ class TestNodesOfOnesOwn:
             world.core.guard.rejected(make_pod(f"on-{node}", uid=node, node=node), out_of("cpu", 500, 0, 1000))
         world.create(make_pod("b", uid="b", cpu="2"))
         await world.settle()
-        assert "1 node(s) rejected pods lately" in world.api.conditions[-1][2]
+        assert "1 node(s) rejected pods recently" in world.api.conditions[-1][2]
 
 
 class TestWhatIsTold:

@@ -16,7 +16,7 @@ Entry = tuple[Any, int, QueuedPod]
 class PodHeap:
     """Pods sorted by a key, the earlier one first among equals.
 
-    A pod removed from the middle stays in the heap as a dead entry until it comes up or there are too many. If the order
+    A pod removed from the middle stays as a dead entry until it comes up or there are too many. If the order
     fails, the fallback takes its place: pods in a poor order are better than none.
     """
 

@@ -225,7 +225,7 @@ class SchedulingQueue:
         again_at: float | None = None,
         rest: float = 0.0,
     ) -> None:
-        """Take back a pod whose attempt failed, in its current state, with the plugins that rejected it; none means an error.
+        """Requeue a pod whose attempt failed, in its current state, with the plugins that rejected it; none: an error.
 
         With `again_at` it is retried at that time, even without an event; for the seconds of `rest` it is
         not, unless the profiles change. The caller has made sure that the pod still exists, with this uid and

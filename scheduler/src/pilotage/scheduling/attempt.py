@@ -35,11 +35,11 @@ from pilotage.scheduling.trial import Trials
 log = logging.getLogger(__name__)
 
 NO_CODES: Codes = np.zeros(0, np.uint16)
-POD_LIMITS = "PodLimits"  # the plugin that stands for them in the queue: no event helps a pod that asks for too much
-BEFORE_ALL = -1  # the rank of what rules nodes out before any filter is asked
+POD_LIMITS = "PodLimits"  # stands for a plugin in the queue: no event helps a pod that requests too much
+BEFORE_ALL = -1  # the rank of what rules nodes out before any filter runs
 NOMINATED_FOR_OTHERS = Rejection(
     "the node is nominated for others"
-)  # never told: such a node is tried once the others are done
+)  # never reported: such a node is tried after the others
 
 
 class Nominations(Protocol):
@@ -54,7 +54,7 @@ class Nominations(Protocol):
         """Return the nodes with a nomination."""
 
     def changed_since(self, version: int) -> Collection[str] | None:
-        """Return the nodes that are nominated for others than at a version; None if that cannot be told."""
+        """Return the nodes that are nominated for others than at a version; None if that is too long ago."""
 
     def node_of(self, pod: Pod) -> str | None:
         """Return the node that is nominated for a pod."""
@@ -64,7 +64,7 @@ class Nominations(Protocol):
 
 
 class Attempt:
-    """One pod, one try."""
+    """One attempt to schedule one pod."""
 
     def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
         self.engine = engine
@@ -85,12 +85,12 @@ class Attempt:
         self.before = PreFilterResult()
         self.entry: EquivalenceEntry | None = None
         self.codes = NO_CODES  # the verdict about every node
-        self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
-        self.preempts = True  # at the expense of others, if there is no other way
-        self.is_held = False  # it would fit where nobody goes for a while
-        self.remembering = True  # the entry is that of the pod's class, and not made for this attempt
+        self.not_scoring: frozenset[str] = frozenset()  # plugins that score all nodes alike for this pod
+        self.preempts = True  # by preemption, if there is no other way
+        self.is_held = False  # it would fit a node that is avoided for a while
+        self.remembering = True  # the entry is shared by the pod's class, and not created for this attempt
         self._only_by_entry = False
-        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the node that was nominated but does not do
+        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if the pod does not fit it
 
     @property
     def open_nodes(self) -> int:
@@ -99,7 +99,7 @@ class Attempt:
         return self.cycle.node_count if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
 
     def run_pre_filter(self) -> PreFilterResult:
-        """Ask what can be said without looking at nodes; no plugin sees a pod that asks for absurdly much."""
+        """Run PreFilter; plugins never see a pod that requests absurdly much."""
         runner, start = self.engine.runner, perf_counter()
         excess = excess_of(self.cycle.pod)
         self.before = runner.pre_filter(self.cycle) if excess is None else self._turned_away(excess)
@@ -112,7 +112,7 @@ class Attempt:
         return PreFilterResult(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
 
     def fitting_nominated_node(self) -> NodeInfo | None:
-        """Return the node that was nominated for the pod, if it is there and the pod fits."""
+        """Return the pod's nominated node, if it exists and the pod fits."""
         pod = self.cycle.pod
         info = self.cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
         if info is None or (self._is_guarded and self._holds.is_closed_to(info.name, pod)):
@@ -133,7 +133,7 @@ class Attempt:
         try:
             found = self._feasible_by_row()
         except CycleFailed:
-            # Perhaps about a node that nobody would have asked the plugin about, had all been asked in their order.
+            # Perhaps for a node for which the plugin would not have been called in the normal order.
             self.remembering = self._only_by_entry = False
             self.cycle.memory = None
             found = self._feasible_in_order()
@@ -144,11 +144,11 @@ class Attempt:
 
     @property
     def _is_guarded(self) -> bool:
-        """Return whether there may be nodes that are left alone for a while."""
+        """Return whether there may be held nodes."""
         return bool(self._holds.active) and self.engine.guard
 
     def _without_held(self, feasible: Nodes) -> Nodes:
-        """Leave out the nodes that pods like this one stay away from; nobody is evicted while it would fit on one."""
+        """Exclude held nodes; no pod is evicted while this one would fit on a held node."""
         own, held = self.engine.remit.own(self.cycle.nodes), self._holds.closed_to(self.cycle.pod)
         slots = [slot for slot in _slots(self.cycle.nodes, held) if own is None or own[slot]]
         if not slots:
@@ -178,7 +178,7 @@ class Attempt:
         return self._ask(entry, asking, tuple(nominations))
 
     def _follow_nominations(self, entry: EquivalenceEntry) -> None:
-        """Forget what was found out about nodes that are nominated for others by now."""
+        """Forget findings about nodes that are nominated for others by now."""
         nodes, nominations = self.cycle.nodes, self._nominations
         changed = nominations.changed_since(entry.nominated.version)
         entry.forget(changed if changed is None else _slots(nodes, changed))
@@ -188,7 +188,7 @@ class Attempt:
             self.cycle.own_nomination = slot
 
     def _filter_nominated_nodes(self, entry: EquivalenceEntry, nominated: NominatedNodeCache) -> Nodes:
-        """Give the nodes that are nominated for others their verdicts; of equal pods only the first has to try."""
+        """Evaluate the nodes that are nominated for others; of equal pods only the first has to try."""
         cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_nomination
         if not nominated.is_for(cycle.pod.priority, len(nodes)):
             nominated.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))
@@ -210,7 +210,7 @@ class Attempt:
         return int(entry.codes[slot]) if rejection is None else entry.code(rejection, BEFORE_ALL)
 
     def _feasible_in_order(self) -> Nodes:
-        """Find the same without anything that is remembered; no plugin sees a node that an earlier one rejects."""
+        """Find the same without the cache; no plugin sees a node that an earlier one rejects."""
         entry = self.entry = EquivalenceEntry()
         self.codes = np.zeros(len(self.cycle.nodes), np.uint16)
         filters = enumerate(self.engine.runner.plugin_set.filter)
@@ -218,7 +218,7 @@ class Attempt:
         return self._ask(entry, asking, tuple(self._nominations.nodes))
 
     def _ask(self, entry: EquivalenceEntry, asking: Iterable[tuple[int, Filter]], nominations: Iterable[str]) -> Nodes:
-        """Let plugins have their word about the nodes that are open to the pod."""
+        """Run filters on the nodes that are open to the pod."""
         nodes, codes = self.cycle.nodes, self.codes
         self._leave_only(entry)
         nominated = [found for name in nominations if (found := self._nominated_for_others(name)) is not None]
@@ -233,11 +233,11 @@ class Attempt:
         return nodes if len(slots) == len(nodes) else nodes.take(slots)
 
     def best(self, nodes: Nodes) -> NDArray[np.integer]:
-        """Return the slots of the nodes with the highest score, of which there may be several."""
+        """Return the slots of all nodes with the highest score."""
         return self._scored(nodes, self._best)
 
     def near_best(self, nodes: Nodes, percent: int, draw: Random) -> NDArray[np.integer]:
-        """Return the slots of nodes whose scores are so many percent below the highest at most, not all if many are."""
+        """Return the slots of nodes whose scores are within a percentage of the highest, up to a number."""
         return self._scored(nodes, lambda scored: scored.slots[near_best(self._preferences(scored), percent, draw)])
 
     def _scored(self, nodes: Nodes, pick: Callable[[Nodes], NDArray[np.integer]]) -> NDArray[np.integer]:
@@ -254,7 +254,7 @@ class Attempt:
             try:
                 return self._best_by_row(nodes)
             except CycleFailed:
-                self.remembering = False  # as above: perhaps about a node that is none of these
+                self.remembering = False  # as above: perhaps for a node that is none of these
         return nodes.slots[maxima(self._totals(nodes))]
 
     def _preferences(self, nodes: Nodes) -> Ints:
@@ -268,9 +268,9 @@ class Attempt:
         return self._totals(nodes, preferring_only=True)
 
     def totals(self, nodes: Nodes, *, preferring_only: bool = False) -> Ints:
-        """Return the sum of what every plugin gives these nodes, each by its weight.
+        """Return the weighted sums of all plugins' scores for these nodes.
 
-        If asked so, plugins that give all of the nodes the same are left out: they prefer none.
+        Optionally, plugins that score all of the nodes alike are left out: they prefer none.
         """
         self.not_scoring = frozenset(self.engine.runner.pre_score(self.cycle, nodes))
         return self._totals(nodes, preferring_only=preferring_only)
@@ -344,8 +344,8 @@ class Attempt:
         if makers:
             diagnosis = without_lost_nominations(self.lost_nominations, self.cycle, post_filter, diagnosis)
         try:
-            makers = () if self.is_freed_anyway(post_filter, diagnosis) else makers  # 1. is it enough to wait
-            for plugin in makers:  # 2. who else has to go
+            makers = () if self.is_freed_anyway(post_filter, diagnosis) else makers  # 1. are terminating pods enough
+            for plugin in makers:  # 2. which other pods have to go
                 if post_filter.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
                     break
         except CycleFailed as error:
@@ -353,7 +353,7 @@ class Attempt:
         return post_filter.outcome(diagnosis, runner.timings, self.cycle.again_at)
 
     def is_freed_anyway(self, post_filter: PostFilterResult, diagnosis: Diagnosis) -> bool:
-        """Tell whether those that leave already make enough room; then no plugin is asked who could judge otherwise."""
+        """Return whether terminating pods make enough room; then no plugin has to preempt."""
         if not post_filter.asked:
             return False
         coming = enough_leave(self.engine.runner.eviction_rules, self.cycle, diagnosis.verdicts)
@@ -368,14 +368,14 @@ class Attempt:
             return
         names = set(self.before.restricting)
         if self._turned_down is not None:
-            names.add(self._turned_down[1].plugin)  # kube-scheduler tells both in one breath
+            names.add(self._turned_down[1].plugin)  # kube-scheduler reports both in one message
         text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]"
         left = [info.slot for name in only if (info := self.cycle.nodes.find(name)) is not None]
         kept = self.codes[left]
         self.codes[:] = entry.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
         if self._turned_down is not None:
             info, rejection = self._turned_down
-            self.codes[info.slot] = entry.code(rejection, BEFORE_ALL)  # somebody did look at this one
+            self.codes[info.slot] = entry.code(rejection, BEFORE_ALL)  # this one was evaluated
         self.codes[left] = kept
 
     def _nominated_for_others(self, name: str) -> NodeInfo | None:
@@ -386,12 +386,12 @@ class Attempt:
 
 
 def unplaced_by(rejection: Rejection) -> Unplaced:
-    """Return the outcome for a pod that a plugin sent back after it had its place."""
+    """Return the outcome for a pod that a plugin rejected after it had its node."""
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), PreFilterResult())
     reason = rejection.held_as or NO_NODE_DOES
     return Unplaced(diagnosis.message(""), reason, rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
 
 
 def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:
-    """Return the slots of those nodes that there are."""
+    """Return the slots of those nodes that exist."""
     return [info.slot for name in names if (info := nodes.find(name)) is not None]

@@ -1,8 +1,8 @@
-"""From a place that is held to a pod that is bound, beside other pods; whatever fails gives the place back.
+"""From a reserved node to a bound pod, concurrently with other pods; any failure releases the reservation.
 
-held ── wait for permission ── prepare (pre_bind) ── bind ──> bound, and told
+held ── wait for permission ── prepare (pre_bind) ── bind ──> bound, and reported
           │ from here on the queue cannot park it: failures end in a back-off
-          └──────────── any failure: unreserve in reverse, forget the place, wake whom it helps, take the pod back
+          └──────────── any failure: unreserve in reverse, forget the place, wake others, requeue the pod
 """
 
 import asyncio
@@ -34,13 +34,13 @@ from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 5.0  # seconds, after which nobody else waits for a bind by a plugin that is not ours
+PATIENCE = 5.0  # seconds, after which other pods no longer wait for a bind by a plugin that is not ours
 
 ExtenderBind = Callable[[Pod, str], Awaitable[bool]]  # True if an extender has bound the pod
 
 
 class Bindings:
-    """All pods between their place and their bind."""
+    """All pods between their reservation and their bind."""
 
     def __init__(
         self,
@@ -61,30 +61,30 @@ class Bindings:
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
         self._aside: set[str] = set()  # those of which nothing is being sent, by uid
         self._rooms = Preparing(queue)
-        self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and why they were
+        self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and the reason if stopped
         self.second_look = SecondLook(cache)
         self.bind_by_extender = bind_by_extender
         self.on_ended: Signal[()] = Signal()  # others may be sent
-        self.on_bound: Signal[QueuedPod, Placed, float] = Signal()  # with the moment at which its attempt began
+        self.on_bound: Signal[QueuedPod, Placed, float] = Signal()  # with the start of its attempt
         self.on_failed: Signal[QueuedPod, Unplaced, float] = Signal()
 
     def __len__(self) -> int:
         return len(self._tasks)
 
     def being_sent(self) -> int:
-        """Return how many binds are on their way to the API server, or about to be: all but those that wait."""
+        """Return how many binds are in flight to the API server, or about to be: all but those that wait."""
         return len(self._tasks) - len(self._aside)
 
     def waiting_for_room(self) -> int:
-        """Return how many pods were sent back because too many of their namespace wait for volumes and the like."""
+        """Return how many pods were requeued because too many of their namespace wait for volumes and the like."""
         return self._rooms.waiting_for_room()
 
     def found_no_place(self, pod: Pod) -> None:
-        """Record that there is nothing to bind; whoever waits for room beside this pod may have it."""
+        """Record that there is nothing to bind; a pod that waits for room beside this one may have it."""
         self._rooms.pass_on(pod)
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
-        """Go on with a pod that has its place, since a moment of the attempt's own clock."""
+        """Continue with a placed pod, since the start on the attempt's own clock."""
         uid = placed.pod.uid
         self._queue.nominator.delete(placed.pod)
         self._rooms.forget(placed.pod)
@@ -96,7 +96,7 @@ class Bindings:
         task.add_done_callback(partial(self._ended, uid))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
-        if self._tasks.get(uid) is task:  # the pod may be on its next try already
+        if self._tasks.get(uid) is task:  # the pod may already be in its next attempt
             del self._tasks[uid], self.second_look.under_way[uid]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("what followed the binding of pod %s failed: %r", uid, error, exc_info=error)
@@ -111,7 +111,7 @@ class Bindings:
         return True
 
     async def finished_of(self, engines: Collection[Engine]) -> None:
-        """Wait for the binds that these profiles have decided, except of pods that still wait for a permission."""
+        """Wait for the binds of these profiles, except pods that still wait for permission."""
         tasks = [
             self._tasks[uid]
             for uid, choice in self.second_look.under_way.items()
@@ -121,13 +121,13 @@ class Bindings:
             await asyncio.wait(tasks)
 
     def stop_waiting(self) -> None:
-        """Give up the pods that wait for a permission or for what they need; whoever leads next begins again."""
+        """Give up the pods that wait for permission or preparation; the next leader starts again."""
         for uid, task in self._tasks.items():
             if uid in self._preparing or self._waiting.get(uid) is not None:
                 task.cancel()
 
     async def finished(self) -> None:
-        """Wait until no pod is between its place and its bind."""
+        """Wait until no pod is between its reservation and its bind."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
@@ -137,7 +137,7 @@ class Bindings:
             refused = await self._steps(choice)
         except (PluginFailed, ExtenderFailed) as error:
             refused = spoiled(error)
-        except Exception as error:  # a fault of our own costs this pod one attempt
+        except Exception as error:  # a bug of ours costs this pod one attempt
             log.exception("binding pod %s failed", placed.pod.key)
             refused = Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
         if refused is None:
@@ -150,9 +150,9 @@ class Bindings:
         placed = choice.placed
         cycle, name, uid = placed.cycle, placed.node, placed.pod.uid
         runner = placed.engine.binding
-        preparing = runner.pre_flight(cycle, name)  # 1. who has something to prepare
+        preparing = runner.pre_flight(cycle, name)  # 1. which plugins have something to prepare
         if preparing or placed.waits:
-            self._statuses.nominate(placed.pod, name)  # others see what is about to happen
+            self._statuses.nominate(placed.pod, name)  # visible to others
         if placed.waits:
             with self._aside_while_waiting(uid):
                 rejection = await self._waiting.wait(uid)  # 2. permission
@@ -162,17 +162,17 @@ class Bindings:
             return refusal
         self._queue.done(uid)
         if preparing:
-            rejection = await self._prepare(runner, placed, preparing)  # 3. whatever the pod needs there
+            rejection = await self._prepare(runner, placed, preparing)  # 3. preparation, such as volumes
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
         objection = self.second_look.objection(choice)  # 4. the node may have changed meanwhile
         if objection:
             return Unplaced(objection, SCHEDULER_ERROR)
         if self._statuses.drop(uid):
-            await self._statuses.settled(uid)  # what is written about a waiting pod must not come after its bind
+            await self._statuses.settled(uid)  # status writes of a pending pod must not come after its bind
         if self.bind_by_extender is None or not await self.bind_by_extender(placed.pod, name):
             with self._patience(uid) if runner.binds_by_foreign else nullcontext():
-                rejection = await runner.bind(cycle, name)  # 5. the API server is told
+                rejection = await runner.bind(cycle, name)  # 5. the bind
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
         return None
@@ -188,13 +188,13 @@ class Bindings:
                 raise
         finally:
             cause = self._preparing.pop(uid)
-        if cause:  # whatever the plugins made of it
+        if cause:  # whatever the plugins changed
             raise PluginFailed(cause)
         return rejection
 
     @contextmanager
     def _aside_while_waiting(self, uid: str) -> Iterator[None]:
-        """Let other pods be placed meanwhile, however many of these there are: nothing is sent but what they need."""
+        """Do not count this pod as a bind in flight while it waits: nothing but its preparation is sent."""
         self._set_aside(uid)
         try:
             yield
@@ -203,7 +203,7 @@ class Bindings:
 
     @contextmanager
     def _patience(self, uid: str) -> Iterator[None]:
-        """Let other pods be placed meanwhile, once it takes long."""
+        """Stop counting this pod as a bind in flight once it takes long."""
         timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_aside, uid)
         try:
             yield
@@ -236,5 +236,5 @@ class Bindings:
             self._queue.move_all(POD_GONE, pod, None)
         self.on_failed(queued, refused, started)
         self._failures.requeue(queued, refused)
-        if freed is not None and rejected:  # it must not be woken by its own leaving
+        if freed is not None and rejected:  # it must not be woken by its own release
             self._queue.move_all(POD_GONE, pod, None, lambda other: other.uid != pod.uid)

@@ -1,4 +1,4 @@
-"""What the API server says, brought to the cache alone: for those who look at a cluster and schedule nothing."""
+"""Watch events for the cache alone: for programs that read a cluster and schedule nothing."""
 
 import logging
 
@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 class PodsIntoCache:
-    """Counts the pods that have a node."""
+    """Adds the pods that have a node."""
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
@@ -24,7 +24,7 @@ class PodsIntoCache:
             self._cache.put_pod(new)
 
     def updated(self, old: Pod, new: Pod) -> None:
-        """Follow a change of a pod."""
+        """Update a pod."""
         self.added(new)
 
     def deleted(self, last: Pod) -> None:
@@ -32,11 +32,11 @@ class PodsIntoCache:
         self._cache.remove_pod(last.uid)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a pod that cannot be decoded."""
+        """Ignore a pod that cannot be decoded."""
         log.error("pod %s/%s cannot be decoded: %s", metadata.namespace, metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Do nothing: it was not taken in."""
+        """Do nothing: it was not added."""
 
 
 class NodesIntoCache:
@@ -50,7 +50,7 @@ class NodesIntoCache:
         self._cache.put_node(new)
 
     def updated(self, old: Node, new: Node) -> None:
-        """Follow a change of a node."""
+        """Update a node."""
         self._cache.put_node(new)
 
     def deleted(self, last: Node) -> None:
@@ -58,11 +58,11 @@ class NodesIntoCache:
         self._cache.remove_node(last.name)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a node that cannot be decoded."""
+        """Ignore a node that cannot be decoded."""
         log.error("node %s cannot be decoded: %s", metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Do nothing: it was not taken in."""
+        """Do nothing: it was not added."""
 
 
 class ObjectsIntoCache:
@@ -76,7 +76,7 @@ class ObjectsIntoCache:
         self._objects.put(new)
 
     def updated(self, old: KubeObject, new: KubeObject) -> None:
-        """Follow a change of an object."""
+        """Update an object."""
         self._objects.put(new)
 
     def deleted(self, last: KubeObject) -> None:
@@ -89,5 +89,5 @@ class ObjectsIntoCache:
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Remove an object that could not be understood."""
+        """Remove an object that could not be decoded."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)

@@ -1,4 +1,4 @@
-"""What attempts cost everybody: who takes much of the scheduler's time in vain has to wait before the next try."""
+"""The cost of attempts: a pod that uses much of the scheduler's time without success waits longer before a retry."""
 
 from collections.abc import Callable
 from math import ceil
@@ -7,19 +7,19 @@ from time import monotonic
 from pilotage.model.gangs import GangName
 from pilotage.scheduling.outcome import Unplaced
 
-EXPENSIVE = 0.1  # seconds of work for one attempt; after less the usual back-off is long enough
-SHARE = 10  # so many times as long as it took, nobody tries again: at most a tenth of the time goes to one pod or gang
+EXPENSIVE = 0.1  # seconds of work for one attempt; below, the usual back-off is long enough
+SHARE = 10  # the wait as a multiple of the cost: at most a tenth of the time goes to one pod or gang
 LONGEST_REST = 600.0  # seconds
-MOST_GANGS = 1_000  # that are remembered, before those are forgotten that have rested
+MOST_GANGS = 1_000  # that are remembered, before rested ones are removed
 
 
 def rest_after(seconds: float) -> float:
-    """Return how long to wait after an attempt that took so long and found no place."""
+    """Return how long to wait after a failed attempt with this cost."""
     return min(seconds * SHARE, LONGEST_REST) if seconds >= EXPENSIVE else 0.0
 
 
 def told_to_rest(seconds: float, rest: float) -> str:
-    """Return what the owner of a pod or a gang is told about it."""
+    """Return the message about it for the owner of a pod or a gang."""
     return (
         f"the last scheduling attempt took {seconds:.2f} s of the scheduler's time; "
         f"it is retried after {ceil(rest)} s, so that it does not delay others"
@@ -46,7 +46,7 @@ class RestingGangs:
         self._until[gang] = now + rest, seconds
 
     def outcome(self, gang: GangName) -> Unplaced | None:
-        """Return what a pod is told whose gang still rests; None if it may be tried."""
+        """Return the outcome for a pod whose gang still rests; None if it may be tried."""
         known = self._until.get(gang)
         if known is None:
             return None
@@ -55,5 +55,5 @@ class RestingGangs:
         if left <= 0:
             del self._until[gang]
             return None
-        # Nothing that happens to the cluster helps.
+        # No event helps.
         return Unplaced(f"PodGroup {gang}: {told_to_rest(seconds, left)}", nominate=None, rest=left)

@@ -1,4 +1,4 @@
-"""One attempt to place one pod, from its profile to its place. All in memory, start to end."""
+"""One attempt to place one pod, from its profile to its node. Entirely in memory."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 
-# Told about a node that was chosen by its score: the attempt, the nodes that were scored, the slot of the best.
+# Called after a node was chosen by its score: the attempt, the scored nodes, the slot of the best.
 OnChoice = Callable[[Attempt, Nodes, int], None]
 
 log = logging.getLogger(__name__)
 
-FEWEST_NODES = 100  # that are always looked at, however small the percentage
+FEWEST_NODES = 100  # that are always evaluated, however small the percentage
 Spread = Callable[[Engine], int]  # percent below the best score that are good enough
 
 
@@ -47,30 +47,30 @@ class Scheduler:
         self._on_choice = on_choice
         self._spread = spread
         self._lost_room = lost_nominations
-        self._first_node = 0  # where the next look at a part of the nodes begins
+        self._first_node = 0  # where the next sample of nodes starts
 
     def schedule(self, pod: Pod, *, preempt: bool = True) -> Outcome:
-        """Find a place for a pod and hold it, or say why there is none; by preemption only if that is allowed."""
+        """Find and reserve a node for a pod, or say why there is none; by preemption only if that is allowed."""
         attempt = self._attempt(pod)
         attempt.preempts = preempt
         nodes = attempt.cycle.nodes
         if not len(nodes):
             return Unplaced(NO_NODES)
         try:
-            before = attempt.run_pre_filter()  # 1. what can be said without looking at nodes
+            before = attempt.run_pre_filter()  # 1. what is known without evaluating nodes
             if before.rejection is not None:
                 return attempt.post_filter_after_pre_filter(before.rejection)
-            nominated = attempt.fitting_nominated_node()  # 2. a node that was nominated comes first, and alone
+            nominated = attempt.fitting_nominated_node()  # 2. a nominated node comes first, and alone
             if nominated is not None:
                 return self._hold(attempt, nominated.name, 1)
             feasible = attempt.feasible()  # 3. where could it run
             if not len(feasible):
                 return attempt.post_filter()  # 4. nowhere: would evicting help
             chosen = self._choose(attempt, feasible)  # 5. where should it run
-            return self._hold(attempt, chosen, len(feasible))  # 6. hold the place; permit decides when
+            return self._hold(attempt, chosen, len(feasible))  # 6. reserve it; permit decides when to bind
         except (PluginFailed, AlreadyPlaced) as error:
             return spoiled(error)
-        except Exception as error:  # a fault of our own: it costs this attempt and what is remembered, no more
+        except Exception as error:  # a bug of ours: it costs this attempt and what is cached, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
             attempt.engine.equivalence_cache.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
@@ -81,7 +81,7 @@ class Scheduler:
         return attempt
 
     def unreserve(self, placed: Placed) -> None:
-        """Give up a place that a pod was given and has not been told to anybody."""
+        """Release a reservation that was not reported yet."""
         for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
             log.error("pod %s: %s", placed.pod.key, complaint)
         self._cache.forget(placed.pod.uid)
@@ -99,7 +99,7 @@ class Scheduler:
         return attempt.cycle.nodes[slot].name
 
     def _sampled(self, attempt: Attempt, feasible: Nodes) -> Nodes:
-        """Leave as many nodes as the profile wants scored, beginning where the last look ended."""
+        """Keep as many nodes as the profile wants scored, starting where the last sample ended."""
         wanted = _wanted(attempt)
         if len(feasible) <= wanted:
             return feasible
@@ -109,7 +109,7 @@ class Scheduler:
         return feasible.take(places)
 
     def _hold(self, attempt: Attempt, node: str, feasible: int) -> Outcome:
-        """Give the place away, let plugins hold theirs, and ask for permission."""
+        """Assume the pod, let plugins reserve, and run Permit."""
         placed = attempt.cycle.pod.on(node)
         self._cache.assume(placed)
         runner = attempt.engine.runner
@@ -140,7 +140,7 @@ def _status(answer: Rejection | dict[str, Wait] | None) -> str:
 
 
 def _wanted(attempt: Attempt) -> int:
-    """Return how many feasible nodes are enough: one if nobody scores them, else a part if the profile says so."""
+    """Return how many feasible nodes are enough: one without scoring, else a part if the profile says so."""
     engine, open_nodes = attempt.engine, attempt.open_nodes
     if not engine.runner.plugin_set.score:
         return 1

@@ -1,4 +1,4 @@
-"""Which of the pods that no node takes may call for new ones, by the one word that autoscalers look for."""
+"""Which of the pods that fit no node may trigger new ones, by the reason that autoscalers look for."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ WAITING_POD_GONE = Event(Resource.UNSCHEDULED_POD, Action.DELETE)
 
 
 class Demand:
-    """Asks the plugins that let in only so much."""
+    """Calls the plugins that limit demand."""
 
     def __init__(self, engines: Mapping[str, Engine]) -> None:
         self._engines = engines
 
     def judged(self, outcome: Unplaced, *pods: Pod) -> Unplaced:
-        """Return the outcome of pods that wait together, with the reason that is honest."""
+        """Return the outcome of pods that wait together, with the right reason."""
         for plugin in self._limits(pods[0]):
             if outcome.reason != UNSCHEDULABLE:
                 self.gone(*pods)
@@ -40,8 +40,8 @@ class Demand:
         return outcome
 
     def gone(self, *pods: Pod) -> bool:
-        """Record that pods do not ask for nodes any more; True if any did, so that others may."""
-        return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # all are told
+        """Record that pods no longer request nodes; True if any did, so that others may."""
+        return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # call all
 
     def _limits(self, pod: Pod) -> Sequence[LimitsDemand]:
         engine = self._engines.get(pod.scheduler_name)

@@ -18,7 +18,7 @@ NO_NODES = "no nodes available to schedule pods"
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was said about all nodes, or about the pod before any."""
+    """The verdicts about all nodes, or about the pod before any."""
 
     verdicts: Verdicts  # about all nodes
     before: PreFilterResult
@@ -29,7 +29,7 @@ class Diagnosis:
         return len(self.verdicts.codes) - sum(n for rejection, n in self._counted if is_left_out(rejection))
 
     def message(self, after: str) -> str:
-        """Return the text for the pod's owner; `after` is what came of trying to make room."""
+        """Return the text for the pod's owner; `after` is the result of preemption."""
         count, before = self.nodes, self.before.rejection
         if not count and len(self.verdicts.codes):
             text = f"{NO_NODES}: none of the {len(self.verdicts.codes)} in the cluster is the profile's own"
@@ -51,20 +51,20 @@ class Diagnosis:
 
     @property
     def held_as(self) -> str:
-        """Return what holds the pod back whatever nodes there are; "" if another node could help."""
+        """Return what holds the pod back on any node; "" if another node could help."""
         return "" if self.before.rejection is None else self.before.rejection.held_as
 
     def rejected_by(self) -> frozenset[str]:
-        """Return the plugins whose change of mind could help."""
+        """Return the plugins that rejected the pod or nodes."""
         rejecting = {rejection.plugin for rejection, _ in self._counted if rejection.plugin}
         return frozenset(rejecting.union(self.before.restricting))
 
     def pending(self) -> frozenset[str]:
-        """Return those of them that will say themselves when to try again."""
+        """Return those of them that will say themselves when to retry."""
         return frozenset(rejection.plugin for rejection, _ in self._counted if rejection.pending)
 
     def beyond_help(self, slots: Iterable[int]) -> "Diagnosis":
-        """Return the same about nodes, some of which evictions do not help any more."""
+        """Return the same, with some nodes that evictions no longer help."""
         codes, rejections = self.verdicts.codes.copy(), list(self.verdicts.rejections)
         for slot in slots:
             found = self.verdicts[slot]
@@ -80,7 +80,7 @@ class Diagnosis:
 
 
 def rejected_everywhere(cycle: Cycle, before: PreFilterResult, rejection: Rejection) -> Diagnosis:
-    """Return the verdict about a pod that was rejected before any node was looked at."""
+    """Return the diagnosis of a pod that was rejected before any node was evaluated."""
     codes, own = np.ones(len(cycle.nodes), np.uint16), cycle.remit.own(cycle.nodes)
     if own is None:
         return Diagnosis(Verdicts(codes, [rejection]), before)

@@ -13,17 +13,17 @@ from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
 
 @dataclass
 class Engine:
-    """Who asks the plugins, and what they said about classes of pods."""
+    """The runner of a profile's plugins, and its equivalence cache."""
 
     runner: Runner
     equivalence_cache: EquivalenceCache
     percentage: int = 0  # of nodes to score; 0 for all of them
     remit: Remit = EVERYTHING  # what of the cluster it may touch
     guard: bool = True  # against races with other schedulers
-    spread: int = 5  # percent below the best score: nodes so near to it are drawn among while races are seen
+    spread: int = 5  # percent of the best score: nodes within this are drawn at random while races occur
     binding: BindingRunner = field(init=False)
-    gangs: FormsGangs | None = field(init=False)  # who knows which pods start together
-    limits: tuple[LimitsDemand, ...] = field(init=False)  # who knows for how many pods nodes are worth it
+    gangs: FormsGangs | None = field(init=False)  # the plugin that knows gangs
+    limits: tuple[LimitsDemand, ...] = field(init=False)  # the plugins that limit demand
 
     def __post_init__(self) -> None:
         """Let the same plugins and timings serve the binding and gangs."""

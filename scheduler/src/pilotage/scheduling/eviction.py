@@ -1,4 +1,4 @@
-"""Makes the room that preemption found: victims go, and until the last one does the preemptor stays out of the queue.
+"""Evicts the victims of preemption; until the last one is evicted, the preemptor stays out of the queue.
 
 decided ── begin: the preemptor is held at the queue's gate
    │
@@ -28,18 +28,18 @@ from pilotage.scheduling.tasks import LoopTasks, Tasks
 
 log = logging.getLogger(__name__)
 
-Holders = Callable[[str], Sequence[Evicting]]  # the plugins of a profile that keep preemptors waiting
-Rules = Callable[[], Sequence[EvictionRule]]  # the plugins of all profiles that have a say in who is evicted
-Cancel = Callable[[str, str], bool]  # stops the preparations for a bind, by uid; False if it is too late
+Holders = Callable[[str], Sequence[Evicting]]  # the plugins of a profile that hold preemptors
+Rules = Callable[[], Sequence[EvictionRule]]  # the plugins of all profiles that restrict evictions
+Cancel = Callable[[str, str], bool]  # stops the preparation of a bind, by uid; False if it is too late
 
 
 def rules_of(engines: Mapping[str, Engine]) -> Rules:
-    """Return how to find the plugins that have a say in who is evicted, whichever profiles there are by then."""
+    """Return a function that finds the plugins that restrict evictions, of the then current profiles."""
     return lambda: [rule for engine in engines.values() for rule in engine.runner.eviction_rules]
 
 
 def holders_of(engines: Mapping[str, Engine]) -> Holders:
-    """Return how to find the plugins of a profile that keep preemptors waiting."""
+    """Return a function that finds the plugins of a profile that hold preemptors."""
 
     def holders(scheduler: str) -> list[Evicting]:
         plugins = engines[scheduler].runner.plugin_set.post_filter if scheduler in engines else ()
@@ -53,7 +53,7 @@ class NotMadeRoom(Exception):
 
 
 class Evictions:
-    """All evictions under way."""
+    """All evictions in progress."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class Evictions:
         self._rules = rules
         self._awaited: dict[str, dict[str, tuple[Pod, Sequence[Evicting]]]] = {}  # by last victim and preemptor
         self._tasks: Tasks = LoopTasks() if tasks is None else tasks
-        self._leaves = leaves  # whether a pod goes without being told
+        self._leaves = leaves  # whether a pod terminates anyway
         self._cancel_binding = cancel_binding
         self._may_act = may_act
         self.lost_nominations = lost_nominations
@@ -92,7 +92,7 @@ class Evictions:
         return len(self._tasks)
 
     def start(self, preemptor: Pod, outcome: Unplaced) -> None:
-        """Begin to evict the victims of a pod, unless all of them leave already."""
+        """Start evicting the victims of a pod, unless all of them already terminate."""
         node = outcome.nominate or ""
         chosen = self._victims((node, *outcome.other_nodes), outcome.victims)
         evictions_began(self._rules(), preemptor, chosen)
@@ -108,7 +108,7 @@ class Evictions:
         self._tasks.start(self._carry_out(preemptor, node, victims, holders))
 
     def noticed(self, pod: Pod) -> None:
-        """Record that a pod is on its way out, or gone; call it before the queue hears of it."""
+        """Record that a pod is terminating or gone; call it before the queue is updated."""
         for preemptor, holders in self._awaited.pop(pod.uid, {}).values():
             self._release(preemptor, holders)
 
@@ -119,7 +119,7 @@ class Evictions:
 
     async def _carry_out(self, preemptor: Pod, node: str, victims: list[Pod], holders: Sequence[Evicting]) -> None:
         *others, last = victims
-        wake = True  # nothing else would, unless the last victim's deletion is on its way
+        wake = True  # nothing else would, unless the last victim's deletion follows
         try:
             self._clear_nominations(preemptor, node)
             for result in await self._tasks.side_by_side(self._evict(preemptor, node, each) for each in others):
@@ -132,8 +132,8 @@ class Evictions:
             called_off(self._rules(), victims)
             log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
         finally:
-            # Until the last victim is seen to leave, another pod's leaving would wake the preemptor for nothing, and it
-            # would evict somebody else.
+            # Until the last victim is seen to terminate, other deletions would wake the preemptor for nothing, and it
+            # would evict another pod.
             if wake:
                 self._await_no_longer(preemptor, last)
                 self._release(preemptor, holders)
@@ -151,7 +151,7 @@ class Evictions:
                 self._statuses.nominate(pod, "")
 
     async def _evict(self, preemptor: Pod, node: str, victim: Pod) -> bool:
-        """Send one pod away; False if it had not been bound yet, so that the API server hears nothing of it."""
+        """Evict one pod; False if it was not bound yet, so that nothing is sent to the API server."""
         note = f"Preempted by pod {preemptor.uid} on node {node}"
         in_memory = self._stop(victim.uid, preemptor.scheduler_name)
         if in_memory:
@@ -169,7 +169,7 @@ class Evictions:
         return not in_memory
 
     def _stop(self, uid: str, scheduler: str) -> bool:
-        """Send a pod back that is not bound yet; False if it is."""
+        """Requeue a pod that is not bound yet; False if it is."""
         waiting = self._waiting.get(uid)
         if waiting is not None and waiting.preempt("preempted"):
             return True

@@ -1,4 +1,4 @@
-"""Why a pod goes where it goes: every node, every plugin, every number. Nothing changes by asking."""
+"""Why a pod goes where it goes: every node, every plugin, every number. Without side effects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from pilotage.scheduling.rejection_details import details, remarks, spared
 
 @dataclass(frozen=True)
 class PluginScore:
-    """What one plugin thinks of one node."""
+    """One plugin's score of one node."""
 
     raw: int
     normalized: int
@@ -32,13 +32,13 @@ class PluginScore:
 
 @dataclass(frozen=True)
 class NodeVerdict:
-    """One node: why it does not do, or how good it is."""
+    """One node: why it does not fit, or its scores."""
 
     node: str
     rejection: Rejection | None = None
     scores: dict[str, PluginScore] = field(default_factory=dict)
     details: tuple[str, ...] = ()  # the figures behind the reasons of the rejection, one for each
-    spared: str = ""  # who could make room there, and is left alone for now
+    spared: str = ""  # possible victims there that are spared for now
 
     @property
     def total(self) -> int:
@@ -48,7 +48,7 @@ class NodeVerdict:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All nodes; or, if no node was looked at, why not."""
+    """All nodes; or, if no node was evaluated, why not."""
 
     nodes: Sequence[NodeVerdict]
     before: Rejection | None = None
@@ -57,12 +57,12 @@ class Explanation:
 
     @property
     def feasible(self) -> list[NodeVerdict]:
-        """Return the nodes that do."""
+        """Return the nodes that fit."""
         return [node for node in self.nodes if node.rejection is None]
 
 
 def explain(cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> Explanation:
-    """Ask all plugins about a pod, without giving it a place."""
+    """Run all plugins for a pod, without reserving a node."""
     attempt = Attempt(cache, engine, nominations, pod)
     try:
         before = attempt.run_pre_filter()
@@ -126,7 +126,7 @@ def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScor
 
 
 def _scores(attempt: Attempt, nodes: Nodes) -> dict[int, dict[str, PluginScore]]:
-    """Return the scores of all plugins that score this pod, by slot; asked again, not taken from what is remembered."""
+    """Return the scores of all plugins that score this pod, by slot; computed again, not from the cache."""
     runner = attempt.engine.runner
     attempt.not_scoring = frozenset(runner.pre_score(attempt.cycle, nodes))
     found: dict[int, dict[str, PluginScore]] = {int(slot): {} for slot in nodes.slots}

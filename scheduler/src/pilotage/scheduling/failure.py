@@ -1,4 +1,4 @@
-"""What happens to a pod that got no place, or lost it again: back to the queue, and its owner is told why."""
+"""Handles a pod that got no node, or lost it again: back to the queue, with a condition and an event."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 def log_unplaced(pod: Pod, outcome: Unplaced) -> None:
-    """Write to the log why a pod got no place."""
+    """Log why a pod got no node."""
     if outcome.reason == SCHEDULER_ERROR:
         tell(log, logging.ERROR, "Error scheduling pod; retrying", pod=pod.key, err=outcome.message)
     else:
@@ -51,11 +51,11 @@ class Failures:
         self._evictions = evictions
         self._engines = engines
         self._demand = Demand(engines) if demand is None else demand
-        self._report = report  # called with what is news
+        self._report = report  # called with new outcomes
         self.on_slowed_down: Signal[str] = Signal()  # the profile
 
     def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
-        """Let a pod wait for its next try, unless it is gone or has a node; both are told by the API server alone.
+        """Requeue a pod for its next attempt, unless it is gone or has a node; only the API server knows that.
 
         The longer the attempt took, the longer it waits.
         """
@@ -73,12 +73,12 @@ class Failures:
             self._tell(latest, outcome)
 
     def _take_back(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
-        """Evict its victims, if it has any, and let the pod wait with the node that is nominated for it."""
+        """Evict its victims, if it has any, and requeue the pod with its nominated node."""
         unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
         nomination = unheard or None if outcome.nominate is None else outcome.nominate
         pod = latest if nomination is None else latest.with_nominated_node(nomination)
         if outcome.victims:
-            self._evictions.start(pod, outcome)  # before the queue asks who must wait for evictions
+            self._evictions.start(pod, outcome)  # before the queue runs the gates
         rest = _rest(queued, outcome)
         if not outcome.nominate and rest_after(seconds) > rest:
             rest = rest_after(seconds)
@@ -87,7 +87,7 @@ class Failures:
             queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at, rest=rest
         )
         self._queue.nominator.add(pod, nomination)
-        if unheard and nomination == "":  # the API server will not tell either that others need not leave it room
+        if unheard and nomination == "":  # no watch event will say that others need not leave it room
             self._queue.move_all(
                 POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
             )
@@ -98,14 +98,14 @@ class Failures:
         self._statuses.condition(pod, outcome.reason, outcome.message, outcome.nominate)
 
     def _slow_down(self, pod: Pod, outcome: Unplaced, seconds: float, rest: float) -> None:
-        """Tell why a pod waits for longer than usual; of a gang one pod alone is told."""
+        """Record why a pod waits longer than usual; only once for a gang."""
         if gang_of(pod) is None or outcome.note:
             note = told_to_rest(seconds, rest)
             self._recorder.record(pod, "Warning", "SlowedDown", "Scheduling", note, controller=pod.scheduler_name)
             self.on_slowed_down(pod.scheduler_name)
 
     def _latest(self, pod: Pod) -> Pod | None:
-        """Return the pod as it is now, if it still waits for a node."""
+        """Return the current pod, if it still waits for a node."""
         latest = self._known(pod.key)
         if latest is None or latest.uid != pod.uid:
             log.info("pod %s is gone, it is not retried", pod.key)
@@ -117,13 +117,13 @@ class Failures:
 
 
 def _says_otherwise(pod: Pod, reason: str) -> bool:
-    """Return whether a pod's condition still has another reason: it must not wait for other news."""
+    """Return whether a pod's condition still has another reason: then it must be written now."""
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason != reason
 
 
 def _rest(queued: QueuedPod, outcome: Unplaced) -> float:
-    """Return how long a pod waits at least: twice as long each time that a plugin took too long over it."""
+    """Return a pod's minimum wait: twice as long each time that a plugin took too long."""
     if not outcome.cost:
         return outcome.rest
     queued.overruns += 1

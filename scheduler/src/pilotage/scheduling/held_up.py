@@ -1,4 +1,4 @@
-"""For how long pods that could be tried were not, and why; it adds up, so that nobody who looks misses anything."""
+"""For how long schedulable pods were not tried, and why; cumulative, so that no scrape misses anything."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ class HeldUp:
             self._full_since = None
 
     async def watch_for_standstill(self) -> None:
-        """Notice for as long as the process lives when its tasks get their turns late."""
+        """Measure when the event loop is late, for as long as the process lives."""
         while True:
             due = perf_counter() + TICK
             await asyncio.sleep(TICK)
@@ -39,6 +39,6 @@ class HeldUp:
                 self._seconds[STANDSTILL] += late
 
     def seconds(self) -> Mapping[str, float]:
-        """Return the seconds since the beginning, with those of a wait that is not over."""
+        """Return the seconds since the start, including a wait that is not over."""
         so_far = 0.0 if self._full_since is None else perf_counter() - self._full_since
         return {**self._seconds, BINDS: self._seconds[BINDS] + so_far}

@@ -1,4 +1,4 @@
-"""What the API server says, brought to the cache and to the queue: the only door for news about the cluster."""
+"""Watch events for the cache and the queue: the only entry for changes of the cluster."""
 
 import logging
 from collections.abc import Callable, Container
@@ -27,7 +27,7 @@ NODE_GONE = Event(Resource.NODE, Action.DELETE)
 
 
 class PodIntake:
-    """News about pods: those with a node count there, those without wait if a profile serves them."""
+    """Events of pods: those with a node count there, those without wait if a profile serves them."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class PodIntake:
         self._wake = wake
         self.on_not_understood: Signal[Pod, str] = Signal()  # and why
         self.on_gave_up: Signal[Pod] = Signal()  # waiting for a node
-        self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (as it is now), or gone
+        self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (in its current state), or gone
         self.on_foreign_bind: Signal[Pod] = Signal()
-        self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as it was counted
+        self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as counted
         self.on_started: Signal[Pod] = Signal()  # one of ours
-        self.on_lost: Signal[Pod] = Signal()  # one of ours that nobody deleted and no node started
+        self.on_lost: Signal[Pod] = Signal()  # one of ours that was not deleted and not started
 
     def added(self, new: Pod) -> None:
         """Add a pod."""
@@ -61,7 +61,7 @@ class PodIntake:
         self._wake()
 
     def updated(self, old: Pod, new: Pod) -> None:
-        """Follow a change of a pod."""
+        """Update a pod."""
         if new.is_terminating and not old.is_terminating:
             self._evictions.noticed(new)
         if old.node_name:
@@ -78,7 +78,7 @@ class PodIntake:
         self._wake()
 
     def deleted(self, last: Pod) -> None:
-        """Remove a pod; as it was last known, it may never have been seen with its node."""
+        """Remove a pod; its last known state may lack the node."""
         self._evictions.noticed(last)
         placed, assumed = self._cache.find_pod(last.uid), self._cache.is_assumed(last.uid)
         nominated = self._queue.nominator.node_of(last) or last.nominated_node
@@ -98,7 +98,7 @@ class PodIntake:
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Say of a pod that cannot be decoded that it waits for that reason; the others go on."""
+        """Set the condition of a pod that cannot be decoded; the others are not affected."""
         log.error("pod %s/%s cannot be decoded: %s", metadata.namespace, metadata.name, reason)
         if metadata.node_name or metadata.scheduler_name not in self._served:
             return
@@ -107,7 +107,7 @@ class PodIntake:
         self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Do nothing: it was not taken in."""
+        """Do nothing: it was not added."""
 
     def _place(self, pod: Pod) -> None:
         known = self._cache.put_pod(pod)
@@ -132,27 +132,27 @@ class PodIntake:
             self._free_nomination(old)
 
     def _drop_assumed(self, pod: Pod) -> None:
-        """Give back the place of a pod that is deleted before its bind; the bind, if it is under way, will fail."""
+        """Release the reservation of a pod that is deleted before its bind; the bind, if in flight, will fail."""
         if not self._waiting.remove(pod.uid):
             self._cache.forget(pod.uid)
         self._queue.move_all(POD_GONE, pod, None)
 
     def _free_nomination(self, pod: Pod) -> None:
-        """Wake the pods that had to leave room for one that no longer needs it there."""
+        """Wake the pods that had to leave room for one that no longer needs it."""
         self._queue.move_all(POD_GONE, pod, None, lambda other: other.priority <= pod.priority)
 
 
 def _may_be_rejected(last: Pod) -> bool:
-    """Return whether a pod that is gone may have failed before it ran: of those that have, the watch says no more."""
+    """Return whether a deleted pod may have failed before it ran: the watch does not show that."""
     if last.is_terminating or last.status.start_time or MIRROR in last.annotations:
         return False
-    # Whoever writes a node into a pod has it rejected as often as they like, and would keep everybody off the node.
+    # A user who sets nodeName can provoke any number of rejections, and would keep all pods off the node.
     scheduled = last.status.condition("PodScheduled")
     return not last.node_name or (scheduled is not None and scheduled.status == "True")
 
 
 class NodeIntake:
-    """News about nodes."""
+    """Events of nodes."""
 
     def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
         self._cache = cache
@@ -166,28 +166,28 @@ class NodeIntake:
         self._wake()
 
     def updated(self, old: Node, new: Node) -> None:
-        """Follow a change of a node; a heartbeat wakes nobody."""
+        """Update a node; a heartbeat wakes no pod."""
         self._cache.put_node(new)
         for event in node_events(old, new):
             self._queue.move_all(event, old, new)
             self._wake()
 
     def deleted(self, last: Node) -> None:
-        """Remove a node; the queue hears of it while the cache still has it, as upstream."""
+        """Remove a node; the queue is updated while the cache still has it, as upstream."""
         self._queue.move_all(NODE_GONE, last, None)
         self._cache.remove_node(last.name)
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Do without a node that cannot be decoded."""
+        """Ignore a node that cannot be decoded."""
         log.error("node %s cannot be decoded, no pod goes there: %s", metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Do nothing: it was not taken in."""
+        """Do nothing: it was not added."""
 
 
 class ObjectIntake:
-    """News about all other objects that plugins read."""
+    """Events of all other objects that plugins read."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class ObjectIntake:
         self._tell(Action.ADD, None, new)
 
     def updated(self, old: KubeObject, new: KubeObject) -> None:
-        """Follow a change of an object."""
+        """Update an object."""
         self._objects.put(new)
         self._tell(Action.UPDATE, old, new)
 
@@ -217,18 +217,18 @@ class ObjectIntake:
         self._tell(Action.DELETE, last, None)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Remember what is wrong with an object, and let whoever may need it be told."""
+        """Remember what is wrong with an object, and retry pods that may need it."""
         log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
         self._tell_all(metadata.shape)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Remove an object that could not be understood."""
+        """Remove an object that could not be decoded."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)
         self._tell_all(metadata.shape)
 
     def _tell_all(self, kind: type[KubeObject]) -> None:
-        """Let pods that wait for an object of this kind find out what there is of it."""
+        """Retry pods that wait for an object of this kind."""
         if kind.api.wakes:
             self._queue.move_all(Event(what_changes(kind), Action.UPDATE), None, NOT_UNDERSTOOD)
             self._wake()

@@ -1,4 +1,4 @@
-"""The main job: take the next pod, find its place, start its bind; the rest of the process gets its turn in between."""
+"""The main loop: take the next pod, place it, start its bind; the rest of the process runs in between."""
 
 import asyncio
 import logging
@@ -23,8 +23,8 @@ from pilotage.scheduling.sharing.race_guard import RaceGuard
 log = logging.getLogger(__name__)
 
 LONGEST_BATCH = 0.004  # seconds of cycles in a row: probes, watches and answers to binds do not wait for longer
-MOST_BINDS = 500  # being sent at once: what is decided much earlier than it is told may be out of date
-MOST_ASKING = 16  # pods at once about which one extender is asked
+MOST_BINDS = 500  # in flight at once: decisions that wait long for their bind may be out of date
+MOST_ASKING = 16  # concurrent pods for one extender
 LONGEST_SILENCE = 30.0  # seconds, after which something must be wrong
 LONGEST_SLEEP = 1.0  # back-off ends with whole seconds
 
@@ -66,7 +66,7 @@ class Loop:
         self._asking: set[asyncio.Task[None]] = set()
         self._asked_at_once: dict[str, asyncio.Semaphore] = {}  # by extender
         self._fault: BaseException | None = None  # of our own, while an extender was asked
-        self.on_slice: Signal[float] = Signal()  # for how long nobody else had a turn
+        self.on_slice: Signal[float] = Signal()  # for how long no other task ran
         # The pod, how it ended, when it began and ended.
         self.on_decided: Signal[QueuedPod, Outcome, float, float] = Signal()
 
@@ -75,7 +75,7 @@ class Loop:
         self._news.set()
 
     def trouble(self) -> str | None:
-        """Return what is wrong if the loop has had no turn for long: it sleeps for a second at most."""
+        """Return what is wrong if the loop has not run for long: it sleeps for a second at most."""
         silent = 0.0 if self._last_turn is None else perf_counter() - self._last_turn
         return f"the event loop last ran {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
 
@@ -88,7 +88,7 @@ class Loop:
         try:
             while self._may_act():
                 if self._fault is not None:
-                    raise self._fault  # the same as if no extender had been asked
+                    raise self._fault  # the same as if no extender had been called
                 self._last_turn = perf_counter()
                 self._news.clear()
                 self._queue.tick()
@@ -100,7 +100,7 @@ class Loop:
             self._turns.close()
 
     def _batch(self) -> bool:
-        """Place pods for a moment; False if there is nothing more to do now."""
+        """Place pods for one slice; False if there is nothing more to do now."""
         if self._turns.is_busy and not self._turns.go_on(perf_counter() + LONGEST_BATCH):
             return True
         end = perf_counter() + LONGEST_BATCH
@@ -139,7 +139,7 @@ class Loop:
         if self._turns.is_deciding:
             self._place_beside_gang(queued, started, begun)
         elif (self._turns.is_telling or self._turns.is_awaited) and gang_of(pod) is not None:
-            self._turns.stand_aside(queued)
+            self._turns.defer(queued)
         elif self._extended is not None and (asked := self._extended.extenders_for(pod)):
             self._ask_extenders(self._extended, queued, asked[0].name, started)
         elif not self._turns.begin(queued, started, end):
@@ -147,7 +147,7 @@ class Loop:
             self._take_alone(queued, outcome, started, thread_time() - begun)
 
     def _place_beside_gang(self, queued: QueuedPod, started: float, begun: float) -> None:
-        """Place a pod while a gang is being decided about, if there is a place; else it waits for the end of that."""
+        """Place a pod while a gang is being decided, if it fits; otherwise defer it."""
         asks = self._extended is not None and bool(self._extended.extenders_for(queued.pod))
         outcome = None
         if not asks and gang_of(queued.pod) is None:
@@ -155,14 +155,14 @@ class Loop:
         if isinstance(outcome, Placed):
             self._take_alone(queued, outcome, started, thread_time() - begun)
         else:
-            self._turns.stand_aside(queued)
+            self._turns.defer(queued)
 
     def _take_alone(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
         self._gangs.decided_alone(queued.pod, outcome)
         self._take(queued, outcome, started, cost)
 
     def _take_member(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
-        """Go on with a pod of a gang that was decided about some slices ago."""
+        """Continue with a pod of a gang that was decided some slices ago."""
         uid = queued.pod.uid
         if isinstance(outcome, Placed) and not self._cache.is_assumed(uid):  # deleted, or bound by others, meanwhile
             self._scheduler.unreserve(outcome)
@@ -183,7 +183,7 @@ class Loop:
             self._bindings.found_no_place(queued.pod)
 
     def _ask_extenders(self, scheduler: ExtendedCycle, queued: QueuedPod, first: str, started: float) -> None:
-        """Place a pod while others are placed, too: an extender that is slow keeps only its own pods waiting."""
+        """Place a pod concurrently with others: a slow extender delays only its own pods."""
         turns = self._asked_at_once.setdefault(first, asyncio.Semaphore(MOST_ASKING))
 
         async def place() -> None:

@@ -1,4 +1,4 @@
-"""Who is told of objects that change, besides the queue: plugins that follow a kind."""
+"""Notifies plugins that follow a kind about changes of its objects."""
 
 import logging
 from collections.abc import Callable
@@ -11,18 +11,18 @@ log = logging.getLogger(__name__)
 
 
 class ObjectChanges:
-    """Tells every follower of a kind; one that fails keeps nobody else from it."""
+    """Notifies every follower of a kind; one that fails does not affect the others."""
 
     def __init__(self) -> None:
         self._followers: dict[type[Kind], list[Told]] = {}
 
     def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
-        """Tell of every object of a kind that is added, changed or deleted; returns how to end that."""
+        """Call back for every object of a kind that is added, changed or deleted; returns a function that ends that."""
         self._followers.setdefault(kind, []).append(told)
         return partial(self._unfollow, kind, told)
 
     def tell(self, changed: Kind) -> None:
-        """Tell of an object that was added, changed or deleted."""
+        """Notify about an object that was added, changed or deleted."""
         for told in tuple(self._followers.get(type(changed), ())):
             try:
                 told(changed)

@@ -14,13 +14,13 @@ SCHEDULER_ERROR = "SchedulerError"
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The pod has its place, which nobody else gets any more."""
+    """The pod has a node, and its resources are reserved."""
 
     pod: Pod  # on its node
     feasible: int
     cycle: Cycle
     engine: Engine
-    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that hold the pod back for a while
+    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that ask to wait
 
     @property
     def node(self) -> str:
@@ -30,29 +30,29 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """The pod has no place; the message is for its owner, the plugins are for the queue."""
+    """The pod has no node; the message is for its owner, the plugins are for the queue."""
 
     message: str
     reason: str = UNSCHEDULABLE
     rejected_by: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
     nominate: str | None = ""  # the node that is nominated; "" clears an earlier nomination, None lets it stand
-    victims: tuple[str, ...] = ()  # pods that go for it, as namespace/name
-    note: str = ""  # what events and groups are told instead of the message: it changes too often for a condition
-    is_news: bool = True  # False if the owner was told the same a moment ago
+    victims: tuple[str, ...] = ()  # its victims, as namespace/name
+    note: str = ""  # the message of events and groups: it changes too often for a condition
+    is_news: bool = True  # False if the same was reported a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is nominated
-    again_at: float | None = None  # when to try again even if nothing happens
-    gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
-    failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
-    rest: float = field(default=0.0, compare=False)  # seconds until the next try at least, whatever happens
-    cost: float = field(default=0.0, compare=False)  # seconds that everybody has lost by a plugin
+    again_at: float | None = None  # when to retry even without an event
+    gang_fits: int | None = None  # how many pods of its gang were placed, if tried
+    failed_plugin: str = field(default="", compare=False)  # the plugin whose failure failed the attempt
+    rest: float = field(default=0.0, compare=False)  # minimum seconds until the next attempt
+    cost: float = field(default=0.0, compare=False)  # seconds that the scheduler has lost by a plugin
 
 
 Outcome = Placed | Unplaced
 
 
 def spoiled(error: Exception) -> Unplaced:
-    """Return how an attempt ends that a failure of a plugin has spoiled, or one that is told like it."""
+    """Return the outcome of an attempt that failed because of a plugin."""
     plugin = getattr(error, "plugin", "")
     if not isinstance(error, PluginFailed):
         return Unplaced(str(error), SCHEDULER_ERROR, failed_plugin=plugin)

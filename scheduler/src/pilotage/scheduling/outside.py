@@ -1,4 +1,4 @@
-"""What scheduling asks of the world outside: whoever can write to the API server."""
+"""The interfaces of scheduling to the outside: everything that writes to the API server."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -17,43 +17,43 @@ class Recorder(Protocol):
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Tell the owner of a pod what happened to it; never waits. What happens once is not remembered."""
+        """Record an event about a pod; never waits. With `once` it is not remembered."""
 
 
 class Statuses(Protocol):
     """Changes the status of pods, some time later."""
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Say why a pod waits; "" clears the nomination, None lets it stand."""
+        """Set why a pod waits; "" clears the nomination, None keeps it."""
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Nominate a node for a pod, or clear the nomination, and leave all else."""
+        """Nominate a node for a pod, or clear the nomination, and keep all else."""
 
     def drop(self, uid: str) -> bool:
-        """Write nothing more that still waits about a pod; True if something is on its way."""
+        """Drop pending writes about a pod; True if one is in flight."""
 
     async def settled(self, uid: str) -> None:
-        """Wait until nothing about a pod is on its way."""
+        """Wait until no write about a pod is in flight."""
 
 
 class GroupStatuses(Protocol):
-    """Changes the status of Kubernetes' own PodGroups, some time later; of one that there is not, nothing is said."""
+    """Changes the status of Kubernetes' own PodGroups, some time later; missing groups are ignored."""
 
     def scheduled(self, gang: GangName) -> None:
-        """Say that enough pods of a group have their places."""
+        """Set that enough pods of a group are scheduled."""
 
     def waits(self, gang: GangName, reason: str, message: str) -> None:
-        """Say why a group has none."""
+        """Set why a group is not scheduled."""
 
 
 class SilentGroups:
-    """Says nothing of groups."""
+    """Writes nothing about groups."""
 
     def scheduled(self, gang: GangName) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def waits(self, gang: GangName, reason: str, message: str) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
 
 SILENT: GroupStatuses = SilentGroups()
@@ -63,7 +63,7 @@ class Evicts(Protocol):
     """Deletes pods."""
 
     async def evict(self, victim: Pod, scheduler: str) -> Evicted | NotEvicted:
-        """Mark a pod as evicted for the sake of another one, and delete it."""
+        """Mark a pod as evicted for another one, and delete it."""
 
 
 class Named(Protocol):

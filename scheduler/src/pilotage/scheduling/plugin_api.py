@@ -1,4 +1,4 @@
-"""The API server as plugins have it: plain data, our time-outs, and no write that is not wanted any more."""
+"""The API server for plugins: plain data, timeouts, and no outdated writes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -15,12 +15,12 @@ from pilotage.framework.api.handle import ApiFailed, NotAllowed
 from pilotage.model.pod import Pod
 
 MERGE_PATCH = "application/merge-patch+json"
-MOST_WRITES = 16  # at once: half of the connections, so that the binds of others do not wait for them
+MOST_WRITES = 16  # concurrent: half of the connections, so that other binds do not wait for them
 NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or the node is gone"
 
 
 class Client(Protocol):
-    """Requests with a last question before they are sent."""
+    """Requests with a last check before they are sent."""
 
     async def get(self, path: str) -> bytes:
         """Return an object."""
@@ -29,11 +29,11 @@ class Client(Protocol):
         """Create an object."""
 
     async def patch(self, path: str, body: bytes, *, content_type: str, may_send: MaySend) -> bytes:
-        """Change an object, and return what became of it."""
+        """Change an object, and return the result."""
 
 
 class PluginApi:
-    """Requests of all plugins; `may_write` is asked right before every one that changes something."""
+    """Requests of all plugins; `may_write` is called right before every write."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class PluginApi:
     async def patch(
         self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "", strategic: bool = False
     ) -> Any:
-        """Change an object, and return what became of it.
+        """Change an object, and return the result.
 
-        Not tried again after a conflict: what was decided is out of date then.
+        Not retried after a conflict: the decision is out of date then.
         """
         attempt = partial(
             self._client.patch,

@@ -1,4 +1,4 @@
-"""What came of asking plugins to make room for a pod, one after the other."""
+"""The combined result of PostFilter plugins."""
 
 from dataclasses import dataclass, field
 from time import perf_counter
@@ -13,7 +13,7 @@ from pilotage.scheduling.outcome import Unplaced
 
 @dataclass
 class PostFilterResult:
-    """Collects answers until one settles it; without any plugin an earlier nomination is cleared."""
+    """Collects results until one is final; without any plugin an earlier nomination is cleared."""
 
     asked: bool  # there is a plugin that can make room
     messages: list[str] = field(default_factory=list)
@@ -22,15 +22,15 @@ class PostFilterResult:
     status: str = UNSCHEDULABLE
     rest: float = 0.0
     cost: float = 0.0
-    note: str = ""  # what is said besides, whatever they answer
+    note: str = ""  # added to the message, whatever the results
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:
-        """Let an earlier nomination stand until a plugin clears it."""
+        """Keep an earlier nomination until a plugin clears it."""
         self.nominate: str | None = None if self.asked else ""
 
     def take(self, answer: Nominated | NoRoom) -> bool:
-        """Record an answer; True if it settles the matter."""
+        """Record a result; True if it is final."""
         if isinstance(answer, Nominated):
             self.messages, self.nominate, self.victims = [answer.message], answer.node, answer.victims
             self.other_nodes = answer.other_nodes
@@ -42,12 +42,12 @@ class PostFilterResult:
         return False
 
     def fail(self, error: CycleFailed) -> None:
-        """Record a plugin that failed, after which nobody else is asked."""
+        """Record a failed plugin, after which no other is called."""
         self.messages, self.nominate, self.status = [str(error)], None, ERROR
         self.rest, self.cost = error.rest, error.cost
 
     def outcome(self, diagnosis: Diagnosis, timings: Timings, again_at: float | None = None) -> Unplaced:
-        """Return what to tell the owner of the pod."""
+        """Return the outcome for the pod."""
         if self.asked:
             timings.past("PostFilter", self.started, self.status)
         return Unplaced(

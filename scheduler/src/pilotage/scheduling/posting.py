@@ -1,4 +1,4 @@
-"""The bind itself: posted by the pod's uid, and certain in its outcome before anything else happens to the pod."""
+"""The bind itself: posted with the pod's uid, and with a certain outcome before anything else happens to the pod."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from pilotage.scheduling.outside import Lookup
 
 
 class Posting:
-    """Posts bindings, and listens to what the watch says about their pods meanwhile."""
+    """Posts bindings, and follows watch events about their pods meanwhile."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class Posting:
         self._sightings: dict[str, Sighting] = {}  # by uid
 
     def may_write(self, pod: Pod | None, node: str) -> bool:
-        """Return whether we lead, and what a request is about is there to stay; asked right before it is sent."""
+        """Return whether we lead, and the request's pod and node exist; called right before it is sent."""
         if not self._may_act() or (node and self._cache.find_node(node) is None):
             return False
         latest = None if pod is None else self._latest(pod)
@@ -49,7 +49,7 @@ class Posting:
         sighting: Sighting = asyncio.get_running_loop().create_future()
         self._sightings[pod.uid] = sighting
         latest = self._latest(pod)
-        if latest is not None and latest.node_name:  # somebody bound it while it waited for its turn
+        if latest is not None and latest.node_name:  # it was bound while it waited for its turn
             self.resolved(latest, pod.uid)
         try:
             outcome = await binder.bind(pod, node, sighting)

@@ -1,4 +1,4 @@
-"""Pods that wait for what they need on their nodes: anybody's, but not too many of one namespace."""
+"""Pods that wait for preparation, such as volumes: limited per namespace."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -9,32 +9,32 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.outcome import Unplaced
 
 MOST_OF_ONE = 5_000  # pods of a namespace; each holds its place and about 7 KB, for minutes if nobody makes its volumes
-QUEUED = "Queued"  # not Unschedulable, at which autoscalers would add nodes: none of them would help
-NO_ROOM = "PreBind"  # stands for the plugin that rejects a pod; no event helps it, only room does
+QUEUED = "Queued"  # not Unschedulable, for which autoscalers would add nodes in vain
+NO_ROOM = "PreBind"  # stands for a plugin in the queue; no event helps, only room does
 
 
 class Preparing:
-    """Counts them by namespace, and lets a pod that found no room try again when there is some."""
+    """Counts them by namespace, and retries a pod without room when there is some."""
 
     def __init__(self, queue: SchedulingQueue) -> None:
         self._queue = queue
         self._inside: Counter[str] = Counter()
         self._outside: dict[str, dict[str, Pod]] = {}  # by namespace and uid; the first came first
-        self._called: set[str] = set()  # the uids of those that are to take the room of somebody who has left
+        self._called: set[str] = set()  # the uids of pods that may take freed room
 
     def waiting_for_room(self) -> int:
-        """Return how many pods found no room and were not tried again."""
+        """Return how many pods found no room and were not retried yet."""
         return sum(map(len, self._outside.values()))
 
     def refusal(self, pod: Pod) -> Unplaced | None:
-        """Return why a pod must go back to the queue before anything is prepared for it; None if it need not."""
+        """Return why a pod must be requeued before anything is prepared for it; None if it need not."""
         inside = self._inside[pod.namespace]
         if inside < MOST_OF_ONE:
             return None
         self._called.discard(pod.uid)
         outside = self._outside.setdefault(pod.namespace, {})
         outside[pod.uid] = pod
-        if len(outside) % MOST_OF_ONE == 0:  # they may come and go for as long as there is no room
+        if len(outside) % MOST_OF_ONE == 0:  # they may come and go while there is no room
             self._outside[pod.namespace] = {uid: each for uid, each in outside.items() if self._waits(each)}
         message = (
             f"{inside} pods of namespace {pod.namespace} wait for volumes or other preparation, "
@@ -44,7 +44,7 @@ class Preparing:
 
     @contextmanager
     def inside(self, pod: Pod) -> Iterator[None]:
-        """Count a pod while the block lasts; then the one that has waited longest outside gets its turn."""
+        """Count a pod while the block lasts; then the longest waiting one is retried."""
         self._inside[pod.namespace] += 1
         try:
             yield
@@ -55,7 +55,7 @@ class Preparing:
             self._let_in(pod.namespace)
 
     def forget(self, pod: Pod) -> None:
-        """Let a pod go that is tried again."""
+        """Remove a pod that is retried."""
         self._called.discard(pod.uid)
         outside = self._outside.get(pod.namespace, {})
         outside.pop(pod.uid, None)
@@ -63,7 +63,7 @@ class Preparing:
             self._outside.pop(pod.namespace, None)
 
     def pass_on(self, pod: Pod) -> None:
-        """Let the next one in if a pod that was called has found no place, or is gone."""
+        """Retry the next one if a retried pod was not placed, or is gone."""
         if pod.uid in self._called:
             self._called.discard(pod.uid)
             self._let_in(pod.namespace)

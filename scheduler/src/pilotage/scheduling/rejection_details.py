@@ -1,4 +1,4 @@
-"""The figures behind a rejection, for people: what was wanted, what there is."""
+"""The figures behind a rejection, for people: what was requested, what is available."""
 
 import logging
 from collections import Counter
@@ -15,26 +15,26 @@ from pilotage.model.tolerations import first_untolerated
 
 log = logging.getLogger(__name__)
 
-MOST_SHOWN = 3  # other schedulers whose pods are left alone
-LONGEST = 300  # characters of what a plugin says
+MOST_SHOWN = 3  # other schedulers whose pods are spared
+LONGEST = 300  # characters of a plugin's remark
 FORBIDDEN = "node(s) had untolerated taint(s)"
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
 BYTES = (MEMORY, EPHEMERAL_STORAGE)
 
 
 def details(rejection: Rejection, pod: Pod, info: NodeInfo) -> tuple[str, ...]:
-    """Return what can be said beside each reason of a rejection; "" where that is nothing."""
+    """Return details for each reason of a rejection; "" for none."""
     return tuple(_detail(reason, pod, info) for reason in rejection.reasons)
 
 
 def remarks(rejecting: Iterable[Plugin], cycle: Cycle, info: NodeInfo) -> str:
-    """Return what the plugins that rejected a node have to say about it."""
+    """Return the remarks of the plugins that rejected a node."""
     said = (_said(plugin.remark, cycle, info) for plugin in rejecting)
     return "; ".join(text for text in said if text)
 
 
 def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:
-    """Return whom plugins spare on a node although evictions could help there."""
+    """Return which pods are spared on a node although evictions could help there."""
     said = [f"{rule.name} {text}" for rule in rules if (text := _said(rule.spares, cycle, info))]
     foreign = [other for other in info.pods.values() if other.priority < cycle.pod.priority]
     names = Counter(other.scheduler_name for other in foreign if cycle.remit.is_foreign(other))
@@ -45,7 +45,7 @@ def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:
 def _said(ask: Callable[[Cycle, Pod, NodeInfo], str], cycle: Cycle, info: NodeInfo) -> str:
     try:
         text = str(ask(cycle, cycle.pod, info))
-    except Exception:  # a remark is worth no failure
+    except Exception:  # a remark must not cause a failure
         log.exception("%s failed on node %s", ask.__qualname__, info.name)
         return ""
     return f"{text[:LONGEST]}..." if len(text) > LONGEST else text

@@ -1,4 +1,4 @@
-"""Work that waits for answers from outside, and who runs it."""
+"""Concurrent work that waits for the outside, and how it is run."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -11,10 +11,10 @@ class Tasks(Protocol):
     """Runs work to its end."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin with some work, soon; never waits."""
+        """Start some work soon; never waits."""
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things, and return what came of each."""
+        """Do several things, and return their results."""
 
     def __len__(self) -> int: ...
 
@@ -29,11 +29,11 @@ class LoopTasks:
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Begin with some work when the loop next turns."""
+        """Start some work in the next iteration of the loop."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things at the same time, and return what came of each."""
+        """Do several things concurrently, and return their results."""
         return await asyncio.gather(*works, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""A what-if on one node: other pods there, the same questions."""
+"""A what-if on one node: other pods there, the same filters."""
 
 from collections.abc import Iterable
 
@@ -19,15 +19,15 @@ class NodeTrial:
         self._cycle = cycle.what_if()
         self._skipped = skipped
         self._others: dict[str, NodeInfo] = {}  # other nodes from which pods were taken, by name
-        self._away: dict[str, NodeInfo] = {}  # whence, by uid of the pod
+        self._away: dict[str, NodeInfo] = {}  # the original node, by uid of the pod
 
     @property
     def has_rules(self) -> bool:
-        """Return whether any plugin has a say in who may be evicted."""
+        """Return whether any plugin restricts evictions."""
         return bool(self._runner.eviction_rules)
 
     def may_evict(self, pod: Pod) -> bool:
-        """Return whether the profile and all its plugins let a pod be evicted, as things stand."""
+        """Return whether the profile and all its plugins let a pod be evicted at this point."""
         cycle = self._cycle
         return cycle.remit.may_evict(pod, cycle.nodes) and may_evict(self._runner.eviction_rules, self._cycle, pod)
 
@@ -81,14 +81,14 @@ class NodeTrial:
 
 
 class Trials:
-    """Makes the what-ifs of an attempt; its cycle knows this instead of the attempt, or each would keep the other."""
+    """Creates what-ifs for an attempt; its cycle refers to this instead of the attempt, to avoid a reference cycle."""
 
     __slots__ = ("_runner", "skipped")
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
-        self.skipped: set[str] = set()  # plugins that have nothing to say about the pod
+        self.skipped: set[str] = set()  # plugins that skip the pod
 
     def __call__(self, cycle: Cycle, info: NodeInfo) -> NodeTrial:
-        """Begin one on a node."""
+        """Start one on a node."""
         return NodeTrial(self._runner, cycle, info, self.skipped)

@@ -19,7 +19,7 @@ class Trial(Protocol):
 
     @property
     def has_rules(self) -> bool:
-        """Return whether any plugin has a say in who may be evicted."""
+        """Return whether any plugin restricts evictions."""
 
     def may_evict(self, pod: Pod) -> bool:
         """Return whether the profile and all its plugins let a pod be evicted in this what-if."""

@@ -1,4 +1,4 @@
-"""Answers about all nodes, kept for each class of pods: only nodes that changed since are asked about again."""
+"""Results for all nodes, kept for each class of pods: only nodes that changed since are evaluated again."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
@@ -17,14 +17,14 @@ from pilotage.framework.runtime.runner import Runner, check_range
 from pilotage.model.pod import Pod
 from pilotage.scheduling.equivalence.equivalence_entry import NEVER, EquivalenceEntry
 
-FEW = 24  # changed nodes that are asked about one by one, which costs less than arrays do
-MOST_BYTES = 512 * 1024 * 1024  # of all entries; the one that was not used for the longest goes first
+FEW = 24  # changed nodes that are evaluated one by one, which is cheaper than arrays
+MOST_BYTES = 512 * 1024 * 1024  # of all entries; the least recently used goes first
 BYTES_PER_NODE = 40
-MOST_ENTRIES = 2048  # however small: where many pods are like no other, old entries are of no use
+MOST_ENTRIES = 2048  # however small: with many unique pods, old entries are useless
 FORGOTTEN_AT_ONCE = 8  # entries for each new one
-LONGEST_UNUSED = 300.0  # seconds: pods that are like no other leave entries that nobody asks for again
+LONGEST_UNUSED = 300.0  # seconds: unique pods leave entries that are never used again
 NOWHERE = -1
-MOST_REJECTIONS = 50_000  # of a entry, whose codes have 16 bits; only reasons with a node's name in them are so many
+MOST_REJECTIONS = 50_000  # of an entry, whose codes have 16 bits; only reasons with a node's name are so many
 
 
 class EquivalenceCache:
@@ -59,11 +59,11 @@ class EquivalenceCache:
         return len(self._entries)
 
     def forget(self) -> None:
-        """Remember nothing any more."""
+        """Clear the cache."""
         self._entries.clear()
 
     def filtered(self, cycle: Cycle, skipped: set[str]) -> EquivalenceEntry:
-        """Return the entry of the pod's class with verdicts that are true now."""
+        """Return the entry of the pod's class with current verdicts."""
         entry = self._entry(cycle.pod, skipped)
         table, count = self._columns, len(cycle.nodes)
         if entry.count != count:
@@ -75,7 +75,7 @@ class EquivalenceCache:
         entry.filtered_at = NEVER  # until all went well
         entry.forget(None if static is None else changed)
         if static is None or changed is None:
-            entry.scored_at = NEVER  # nodes that did not change may be left now, without a score
+            entry.scored_at = NEVER  # unchanged nodes may be feasible now, without a score
             self._filter(entry, cycle, cycle.nodes, skipped, static=True)
         elif len(static):
             self._filter(entry, cycle, Nodes(table, changed), skipped, static=True)
@@ -89,7 +89,7 @@ class EquivalenceCache:
         return entry
 
     def scored(self, entry: EquivalenceEntry, cycle: Cycle, skipped: frozenset[str]) -> None:
-        """Bring the scores of a entry up to date, for the nodes that its verdicts leave."""
+        """Update the scores of an entry, for its feasible nodes."""
         table = self._columns
         epochs = _epochs(self._scores_with_epoch, cycle)
         static, changed = None, None
@@ -152,7 +152,7 @@ class EquivalenceCache:
         skipped: set[str],
         before: Codes | None = None,
     ) -> Codes:
-        """Return the code of the first plugin that rejects, for each node; `before` is what others said already."""
+        """Return the code of the first plugin that rejects, for each node; `before` has earlier codes."""
         codes = np.zeros(len(nodes), np.uint16) if before is None else before.copy()
         for rank, plugin in plugins:
             if plugin.name not in skipped:
@@ -162,7 +162,7 @@ class EquivalenceCache:
     def reject(
         self, entry: EquivalenceEntry, cycle: Cycle, nodes: Nodes, codes: Codes, rank: int, plugin: Filter
     ) -> None:
-        """Write the codes of one plugin over those that come after it; earlier ones have the first word."""
+        """Write the codes of one plugin over later ones; earlier plugins take precedence."""
         open_places: Ids | None = None
         if codes.any():
             open_places = np.flatnonzero(entry.ranks[codes] > rank).astype(np.int32)
@@ -229,7 +229,7 @@ class EquivalenceCache:
         entry.ranked[slots] = weighed
 
     def _score_static(self, entry: EquivalenceEntry, cycle: Cycle, nodes: Nodes, skipped: frozenset[str]) -> None:
-        """Ask for the scores that depend on the node object alone, where they are not known."""
+        """Compute missing scores that depend on the node object alone."""
         known = entry.static_scored[nodes.slots]
         if known.all():
             return

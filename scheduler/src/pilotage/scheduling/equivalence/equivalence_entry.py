@@ -30,10 +30,10 @@ class EquivalenceEntry:
         self.static_scored: Bools = np.zeros(0, np.bool_)  # the part that depends on the node object alone is known
         self.ranked: Ints = np.zeros(0, np.int64)  # as absolute, and NOWHERE for the nodes that are rejected
         self.raw: dict[str, Ints] = {}  # scores that need normalisation
-        self.uniform: dict[str, int | None] = {}  # those of them that are the same for all nodes that are left
+        self.uniform: dict[str, int | None] = {}  # those of them that are the same for all feasible nodes
         self.rejected = 0  # nodes
-        self.left: Nodes | None = None  # the nodes that are left, if somebody asked since that changed
-        self.memory = NodeMemory()  # what was tried on nodes
+        self.left: Nodes | None = None  # the feasible nodes, if computed since they changed
+        self.memory = NodeMemory()  # results of trials on nodes
         self.nominated = NominatedNodeCache()
         self.rejections: list[Rejection] = []
         self.ranks: NDArray[np.int16] = np.array([LAST_RANK], np.int16)  # by code: the place of the plugin that rejects
@@ -45,7 +45,7 @@ class EquivalenceEntry:
         self.score_skipped: frozenset[str] = frozenset()
 
     def forget(self, changed: Collection[int] | Ids | None) -> None:
-        """Forget what was tried on nodes about which something has changed, or on all of them."""
+        """Forget results of trials on changed nodes, or on all of them."""
         if not self.memory and not self.nominated:
             return
         slots = changed.tolist() if isinstance(changed, np.ndarray) else changed

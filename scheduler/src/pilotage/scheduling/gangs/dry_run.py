@@ -1,6 +1,6 @@
-"""What would be if others left: places that are given and victims that leave, until everything is as it was again.
+"""A dry run of evictions: pods are placed and victims removed, until everything is undone.
 
-Others may hear news of the cluster meanwhile, but must not decide anything: pods are hidden that still run.
+Watch events may be handled meanwhile, but nothing may be decided: running pods are hidden.
 """
 
 from collections import deque
@@ -14,12 +14,12 @@ from pilotage.scheduling.outcome import Placed, Unplaced
 
 
 class Pretence:
-    """Places pods at others' expense without telling anybody."""
+    """Places pods with preemption in memory only."""
 
     def __init__(self, cache: ClusterCache, scheduler: Scheduler, placed: Iterable[Placed] = ()) -> None:
         self._cache = cache
         self._scheduler = scheduler
-        self._placed: list[Placed] = list(placed)  # by now without anybody's leaving
+        self._placed: list[Placed] = list(placed)  # by now without evictions
         self._assumed: list[str] = []
         self._gone: deque[str] = deque()  # the uids of the victims
         self._plans: dict[str, tuple[Unplaced, list[Pod]]] = {each.pod.uid: (_on(each), []) for each in self._placed}
@@ -29,7 +29,7 @@ class Pretence:
         return len(self._plans)
 
     def place(self, pod: Pod) -> bool:
-        """Give a pod a place, and let leave who has to for it; False if there is no way."""
+        """Place a pod, and remove its victims; False if that is impossible."""
         outcome = self._scheduler.schedule(pod)
         if isinstance(outcome, Placed):
             self._placed.append(outcome)
@@ -51,14 +51,14 @@ class Pretence:
         return True
 
     def plans(self) -> dict[str, Unplaced]:
-        """Return where each pod would go and at whose expense, by uid; a victim that left by itself is none."""
+        """Return the node and victims of each pod, by uid; a victim that terminated by itself is none."""
         return {
             uid: replace(outcome, victims=tuple(pod.key for pod in victims if self._cache.find_pod(pod.uid)))
             for uid, (outcome, victims) in self._plans.items()
         }
 
     def undo(self) -> Iterator[None]:
-        """Let everything be as it was, step by step; what is left to do can be done by another call."""
+        """Undo everything, step by step; another call can do the rest."""
         while self._placed:
             self._scheduler.unreserve(self._placed.pop())
             yield

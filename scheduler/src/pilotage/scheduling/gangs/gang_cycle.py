@@ -1,4 +1,4 @@
-"""One decision about a gang: all of its pods find their places in memory, or none of them keeps one.
+"""One decision about a gang: all of its pods get nodes in memory, or none keeps one.
 
 popped pod ── objection? ──> it goes back alone, with the reason
      │
@@ -9,8 +9,8 @@ popped pod ── objection? ──> it goes back alone, with the reason
                     └── once more, now at others' expense, and only pretending ── enough ──> evict, and wait
                                                                               └── not enough ──> nobody is evicted
 
-It goes in steps, so that nobody waits for a large gang: between two of them others get their turn (`gang_turns`). What
-has happened meanwhile counts: who has gone is left out, and a place that is not good any more is looked for again.
+It runs in steps, so that a large gang does not block others: they run between two steps (`gang_turns`). What
+happens meanwhile counts: deleted pods are left out, and a pod whose node no longer fits is placed again.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ Steps = Generator[Gap, None, list[Decision]]
 
 
 class GangScheduler:
-    """Places gangs; whoever belongs to none is left to others."""
+    """Places gangs; other pods are left to the normal cycle."""
 
     def __init__(
         self,
@@ -65,21 +65,21 @@ class GangScheduler:
         self._news = GroupNews(groups)
         self._demand = Demand(engines)
         self._resting = RestingGangs()
-        self._is_waiting = is_waiting  # whether a pod is still to be placed, asked when its turn comes
+        self._is_waiting = is_waiting  # whether a pod still has to be placed, checked at its turn
 
     def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
-        """Record what became of a pod that was placed for itself: it may be of a group all the same."""
+        """Record the outcome of a pod that was placed alone: it may belong to a group nevertheless."""
         name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
         if name is not None and plugin is not None:
             self._news.decided_alone(name, plugin, pod, outcome)
 
     def slow_down(self, pod: Pod, seconds: float) -> None:
-        """Let a gang rest whose attempt took so long, also for pods of it that come meanwhile."""
+        """Let a gang rest after an expensive attempt, including pods that arrive meanwhile."""
         if (name := gang_of(pod)) is not None:
             self._resting.add(name, seconds)
 
     def schedule(self, first: QueuedPod) -> list[Decision] | None:
-        """Decide about the gang of a pod that was popped, with all siblings that wait; None if it is for itself."""
+        """Decide about the gang of a popped pod, with all waiting siblings; None if it has no gang."""
         steps = self.steps(first)
         if steps is None:
             return None
@@ -91,7 +91,7 @@ class GangScheduler:
                 return decided
 
     def steps(self, first: QueuedPod) -> Steps | None:
-        """Begin to do the same, step by step; if it is closed before its end, everything is as it was before."""
+        """Do the same step by step; if closed before its end, everything is undone."""
         name, plugin = gang_of(first.pod), self._engines[first.pod.scheduler_name].gangs
         missing = plugin.missing(name, first.pod) if name is not None and plugin is not None else None
         if name is None or plugin is None or missing is None or missing <= 0:
@@ -102,14 +102,14 @@ class GangScheduler:
         if (resting := self._resting.outcome(name)) is not None:
             return [(first, resting)]
         objection = self._objection(name, plugin, first.pod)
-        if objection is not None:  # the siblings have been told, each when it was popped, and stay where they are
+        if objection is not None:  # the siblings got this outcome, each when it was popped, and stay where they are
             return [(first, objected(plugin, objection))]
         members = [first, *self._siblings(name, first.pod.scheduler_name)]
         sizes = {}
         for member in members:
             sizes[member.key] = _size(member)
             yield Gap.DECIDE
-        # What is hard to place goes first: the others find room around it.
+        # The largest go first: the others fit around them.
         members.sort(key=lambda member: sizes[member.key], reverse=True)
         decided = yield from self._decide(Gang(name, plugin, members, missing))
         self._news.decided(name, (outcome for _, outcome in decided))
@@ -118,7 +118,7 @@ class GangScheduler:
     def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
         for sibling in self._queue.pop_gang(name, scheduler):
             if self._cache.is_assumed(sibling.pod.uid):
-                self._queue.done(sibling.pod.uid)  # it has its place, and news about it came late
+                self._queue.done(sibling.pod.uid)  # it is bound, and the event came late
             else:
                 yield sibling
 
@@ -128,7 +128,7 @@ class GangScheduler:
         return plugin.objection(name, pod, 1 + len(siblings) - gated, gated)
 
     def _decide(self, gang: Gang) -> Steps:
-        """Place all members or send all back."""
+        """Place all members or requeue all."""
         shortage = gang.plugin.shortage(gang.name, gang.members[0].pod)
         if shortage is not None:
             return all_back(gang.members, objected(gang.plugin, shortage))
@@ -172,13 +172,13 @@ class GangScheduler:
         name, rejected_by = gang.plugin.name, why.rejected_by | {gang.plugin.name}
         outcome = Unplaced(message, why.reason, rejected_by, why.pending, nominate, note=count, gang_fits=fit)
         outcome = self._demand.judged(outcome, *gang.least)
-        # Free resources say nothing about when a quota lets the gang in.
+        # Free resources do not show when a quota admits the gang.
         if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
         return all_back(members, outcome, named_pod)
 
     def _too_few(self, gang: Gang, placing: Placing) -> Steps:
-        """Send everybody back because others of the gang have gone meanwhile."""
+        """Requeue all because other members were deleted meanwhile."""
         yield from placing.unreserve()
         members = placing.still_there()
         if not members:
@@ -189,9 +189,9 @@ class GangScheduler:
     def _plan_evictions(
         self, gang: Gang, placing: Placing
     ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None]]:
-        """Return for enough members, by uid, where they would go and at whose expense; {} if that is not enough.
+        """Return nodes and victims for enough members, by uid; {} if that is impossible.
 
-        Besides, what becomes of earlier nominations: None lets them stand, as long as victims of theirs are leaving.
+        Also returns what happens to earlier nominations: None keeps them, as long as their victims terminate.
         """
         yield from placing.keep_the_first()
         held = placing.give_away()

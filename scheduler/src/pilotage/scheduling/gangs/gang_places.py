@@ -1,4 +1,4 @@
-"""The places that pods of a gang get one by one, and hold until it is decided about all of them."""
+"""The nodes that pods of a gang reserve one by one, until all of them are decided."""
 
 from collections.abc import Callable, Container, Generator, Iterator
 from enum import Enum
@@ -12,19 +12,19 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.gangs.gang_words import Decision, Gang
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 
-ROUNDS = 3  # of seeking places again that others have spoilt
+ROUNDS = 3  # of placing members again whose nodes others have used
 SPOILT = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
 
 
 class Gap(Enum):
-    """What others may do between two steps."""
+    """What may happen between two steps."""
 
-    DECIDE = "decide"  # they see the places that the gang has got so far
-    LISTEN = "listen"  # take in news and write: what the cache shows is pretended, or nominated for the gang
+    DECIDE = "decide"  # with the gang's reservations visible
+    LISTEN = "listen"  # only watch events and writes: the cache shows a dry run, or nominations for the gang
 
 
 class Placing:
-    """The members of a gang that have been tried, and the places that they hold until it is decided."""
+    """The members of a gang that have been tried, and their reservations until the decision."""
 
     def __init__(
         self,
@@ -39,19 +39,19 @@ class Placing:
         self._queue = queue
         self._scheduler = scheduler
         self._is_waiting = is_waiting
-        self._nodes: dict[str, Node] = {}  # as they were when they were chosen, by uid of the member
-        self._gone: set[str] = set()  # the uids of members that are not to be placed any more
-        # Others could take what is nominated for pods that are just being tried.
+        self._nodes: dict[str, Node] = {}  # as of their choice, by uid of the member
+        self._gone: set[str] = set()  # the uids of members that no longer need to be placed
+        # Others could use what is nominated for pods in flight.
         nominated = any(pod.nominated_node or queue.nominator.node_of(pod) for pod in gang.pods)
         self._gap = Gap.LISTEN if nominated else Gap.DECIDE
         self.tried: list[Decision] = []
 
     def count(self) -> int:
-        """Return how many members have a place."""
+        """Return how many members have a node."""
         return sum(isinstance(outcome, Placed) for _, outcome in self.tried)
 
     def is_there(self, member: QueuedPod) -> bool:
-        """Return whether a member without a place still wants one."""
+        """Return whether a member without a node still needs one."""
         uid = member.pod.uid
         if uid not in self._gone and not self._is_waiting(member.pod):
             self._gone.add(uid)
@@ -59,11 +59,11 @@ class Placing:
         return uid not in self._gone
 
     def still_there(self) -> list[QueuedPod]:
-        """Return the members, of whom none has a place, that still want one."""
+        """Return the members that still need a node; none has one."""
         return [member for member in self._gang.members if self.is_there(member)]
 
     def place(self) -> Iterator[Gap]:
-        """Place members until it is clear that not enough will find room."""
+        """Place members until it is clear that not enough will fit."""
         members, needed = self._gang.members, self._gang.needed
         left = len(members)  # that are placed, or may still be
         for member in members:
@@ -82,7 +82,7 @@ class Placing:
         return info is not None
 
     def _seek_again(self) -> Iterator[Gap]:
-        """Find other places for those whose place is not good any more; what is left at the end is good by now."""
+        """Find other nodes for members whose node no longer fits; afterwards all reservations are valid."""
         for _ in range(ROUNDS):
             spoilt = yield from self._spoilt()
             if not spoilt:
@@ -98,7 +98,7 @@ class Placing:
         self.tried = [(m, SPOILT if self._is_spoilt(o) and self._unreserve(o) else o) for m, o in self.tried]
 
     def _spoilt(self) -> Generator[Gap, None, list[Decision]]:
-        """Return those whose place is not good any more, all as of now."""
+        """Return the members whose node no longer fits, as of now."""
         columns = self._cache.columns
         version, found = columns.pods_version, list[Decision]()
         for each in self.tried:
@@ -133,23 +133,23 @@ class Placing:
         return True
 
     def unreserve(self) -> Iterator[Gap]:
-        """Give all places back, the last one first."""
+        """Release all reservations, the last one first."""
         while self.tried:
             self._unreserve(self.tried.pop()[1])
             yield self._gap
 
     def keep_the_first(self) -> Iterator[Gap]:
-        """Give the places back of those that come after the first who found none."""
+        """Release the reservations of members after the first that found none."""
         first = next(place for place, (_, outcome) in enumerate(self.tried) if not isinstance(outcome, Placed))
         while len(self.tried) > first:
             self._unreserve(self.tried.pop()[1])
             yield self._gap
 
     def give_away(self) -> list[Placed]:
-        """Return the places that are held, which are somebody else's from now on."""
+        """Return the reservations, which belong to the caller from now on."""
         return [outcome for _, outcome in self.settled() if isinstance(outcome, Placed)]
 
     def settled(self) -> list[Decision]:
-        """Return what became of all members, which keep their places."""
+        """Return the outcomes of all members, which keep their nodes."""
         tried, self.tried = self.tried, []
         return tried

@@ -1,4 +1,4 @@
-"""How a pod's gang stands when the pod is explained: a table of nodes tells of the pod alone."""
+"""The state of a gang when one of its pods is explained: a table of nodes is about the pod alone."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,27 +13,27 @@ from pilotage.scheduling.outcome import Outcome, Unplaced
 
 @dataclass(frozen=True)
 class GangStanding:
-    """A gang that is not whole: how many more of its pods need a place at once, and how many there are."""
+    """An incomplete gang: how many of its pods must be placed at once, and how many exist."""
 
     name: GangName
     needed: int
     waiting: int  # that may be tried, this one included
     gated: int
-    fitting: int | None = None  # how many of those that are needed find a place, if that was tried
-    blocker: str = ""  # a pod that did not, if it wants something else than this one
+    fitting: int | None = None  # how many of those that are needed fit, if that was tried
+    blocker: str = ""  # a pod that did not, if its requirements differ
 
     @property
     def lacking(self) -> int:
-        """Return how many pods are not even there."""
+        """Return how many pods do not exist."""
         return max(0, self.needed - self.waiting - self.gated)
 
     @property
     def held(self) -> int:
-        """Return how many of those that are there must come through their gates first."""
+        """Return how many of the existing pods must pass their gates first."""
         return max(0, self.needed - self.waiting - self.lacking)
 
     def after(self, pod: Pod, decided: Iterable[tuple[QueuedPod, Outcome]]) -> "GangStanding | None":
-        """Return what a decision adds for one of the pods; None if the gang has found its places."""
+        """Return what a decision adds for one of the pods; None if the gang was placed."""
         unplaced = [(member.pod, outcome) for member, outcome in decided if isinstance(outcome, Unplaced)]
         mine = next((outcome for each, outcome in unplaced if each.uid == pod.uid), None)
         if mine is None:
@@ -43,7 +43,7 @@ class GangStanding:
 
 
 def standing(queue: SchedulingQueue, engine: Engine, pod: Pod) -> GangStanding | None:
-    """Return how the gang of a pod stands that was just taken from the queue; None if the pod is for itself."""
+    """Return the state of the gang of a pod just taken from the queue; None if it has no gang."""
     name, plugin = gang_of(pod), engine.gangs
     needed = plugin.missing(name, pod) if name is not None and plugin is not None else None
     if name is None or needed is None or needed <= 0:

@@ -1,12 +1,12 @@
-"""Shares the time of the loop between a gang that is being decided about and everybody else.
+"""Shares the time of the loop between a gang that is being decided and all other pods.
 
-a gang is popped ── slice ── slice ── ... ── decided ── its pods are told, in slices ── who stood aside queues again
+a gang is popped ── slice ── slice ── ... ── decided ── its pods are handled, in slices ── deferred pods queue again
                        │
-                       └── once it has had its GRACE: a slice for others. Who finds a place gets it; who does not, or is
-                           of another gang, stands aside: it may be the gang that is in the way, and it may let go again
+                       └── after its GRACE: a slice for others. A pod that fits is placed; one that does not, or is
+                           of another gang, is deferred: it may be the gang that is in the way, and that may be undone
 
-Pods of gangs stand aside for as long as pods of any gang are in neither hand: those that are not told yet, or not back
-in the queue, are not counted as members, and a gang that seems to lack members does not hear of room.
+Pods of gangs are deferred as long as pods of any gang are in between: those that are not handled yet, or not back
+in the queue, are not counted as members, and a gang that seems to lack members gets no events about room.
 """
 
 import asyncio
@@ -21,15 +21,13 @@ from pilotage.scheduling.gangs.gang_places import Gap
 from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
 
-GRACE = (
-    0.05  # seconds of work for a gang before others get every second slice: most gangs need less, and keep their order
-)
+GRACE = 0.05  # seconds of work for a gang before others get every second slice: most gangs need less, and stay in order
 
 Take = Callable[[QueuedPod, Outcome, float, float], None]  # a pod, its outcome, when it began, and what it cost
 
 
 class GangTurns:
-    """The gang that is being decided about, if there is one, and who waits for the end of that."""
+    """The gang that is being decided, if there is one, and the pods that are deferred until then."""
 
     def __init__(self, gangs: GangScheduler, queue: SchedulingQueue, take: Take) -> None:
         self._gangs = gangs
@@ -38,8 +36,8 @@ class GangTurns:
         self._steps: Steps | None = None
         self._gap = Gap.DECIDE
         self._started = self._seconds = 0.0
-        self._decided: deque[Decision] = deque()  # and not told yet
-        self._nominations = False  # what is decided are nominations, of which nobody else knows yet
+        self._decided: deque[Decision] = deque()  # and not handled yet
+        self._nominations = False  # the decision is nominations, which are not visible yet
         self._aside: deque[QueuedPod] = deque()
         self._over = asyncio.Event()
         self._over.set()
@@ -47,26 +45,26 @@ class GangTurns:
 
     @property
     def is_deciding(self) -> bool:
-        """Return whether places are held, or pods hidden, about which it is not decided yet."""
+        """Return whether there are tentative reservations or hidden pods."""
         return self._steps is not None
 
     @property
     def is_telling(self) -> bool:
-        """Return whether a gang is decided about, and not all of its pods know."""
+        """Return whether a gang is decided, and not all of its pods are handled."""
         return bool(self._decided)
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether somebody waits for a moment without a decision: gangs may come one after the other forever."""
+        """Return whether something waits for a moment without a decision: gangs may follow each other forever."""
         return self._awaited > 0
 
     @property
     def is_busy(self) -> bool:
-        """Return whether there is something to go on with."""
+        """Return whether there is work to continue."""
         return self._steps is not None or bool(self._decided) or bool(self._aside)
 
     async def over(self) -> None:
-        """Wait until no gang is being decided about."""
+        """Wait until no gang is being decided."""
         self._awaited += 1
         try:
             while self._steps is not None or self._decided:
@@ -75,38 +73,38 @@ class GangTurns:
             self._awaited -= 1
 
     def begin(self, queued: QueuedPod, started: float, until: float) -> bool:
-        """Begin to decide about the gang of a pod; False if it is for itself."""
+        """Start deciding about the gang of a pod; False if it has none."""
         steps = self._gangs.steps(queued)
         if steps is None:
             return False
         self._steps, self._gap = steps, Gap.DECIDE
         self._started, self._seconds = started, 0.0
-        self._queue.doubts.begin()  # whoever asks what is free sees the gang's places taken
+        self._queue.doubts.begin()  # readers of free resources see the gang's reservations
         self._over.clear()
         self.go_on(until)
         return True
 
     def close(self) -> None:
-        """Let everything be as if the gang that is being decided about had not been tried."""
+        """Undo the gang that is being decided."""
         if self._steps is not None:
             self._steps.close()
 
-    def stand_aside(self, queued: QueuedPod) -> None:
-        """Let a pod have its turn when the decision is over."""
+    def defer(self, queued: QueuedPod) -> None:
+        """Defer a pod until the decision is over."""
         self._aside.append(queued)
 
     def go_on(self, until: float) -> bool:
-        """Go on with the gang up to a moment; True if others may have their turn then."""
+        """Continue with the gang up to a time; True if others may run then."""
         if self._steps is not None and not self._advance(self._steps, until):
             return self._gap is Gap.DECIDE and self._seconds >= GRACE
         self._tell(until)
         if not self._decided:
-            self._call_back(until)
+            self._requeue_deferred(until)
             return not self._aside
         return not self._nominations
 
     def _advance(self, steps: Steps, until: float) -> bool:
-        """Take steps up to a moment, at least one; True if that was the last."""
+        """Take steps up to a time, at least one; True if that was the last."""
         begun = thread_time()
         try:
             while True:
@@ -126,7 +124,7 @@ class GangTurns:
         placed = any(isinstance(outcome, Placed) for outcome in outcomes)
         self._nominations = any(isinstance(outcome, Unplaced) and outcome.nominate for outcome in outcomes)
         if placed:
-            self._queue.doubts.end()  # what they saw taken is taken
+            self._queue.doubts.end()  # what they saw as used is used
         else:
             self._queue.ask_again()
         if self._decided and not placed and not self._nominations:
@@ -141,8 +139,8 @@ class GangTurns:
         if not self._decided:
             self._over.set()
 
-    def _call_back(self, until: float) -> None:
-        """Let those who stood aside have their places in the queue again."""
+    def _requeue_deferred(self, until: float) -> None:
+        """Put deferred pods back into the queue."""
         while self._aside:
             self._queue.put_back(self._aside.popleft())
             if perf_counter() >= until:

@@ -1,4 +1,4 @@
-"""What the pods of a gang are told about a decision."""
+"""Messages to the pods of a gang about a decision."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ Decision = tuple[QueuedPod, Outcome]
 
 @dataclass(frozen=True)
 class Gang:
-    """A gang that is being decided about."""
+    """A gang that is being decided."""
 
     name: GangName
     plugin: FormsGangs
@@ -35,13 +35,13 @@ class Gang:
 
 
 def all_back(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
-    """Send all members back; one alone carries what is noted besides."""
+    """Requeue all members; only one carries the details."""
     briefly = replace(outcome, note="")
     return [(member, outcome if member.pod is noted else briefly) for member in members]
 
 
 def waiting_for_room(gang: Gang, plan: Unplaced | None) -> Unplaced:
-    """Return what a member is told while others leave for the gang."""
+    """Return a member's message while victims terminate for the gang."""
     message, name = f"PodGroup {gang.name} waits for the pods evicted for it to terminate", gang.plugin.name
     if plan is None:  # beyond the number that is needed
         return Unplaced(message, rejected_by=frozenset({name}), nominate=None)
@@ -49,25 +49,25 @@ def waiting_for_room(gang: Gang, plan: Unplaced | None) -> Unplaced:
 
 
 def permitted(gang: Gang, outcome: Outcome) -> Outcome:
-    """Let go who waits only for the rest of the gang."""
+    """Permit members that wait only for the rest of the gang."""
     if not isinstance(outcome, Placed) or gang.plugin.name not in outcome.waits:
         return outcome
     return replace(outcome, waits={name: wait for name, wait in outcome.waits.items() if name != gang.plugin.name})
 
 
 def objected(plugin: FormsGangs, objection: Rejection) -> Unplaced:
-    """Return what a pod is told whose gang is not tried."""
+    """Return the outcome for a pod whose gang is not tried."""
     if isinstance(objection, GangFailure):
         return spoiled(objection.error)
-    # Who is pending here waits for time to pass, and nothing that happens to the cluster helps.
+    # A pending one waits for time to pass, and no event helps.
     rejected_by = frozenset() if objection.pending else frozenset({plugin.name})
     return Unplaced(objection.message, objection.held_as or UNSCHEDULABLE, rejected_by=rejected_by, nominate=None)
 
 
 def named(gang: Gang, blocker: Pod) -> Pod:
-    """Return the pod to name as the one that did not fit: of those that are alike always the same one.
+    """Return the pod to name as the one that did not fit: of equal ones always the same.
 
-    Which of them is left over depends on how many fit, and every member would be told again for nothing.
+    Which of them is left over depends on how many fit, and all conditions would be rewritten for nothing.
     """
     return max((pod for pod in gang.pods if pod.shape is blocker.shape), key=lambda pod: pod.name)
 

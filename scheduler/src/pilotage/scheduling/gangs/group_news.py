@@ -1,4 +1,4 @@
-"""What Kubernetes' own PodGroups are told: that they are scheduled, or why not; as kube-scheduler does."""
+"""Statuses of Kubernetes' own PodGroups: that they are scheduled, or why not; as kube-scheduler does."""
 
 from collections.abc import Iterable
 
@@ -10,13 +10,13 @@ from pilotage.scheduling.outside import GroupStatuses
 
 
 class GroupNews:
-    """Turns decisions into what is said of a group; gangs of other kinds have nobody to be told."""
+    """Turns decisions into conditions of groups; gangs of other kinds have no such status."""
 
     def __init__(self, statuses: GroupStatuses) -> None:
         self._statuses = statuses
 
     def decided(self, gang: GangName, outcomes: Iterable[Outcome]) -> None:
-        """Take what was decided at once; if any pod is placed, enough of them are."""
+        """Handle a joint decision; if any pod is placed, enough of them are."""
         if gang.source != NATIVE:
             return
         why: Unplaced | None = None
@@ -26,16 +26,16 @@ class GroupNews:
                 return
             why = outcome if why is None or outcome.note else why
         if why is not None and why.is_news:
-            # Nobody adds nodes for a group: it is told as kube-scheduler tells it.
+            # Autoscalers ignore groups: the message is kube-scheduler's.
             reason = SCHEDULER_ERROR if why.reason == SCHEDULER_ERROR else UNSCHEDULABLE
             self._statuses.waits(gang, reason, why.note or why.message)
 
     def decided_alone(self, gang: GangName, plugin: FormsGangs, pod: Pod, outcome: Outcome) -> None:
-        """Take what was decided about one pod: its group has no minimum, or has it, or extenders have a word."""
+        """Handle the decision about one pod: its group has no minimum, or reached it, or extenders are involved."""
         if isinstance(outcome, Placed):
             is_whole = plugin.name not in outcome.waits
         else:
             missing = plugin.missing(gang, pod)
-            is_whole = missing is None or missing > 0  # else the group has what it needs, and this one is beyond it
+            is_whole = missing is None or missing > 0  # else the group has what it needs, and this one is extra
         if is_whole:
             self.decided(gang, [outcome])

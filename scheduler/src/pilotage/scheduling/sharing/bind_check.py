@@ -1,4 +1,4 @@
-"""A node that was chosen a while ago, looked at again right before the pod is bound to it."""
+"""A check of a node right before the bind, since it was chosen a while ago."""
 
 from collections import Counter
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ NOT_ASKED: Result = ""  # of a profile without the guard
 
 
 class Choice(NamedTuple):
-    """A node as it was when a pod got its place there."""
+    """A node as it was when a pod was placed there."""
 
     placed: Placed
     info: NodeInfo
@@ -24,7 +24,7 @@ class Choice(NamedTuple):
 
 
 class SecondLook:
-    """Says why a pod must not go to its node any more; what was decided may be out of date."""
+    """Says why a pod must no longer go to its node; the decision may be out of date."""
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
@@ -40,24 +40,24 @@ class SecondLook:
         return choice
 
     def still_fits(self, pod: Pod, node: str) -> bool:
-        """Return whether nothing speaks against a bind that is about to be sent."""
+        """Return whether a bind may still be sent."""
         choice = self.under_way.get(pod.uid)
         if choice is None or choice.placed.node != node:
             return True
         result, why = self._look(choice)
         if why and result:
-            self.results[result] += 1  # a look that finds nothing was counted before
+            self.results[result] += 1  # a check without findings was counted before
         return not why
 
     def objection(self, choice: Choice) -> str:
-        """Return why the pod must not go to its node any more, or ""."""
+        """Return why the pod must no longer go to its node, or ""."""
         result, why = self._look(choice)
         if result:
             self.results[result] += 1
         return why
 
     def _look(self, choice: Choice) -> tuple[Result, str]:
-        """Return what others have made of the node, and what speaks against it."""
+        """Return the result of the check, and the objection."""
         placed, info, result = choice.placed, choice.info, NOT_ASKED
         if info.slot < 0 or info.node.uid != choice.node.uid:
             return NOT_ASKED, f'node "{placed.node}" was deleted before the pod could be bound to it'
@@ -73,7 +73,7 @@ class SecondLook:
 
 
 def _others_took(placed: Placed, info: NodeInfo) -> str:
-    """Return what others have taken of the pod's place since; only filters that the profile has can object."""
+    """Return what others have used of the pod's place since; only the profile's filters can object."""
     if not _is_short(placed.pod, info):
         return ""
     without = info.clone()
@@ -99,7 +99,7 @@ def _is_shared(port: tuple[str, int], info: NodeInfo) -> bool:
 
 
 def _changed(placed: Placed, info: NodeInfo) -> str:
-    """Return what speaks against a node whose object has changed."""
+    """Return the objection to a node whose object has changed."""
     for plugin in placed.engine.runner.plugin_set.filter:
         if plugin.depends_on is not STATIC:
             continue

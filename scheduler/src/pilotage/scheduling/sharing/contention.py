@@ -8,7 +8,7 @@ TOLERATED = 0.005  # rejections for each bind
 
 
 class Contention:
-    """The binds and rejections of one profile; whoever counts them only adds."""
+    """The binds and rejections of one profile; the counters only grow."""
 
     def __init__(self) -> None:
         self.binds = self.rejections = 0  # ever
@@ -23,12 +23,12 @@ class Contention:
         self._ends.append((minute, self.binds, self.rejections))
 
     def counts(self, now: float) -> tuple[int, int]:
-        """Return the binds and the rejections of the last ten minutes, as nearly as is known."""
+        """Return the approximate binds and rejections of the last ten minutes."""
         first = int(now // MINUTE) - MINUTES
         _, binds, rejections = next((end for end in reversed(self._ends) if end[0] <= first), self._ends[0])
         return self.binds - binds, self.rejections - rejections
 
     def is_too_much(self, now: float) -> bool:
-        """Return whether more binds are rejected than anybody should put up with."""
+        """Return whether too many binds are rejected."""
         binds, rejections = self.counts(now)
         return rejections > TOLERATED * max(binds, rejections)

@@ -1,8 +1,8 @@
-"""What other schedulers place on our nodes: how often, and where last."""
+"""Binds of other schedulers to our nodes: how often, and where last."""
 
 from typing import NamedTuple
 
-MOMENT = 1.0  # seconds: binds to one node that are so near to each other are told together
+MOMENT = 1.0  # seconds: binds to one node within this time are reported together
 MINUTE = 60.0
 KEPT_FOR = 600.0  # seconds after the last bind to a node
 
@@ -46,7 +46,7 @@ class ForeignBinds:
         return list(self._by_node)
 
     def forget_old(self, now: float) -> None:
-        """Keep nothing about nodes that others have not used for long."""
+        """Forget nodes that others have not used for long."""
         self._by_node = {node: each for node, each in self._by_node.items() if now - each.last <= KEPT_FOR}
 
     def _turn(self, now: float) -> None:

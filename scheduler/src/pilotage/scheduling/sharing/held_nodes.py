@@ -1,4 +1,4 @@
-"""Pods that wait because a node is left alone for a while, and how the queue hears that it is not any more."""
+"""Pods that wait because a node is held, and the queue event for the end of a hold."""
 
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.plugin import Plugin
@@ -14,17 +14,17 @@ HELD = Rejection("node(s) rejected pods recently and are avoided for a while", p
 
 
 def held_back(diagnosis: Diagnosis) -> Unplaced:
-    """Return the outcome for a pod that has only to wait; what was nominated for it stands, and no node is bought."""
+    """Return the outcome for a pod that only has to wait: its nomination stays, and no autoscaler is triggered."""
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
     return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None)
 
 
 class HoldEnd(Pod):
-    """Stands for what a node has to offer again: to waiting pods that is as if a pod had left it."""
+    """Stands for a node that is no longer held: to waiting pods it is as if a pod had left it."""
 
 
 def hold_end(node: str) -> HoldEnd:
-    """Return what leaves a node when it is no longer left alone."""
+    """Return what leaves a node when it is no longer held."""
     identity = Metadata(name=f"hold-on-{node}", uid=f"hold-on-{node}")
     return HoldEnd(PodObject(identity, PodSpec(node_name=node)))
 
@@ -35,7 +35,7 @@ class HeldNodes(Plugin):
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "is_hold_end"),)
 
     def is_hold_end(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether a node is no longer left alone."""
+        """Return whether a node is no longer held."""
         return isinstance(old, HoldEnd)
 
 

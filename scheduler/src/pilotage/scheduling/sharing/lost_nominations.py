@@ -1,6 +1,6 @@
-"""Room that was made by evictions and then taken by somebody else's scheduler: a node where that goes on is left alone.
+"""Room that was made by evictions and then taken by another scheduler: a node where that continues is avoided.
 
-The owner of a victim makes it again at once, and the other scheduler may put it back before the preemptor is there.
+The owner of a victim recreates it at once, and the other scheduler may place it before the preemptor.
 """
 
 from collections.abc import Callable, Container
@@ -12,16 +12,16 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.post_filter import PostFilterResult
 
-OFTEN = 2  # times, after which a node is left alone
+OFTEN = 2  # times, after which a node is avoided
 REST = 300.0  # seconds for which it is
-KEPT = 900.0  # seconds after which nobody remembers
+KEPT = 900.0  # seconds after which it is forgotten
 ROOM_TAKEN = "node(s) are avoided for a while: other schedulers took the room that evictions made there"
-LOOK = 60.0  # seconds between two looks for what is that old
+LOOK = 60.0  # seconds between two sweeps
 
 
 @dataclass(slots=True)
 class _Made:
-    """Room that was made for a pod, and who was on the node then."""
+    """Room that was made for a pod, and the pods on the node then."""
 
     node: str
     since: float
@@ -30,7 +30,7 @@ class _Made:
 
 @dataclass(slots=True)
 class _Lost:
-    """How often the room on a node was taken, and until when it is left alone."""
+    """How often the room on a node was taken, and until when it is avoided."""
 
     last: float
     times: int = 0
@@ -38,7 +38,7 @@ class _Lost:
 
 
 class LostNominations:
-    """What became of the room that was made for each pod."""
+    """Tracks the room that was made for each pod."""
 
     def __init__(self, cache: ClusterCache, served: Container[str], clock: Callable[[], float]) -> None:
         self._cache, self._served, self._clock = cache, served, clock
@@ -58,7 +58,7 @@ class LostNominations:
         self._made[preemptor.uid] = _Made(node, self._clock(), there)
 
     def left_alone(self, preemptor: Pod) -> dict[str, float]:
-        """Return the nodes on which nobody is evicted for a pod now, and until when."""
+        """Return the nodes on which no pod is evicted for a pod now, and until when."""
         if not self._made and not self._lost:  # by far the most frequent case
             return {}
         self._look(preemptor)
@@ -66,7 +66,7 @@ class LostNominations:
         return {node: each.until for node, each in lost.items() if each.until > now}
 
     def _look(self, preemptor: Pod) -> None:
-        """Find out whether somebody else has come to where room was made last; that is asked once."""
+        """Check once whether another pod took the room that was made last."""
         made = self._made.get(preemptor.uid)
         info = None if made is None else self._cache.find_node(made.node)
         if made is None or info is None:
@@ -82,7 +82,7 @@ class LostNominations:
 
     def _forget(self) -> None:
         now = self._clock()
-        if now < self._next_look:  # one preemptor after the other may come by the thousand
+        if now < self._next_look:  # there may be thousands of preemptors
             return
         self._next_look, old = now + LOOK, now - KEPT
         self._made = {uid: made for uid, made in self._made.items() if made.since > old}

@@ -13,13 +13,13 @@ ALL = 100  # percent
 
 
 def near_best(totals: Ints, percent: int, draw: Random) -> NDArray[np.intp]:
-    """Return the places of the nodes that are so near to the best, the nearest if they are many.
+    """Return the places of the nodes near the best score, the nearest if there are many.
 
-    Another scheduler that looks for the best node finds the same one. Those that are the best are drawn among anyway,
+    Another scheduler that looks for the best node finds the same one. Among equally best nodes one is drawn anyway,
     however many they are.
     """
     best = int(totals.max())
-    # Where nodes are nearly full the best of them scores little, and a part of that would be nothing.
+    # If nodes are nearly full, the best scores are low, and a part of them would be nothing.
     near: NDArray[np.intp] = np.flatnonzero(totals >= best - max(abs(best), MAX_SCORE) * percent // ALL)
     if len(near) <= MOST_NEAR:
         return near

@@ -1,11 +1,11 @@
-"""Other schedulers use our nodes: what their kubelets reject is seen, believed for a while, and told.
+"""For nodes shared with other schedulers: kubelets' rejections are observed, used for a while, and reported.
 
             a pod of ours is rejected               its time has come, or a pod of ours starts there
 node ──────────────────────────────────────> held ──────────────────────────────────────────────────> node
                                              │  ^
                                              └──┘ rejected again: twice as long
 
-Held is: nobody goes there for 2 s; amounts that only the kubelet sees count as taken; twins of the rejected pod stay
+Held means: no pod goes there for 2 s; amounts that only the kubelet sees count as used; twins of the rejected pod stay
 away for a minute. Where the kubelet gave no numbers, the cause may lie in the pod: then only pods of that shape stay
 away, so that a tenant whose pods no kubelet admits cannot keep all others off its nodes. What a node says concerns that
 node alone. And for ten minutes, what a pod leaves free on any node counts as taken for a moment: its kubelet may still
@@ -35,7 +35,7 @@ from pilotage.scheduling.sharing.rejection_messages import Story, free_by_cache,
 
 log = logging.getLogger(__name__)
 
-REST = 2.0  # seconds in which nobody goes to a node: its kubelet counts a rejected pod for a moment longer
+REST = 2.0  # seconds in which no pod goes to a node: its kubelet counts a rejected pod for a moment longer
 FIRST_HOLD, LONGEST_HOLD = 10.0, 300.0  # seconds
 TWINS_STAY_AWAY = 60.0  # seconds
 RACING_FOR = 600.0  # seconds after a rejection in which pods are spread over nearly equal nodes
@@ -43,7 +43,7 @@ SWEEP_EVERY = 60.0  # seconds
 
 LINGERS = 0.5  # seconds for which a kubelet may count a pod that is gone already
 
-BELIEF: Final = "belief"  # in place of whom a hold keeps off: ends the amounts that only a kubelet sees
+BELIEF: Final = "belief"  # a hold for no pods: ends the amounts that only a kubelet sees
 
 
 class Lingering(NamedTuple):
@@ -77,7 +77,7 @@ class NodeRecord:
 
 
 class RaceGuard:
-    """Sees rejections and foreign binds, and keeps pods off nodes that reject them."""
+    """Observes rejections and foreign binds, and keeps pods off nodes that reject them."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class RaceGuard:
         self._tell_ended(ended)
 
     def left(self, pod: Pod) -> None:
-        """Record that a pod is gone: while races are seen, its room is not given away before its kubelet is done."""
+        """Record that a pod is gone: while races occur, its room is not used before its kubelet is done."""
         info = None if self._last_race is None else self._cache.find_node(pod.node_name)
         if info is not None:
             self._linger(pod, info)
@@ -142,7 +142,7 @@ class RaceGuard:
             self._cache.believe(info.name, lingering, amounts)
 
     def rejected(self, pod: Pod, rejection: KubeletRejection) -> None:
-        """Record that the kubelet of its node did not take a pod of ours, which has left the cache by now."""
+        """Record that a kubelet rejected a pod of ours, which has left the cache by now."""
         self.rejections[rejection.label] += 1
         engine, info = self._engines.get(pod.scheduler_name), self._cache.find_node(pod.node_name)
         if engine is None or info is None:
@@ -183,11 +183,11 @@ class RaceGuard:
             everybody = Hold(node, EVERYBODY)
             holds.keep_off(everybody, max(story.now + REST, holds.until(everybody) or 0.0))
         elif holds.until(Hold(node, Lingering(story.pod.uid))) is None:
-            self._linger(story.pod, info)  # the first one: nobody raced when it left
+            self._linger(story.pod, info)  # the first one: there was no race when it left
         return record
 
     def _believe(self, story: Story, info: NodeInfo, end: float) -> object | None:
-        """Count what only the kubelet sees as taken; where it gave no numbers, return who stays away instead."""
+        """Count what only the kubelet sees as used; without numbers, return which pods stay away instead."""
         resource, used = story.rejection.resource, story.rejection.used
         if not resource or used is None:
             return story.pod.shape
@@ -198,7 +198,7 @@ class RaceGuard:
         seen = info.requested.get(resource, 0) - amounts.get(resource, 0)
         amounts[resource] = min(used, info.allocatable.get(resource, 0)) - seen
         if amounts[resource] > 0 and not self._cache.holds.keep_off(Hold(info.name, BELIEF), end):
-            return None  # nothing is believed whose end nobody would notice
+            return None  # nothing is assumed whose end would not be noticed
         self._cache.believe(info.name, BELIEF, amounts)
         return None
 
@@ -217,7 +217,7 @@ class RaceGuard:
     # ----------------------------------------------------------------------------------------------------- spread
 
     def spread(self, engine: Engine) -> int:
-        """Return how many percent below the best score a node may be that is drawn; 0 as long as nobody races."""
+        """Return how many percent below the best score a node may be that is drawn; 0 without races."""
         if self._last_race is None or not engine.guard:
             return 0
         now = self._clock()
@@ -246,7 +246,7 @@ class RaceGuard:
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_EVERY
             if self._last_race is not None and now - self._last_race > RACING_FOR:
-                self._last_race = None  # also where nobody asks how far to spread
+                self._last_race = None  # even if the spread is not read
             self.contention = {name: each for name, each in self.contention.items() if name in self._engines}
             for each in self.contention.values():
                 each.turn(now)
@@ -254,7 +254,7 @@ class RaceGuard:
             self.records = {node: each for node, each in self.records.items() if now - each.last <= RACING_FOR}
 
     def _tell_ended(self, ended: list[Hold]) -> None:
-        """Take back what was believed, and wake the pods that wait for these nodes."""
+        """Drop the assumed amounts, and wake the pods that wait for these nodes."""
         for hold in ended:
             if hold.whom == BELIEF or isinstance(hold.whom, Lingering):
                 self._cache.believe(hold.node, hold.whom, {})
@@ -263,5 +263,5 @@ class RaceGuard:
 
 
 def _stays(hold: Hold) -> bool:
-    """Return whether a hold goes on though a pod of ours was taken."""
+    """Return whether a hold continues although a pod of ours was accepted."""
     return hold.whom is EVERYBODY or isinstance(hold.whom, Twins | Lingering)

@@ -1,4 +1,4 @@
-"""What we tell the owner of a pod that a kubelet has rejected."""
+"""The event message for a pod that a kubelet has rejected."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.sharing.foreign_binds import MOMENT, Lately
 
 JOB_ADVICE = "its Job counts this as a failure: raise backoffLimit while schedulers share nodes"
-OLD_BIND = 30.0  # seconds: a kubelet that looks at a pod so late was not there, and our view of then is not to blame
+OLD_BIND = 30.0  # seconds: a kubelet that handles a pod so late was down, and our view was not the cause
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Story:
 
     @property
     def is_old(self) -> bool:
-        """Return whether the kubelet was late, so that no race need be behind it."""
+        """Return whether the kubelet was late, so that a race need not be the cause."""
         return self.age is not None and self.age > OLD_BIND
 
 
@@ -55,7 +55,7 @@ def _about(story: Story) -> str:
 
 
 def free_by_cache(info: NodeInfo, believed: Mapping[str, int], resource: str) -> int | None:
-    """Return how much of a resource is left on a node for all that we see; None if it is no amount."""
+    """Return how much of a resource is free on a node in our view; None if it is not an amount."""
     if not resource:
         return None
     if resource == PODS:

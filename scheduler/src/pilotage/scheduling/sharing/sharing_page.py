@@ -1,4 +1,4 @@
-"""What the race guard knows, for people: in all, by profile and by node."""
+"""The state of the race guard, for people: in total, by profile and by node."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from pilotage.cache.node_holds import EVERYBODY
 from pilotage.kinds.quota_accounting import quantity_text
 from pilotage.scheduling.sharing.race_guard import BELIEF, Lingering, RaceGuard
 
-MOST_NODES = 1000  # that are shown; those whose last rejection is the newest come first
+MOST_NODES = 1000  # that are shown, the newest last rejection first
 HEADER = ("NODE", "REJECTIONS", "LAST", "REASON", "LEFT ALONE", "TAKEN UNSEEN", "OTHERS")
 
 
