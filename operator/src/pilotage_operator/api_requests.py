@@ -1,6 +1,6 @@
-"""Requests to the API server through the official client, with our time-outs and three clear ways to fail."""
+"""Requests to the API server through the official client, with our timeouts and three distinct ways to fail."""
 
-# ruff: noqa: ASYNC109 - whoever gives up from outside would not know whether the request was sent
+# ruff: noqa: ASYNC109 - a caller that cancels would not know whether the request was sent
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
@@ -46,7 +46,7 @@ class ApiRequests:
         return await self._in_turn(lambda client: self._answer(client, "PATCH", path, self._written_by, change))
 
     async def delete(self, path: str, uid: str) -> bytes:
-        """Delete an object, and no other of its name."""
+        """Delete an object, but not another one of its name."""
         options = {"preconditions": {"uid": uid}}
         return await self._in_turn(lambda client: self._answer(client, "DELETE", path, _NO_QUERY, options))
 
@@ -67,7 +67,7 @@ class ApiRequests:
     async def stream(
         self, path: str, query: Mapping[str, str] = _NO_QUERY, *, timeout: float | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Open an answer that goes on, and give its bytes as they come; `timeout` is for its beginning only."""
+        """Open a streaming response, and yield its bytes as they arrive; `timeout` is for its beginning only."""
         seconds = timeout or self._seconds
 
         async def begin(client: ApiClient) -> aiohttp.ClientResponse:
@@ -91,7 +91,7 @@ class ApiRequests:
                 yield piece
 
     async def _in_turn(self, ask: Callable[[ApiClient], Awaitable[T]], seconds: float | None = None) -> T:
-        """Ask when it is our turn; the seconds are for the server and begin then."""
+        """Send a request when it is our turn; the timeout starts then."""
         wanted = seconds or self._seconds
         try:
             async with asyncio.timeout(wanted):
@@ -162,7 +162,7 @@ async def _sent(
     *,
     limits: aiohttp.ClientTimeout,
 ) -> aiohttp.ClientResponse:
-    """Send a request and return the beginning of its answer; ApiError if that is a refusal."""
+    """Send a request and return the beginning of its response; ApiError if that is an error."""
     headers = {"Accept": JSON, "Accept-Encoding": "identity"}  # to compress would cost more than the network
     headers["Content-Type"] = MERGE_PATCH if verb == "PATCH" else JSON
     request = await client.param_serialize(
@@ -172,7 +172,7 @@ async def _sent(
     if response.status < 300:
         return response
     why = b""
-    with suppress(aiohttp.ClientError, TimeoutError):  # the status counts; the text only explains it
+    with suppress(aiohttp.ClientError, TimeoutError):  # the status matters; the text only explains it
         why = await _read(response, _LARGEST_REFUSAL)
     response.close()
     raise api_error(response.status, why, _retry_after(response.headers))

@@ -66,13 +66,13 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 _SECONDS = 10.0  # for every request
-_ALLOWED_FOR, _DENIED_FOR = 30.0, 4.0  # seconds that an answer is good
-_AT_ONCE = 8  # questions about rights
-# Events about what is in no namespace are in this one.
+_ALLOWED_FOR, _DENIED_FOR = 30.0, 4.0  # seconds that an answer is cached
+_AT_ONCE = 8  # cached access reviews
+# Events about cluster-scoped objects are in this namespace.
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 _EVENTS_BURST, _SECONDS_AN_EVENT = 25, 5.0
 _KUBE_SCHEDULER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-scheduler"
-# Groups that every API server has: whether they are served is no question of a CRD.
+# Groups that every API server has: they need no CRD.
 _BUILT_IN = frozenset(
     {"", "apps", "autoscaling", "batch", "policy"}
     | {f"{name}.k8s.io" for name in ("coordination", "events", "networking", "node", "rbac.authorization")}
@@ -81,7 +81,7 @@ _BUILT_IN = frozenset(
 
 
 class NotReachable(Exception):
-    """The API server cannot be asked now; later it may be."""
+    """The API server is not reachable now; later it may be."""
 
     def __init__(self, message: str, retry_after: float = 0.0) -> None:
         super().__init__(message)
@@ -89,16 +89,16 @@ class NotReachable(Exception):
 
 
 class WorldChanged(Exception):
-    """Something is no longer what it was when it was looked at: look again."""
+    """An object has changed since it was read: read again."""
 
 
 class Refused(Exception):
-    """The API server does not take this, or not from us."""
+    """The API server rejects this, or does not allow it."""
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is in the cluster, at one moment."""
+    """The state of the cluster at one moment."""
 
     profiles: tuple[StoredProfile, ...]
     config_map: ConfigMap | None
@@ -106,8 +106,8 @@ class Seen:
     replicas: tuple[Replica, ...]
     owner: OwnerReference | None
     plugin_sources: tuple[PluginSource, ...] = ()
-    versions: Mapping[Key, str] = field(default_factory=dict)  # of everything of which a watcher must have told
-    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
+    versions: Mapping[Key, str] = field(default_factory=dict)  # of everything that watchers must have seen
+    kube_scheduler: str = ""  # the leader of kube-scheduler, if a profile has its name
 
 
 class _Object(msgspec.Struct):
@@ -115,7 +115,7 @@ class _Object(msgspec.Struct):
 
 
 def connect(settings: Settings) -> "Cluster":
-    """Find the way to the API server; NoWay says what to do if there is none."""
+    """Find the access to the API server; NoWay says what to do if there is none."""
     try:
         return Cluster(settings, ways.find(settings.kubeconfig))
     except NoAccess as error:
@@ -123,7 +123,7 @@ def connect(settings: Settings) -> "Cluster":
 
 
 class NoWay(Exception):
-    """It is not known how to reach the API server."""
+    """There is no known access to the API server."""
 
 
 class Cluster:
@@ -141,7 +141,7 @@ class Cluster:
 
     @property
     def client(self) -> ApiRequests:
-        """Return the way that controllers use too; what it raises is told apart by `asked`."""
+        """Return the client, which controllers use too; `asked` classifies its exceptions."""
         return self._client
 
     async def close(self) -> None:
@@ -149,7 +149,7 @@ class Cluster:
         await self._client.close()
 
     async def login(self) -> kopf.AiohttpSession:
-        """Return a way for kopf's watchers, which is our own."""
+        """Return our login for kopf's watchers."""
         return await self._login.for_kopf()
 
     # ------------------------------------------------------------------------------------------------- reading
@@ -159,7 +159,7 @@ class Cluster:
         return PLURAL in await self._resources(GROUP)
 
     async def look(self, *, with_owner: bool) -> Seen:
-        """Look at everything that decides what is to be done."""
+        """Read everything that the reconciliation depends on."""
         profiles, config_map, sources, deployment, pods, owner = await asyncio.gather(
             self._list(PROFILES, StoredProfile),
             self._get(self._config_map_path(), ConfigMap),
@@ -186,7 +186,7 @@ class Cluster:
         return f"{PLUGINS_LABEL}={self._settings.release}"
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
-        """Return for each right whether the scheduler has it; an answer is good for a while."""
+        """Return for each permission whether the scheduler has it; answers are cached for a while."""
         now = monotonic()
         known = {right: self._answers[right] for right in wanted if right in self._answers}
         new = [right for right in wanted if right not in known or known[right][1] <= now]
@@ -241,7 +241,7 @@ class Cluster:
         return OwnerReference(group, kind, found.metadata.name, found.metadata.uid)
 
     async def _kube_scheduler(self) -> str:
-        """Return who leads kube-scheduler; nobody where its Lease cannot be seen: a warning is worth no failure."""
+        """Return the leader of kube-scheduler, "" if its Lease cannot be read: a warning must not cause a failure."""
         try:
             found = await self._get(_KUBE_SCHEDULER, Lease)
         except Refused as error:
@@ -252,7 +252,7 @@ class Cluster:
         return found.spec.leader(datetime.now(UTC)) if found is not None else ""
 
     async def _list(self, path: str, kind: type[T], **query: str) -> list[T]:
-        # Item by item: an author of profiles must be able neither to make the list too large for us, nor to hold us up.
+        # Item by item: authors of profiles must not be able to make the list too large, or to block us.
         found: list[T] = []
         turn = Turn()
 
@@ -294,7 +294,7 @@ class Cluster:
     # ------------------------------------------------------------------------------------------------- writing
 
     async def do(self, action: Action | PatchNode) -> None:
-        """Do one thing; WorldChanged, NotReachable or Refused say why it was not done."""
+        """Execute one action; WorldChanged, NotReachable or Refused say why it failed."""
         match action:
             case CreateProfile(manifest):
                 await self._create(PROFILES, manifest)
@@ -319,7 +319,7 @@ class Cluster:
                 pass
 
     async def _tell(self, event: TellEvent | TellFileEvent) -> None:
-        """Tell an event; a story that is lost is no reason to stop."""
+        """Write an event; a lost event is no reason to stop."""
         if event.once in self._told or not self._budget.take():
             return
         try:
@@ -340,7 +340,7 @@ class Cluster:
         await self.asked(self._client.patch(path, change))
 
     async def asked(self, request: Awaitable[T]) -> T:
-        """Wait for an answer; WorldChanged, NotReachable or Refused say why there is none."""
+        """Wait for a response; WorldChanged, NotReachable or Refused say why there is none."""
         try:
             return await request
         except (Unreachable, OutcomeUnknown) as error:
@@ -384,7 +384,7 @@ def _decoded(item: Any, kind: type[T]) -> T | None:
 
 
 def plugin_sources(config_maps: Collection[ConfigMap]) -> tuple[PluginSource, ...]:
-    """Return the plugin files of ConfigMaps, of which the oldest come first."""
+    """Return the plugin files of ConfigMaps, the oldest first."""
     ordered = sorted(config_maps, key=lambda found: (found.metadata.creation_timestamp, found.metadata.name))
     return tuple(
         PluginSource(

@@ -1,4 +1,4 @@
-"""Every condition of a SchedulerProfile, every reason for it, and what to do: what the documentation is made from."""
+"""Every condition of a SchedulerProfile, every reason for it, and what to do: the source of the documentation."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Events of the operator as events.k8s.io/v1 has them, and how many it tells."""
+"""The operator's events in events.k8s.io/v1, and their rate limit."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -42,14 +42,14 @@ def _event(namespace: str, about: Mapping[str, str], severity: str, reason: str,
 
 
 class EventBudget:
-    """So many events at once, and one more every so many seconds; what is beyond is not told."""
+    """A token bucket of events; those beyond it are dropped."""
 
     def __init__(self, burst: int, seconds: float) -> None:
         self._burst, self._seconds = burst, seconds
         self._left, self._at = float(burst), monotonic()
 
     def take(self) -> bool:
-        """Return whether one more event may be told."""
+        """Return whether one more event may be written."""
         now = monotonic()
         self._left = min(self._burst, self._left + (now - self._at) / self._seconds)
         self._at = now

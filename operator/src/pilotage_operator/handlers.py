@@ -1,4 +1,4 @@
-"""What kopf hears: every change ends in one call of the reconciler."""
+"""kopf's handlers: every change becomes one call of the reconciler."""
 
 import logging
 from typing import Any
@@ -36,14 +36,14 @@ def handlers(cluster: Cluster, reconciler: Reconciler) -> kopf.OperatorRegistry:
 
 
 def kopf_settings(settings: Settings) -> kopf.OperatorSettings:
-    """Return how kopf watches: what we need and no more, and nothing is ever written by it."""
-    # It tells of every call of a handler, which here is every change of anything.
+    """Return kopf's settings: only the needed watches, and no writes."""
+    # It logs every call of a handler, which here is every change of anything.
     logging.getLogger("kopf").setLevel(logging.WARNING)
     own = kopf.OperatorSettings()
     own.posting.enabled = False
     own.scanning.disabled = True
     own.peering.standalone = True
-    own.process.ultimate_exiting_timeout = None  # it would kill us also when it is only started again
+    own.process.ultimate_exiting_timeout = None  # it would also kill us when kopf is only restarted
     own.networking.request_timeout = _REQUEST_SECONDS
     own.networking.connect_timeout = _REQUEST_SECONDS
     own.networking.error_backoffs = _BACKOFFS

@@ -1,4 +1,4 @@
-"""The one login of the operator: kopf's watchers and the official client ask the same server as the same user."""
+"""The one login of the operator: kopf's watchers and the official client use the same server and user."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ _BUFFER = 1 << 16  # bytes that are here and not read yet, before a server has t
 
 
 class Login:
-    """A way to the API server, with credentials that are read again when they are due or refused."""
+    """Access to the API server, with credentials that are reloaded when due or rejected."""
 
     def __init__(self, access: Access, agent: str) -> None:
         self._access, self._agent = access, agent
@@ -26,7 +26,7 @@ class Login:
 
     @property
     def identity(self) -> Identity:
-        """Return as whom requests are sent."""
+        """Return the current credentials."""
         return self._access.identity
 
     async def client(self) -> ApiClient:
@@ -40,12 +40,12 @@ class Login:
         return client
 
     async def is_new_after(self, refused: Identity) -> bool:
-        """Read the credentials again after the server refused them, and return whether they are others."""
+        """Reload the credentials after the server rejected them, and return whether they differ."""
         await self._renew(refused)
         return self.identity is not refused
 
     async def for_kopf(self) -> kopf.AiohttpSession:
-        """Return a login for kopf, which asks again when it is old or refused."""
+        """Return a login for kopf, which asks again when it is old or rejected."""
         await self._access.renew(self.identity)
         who = self.identity.authorization
         session = aiohttp.ClientSession(

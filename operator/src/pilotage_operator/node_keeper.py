@@ -1,4 +1,4 @@
-"""Keeps what is said about profiles' own nodes true: their number in the status, and the taint where it is wanted."""
+"""Maintains profiles' own nodes: their number in the status, and the taint if it is enabled."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ EVERY = 15.0  # seconds
 
 
 class Api(Protocol):
-    """What the keeper asks of the cluster."""
+    """What the keeper needs from the cluster."""
 
     async def all_of(self, path: str, kind: type[T], selector: str = "") -> list[T]:
         """Return all objects of a path with labels that a selector matches."""
@@ -41,15 +41,15 @@ class Api(Protocol):
 
 
 class NodeKeeper:
-    """Looks after the nodes of all profiles that this release serves; without such profiles it asks for no nodes."""
+    """Maintains the nodes of all profiles that this release serves; without such profiles it reads no nodes."""
 
     def __init__(self, settings: Settings, api: Api) -> None:
         self._settings, self._api = settings, api
         self._release = release_value(settings.instance)
-        self._may_have_tainted = settings.taint_nodes  # before this process was there, perhaps
+        self._may_have_tainted = settings.taint_nodes  # perhaps before this process started
 
     async def run(self) -> None:
-        """Look now and then until cancelled; what fails is tried again the next time."""
+        """Reconcile periodically until cancelled; failures are retried the next time."""
         while True:
             try:
                 await self.look()
@@ -60,7 +60,7 @@ class NodeKeeper:
             await asyncio.sleep(EVERY)
 
     async def look(self) -> None:
-        """Bring taints and statuses in line once."""
+        """Reconcile taints and statuses once."""
         stored = await self._api.all_of(PROFILES, StoredProfile)
         asked = {each.name: own_nodes_of(each, self._settings.instance) for each in stored}
         said = {name: nodes for name, nodes in asked.items() if nodes is not None}

@@ -1,4 +1,4 @@
-"""Runs the operator: one reconciler, and kopf's watchers that wake it, until somebody says stop."""
+"""Runs the operator: one reconciler, and kopf's watchers that wake it, until stopped."""
 
 import asyncio
 import logging
@@ -55,13 +55,13 @@ async def operate(settings: Settings) -> None:
 
 
 def unless_it_was_closed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Tell of what nobody caught, but not of kopf's streams: as a process ends, some are closed while they are read."""
+    """Log uncaught errors, except of kopf's streams: at exit, some are closed while they are read."""
     if "asyncgen" not in context:
         loop.default_exception_handler(context)
 
 
 async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
-    """Wait for the CRD; kopf looks only once whether it is there. False if we are to stop first."""
+    """Wait for the CRD; kopf looks only once whether it is there. False if stopped first."""
     pause = _FIRST_PAUSE
     while not stop.is_set():
         try:
@@ -76,7 +76,7 @@ async def _until_served(cluster: Cluster, stop: asyncio.Event) -> bool:
 
 
 async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, stop: asyncio.Event) -> None:
-    """Reconcile and run the controllers while kopf watches, until we are to stop or it gives up.
+    """Reconcile and run the controllers while kopf watches, until stopped or kopf gives up.
 
     As it ends it cancels every task that was made meanwhile, also those of a round: so all end together.
     """
@@ -85,7 +85,7 @@ async def _work(settings: Settings, cluster: Cluster, reconciler: Reconciler, st
     running = (stop.wait(), reconciler.run(), controllers.run(), keeper.run())
     ours = [asyncio.create_task(each) for each in running]
     watchers = asyncio.create_task(_watch(settings, cluster, reconciler))
-    # kopf takes the signals as it starts; we take them back, to know of them also while it gives up.
+    # kopf installs signal handlers at its start; ours replace them, to get signals also while it exits.
     asyncio.get_running_loop().call_later(_SIGNALS_TAKEN_AFTER, _on_signals, stop)
     try:
         await asyncio.wait([ours[0], watchers], return_when=asyncio.FIRST_COMPLETED)
@@ -107,7 +107,7 @@ async def _watch(settings: Settings, cluster: Cluster, reconciler: Reconciler) -
         settings=kopf_settings(settings),
         namespaces=[settings.namespace],
         standalone=True,
-        # Without it kopf asks who the user is, and in a container nobody knows.
+        # Without it kopf looks up the user name, which a container may not have.
         identity=cast(Any, settings.instance),
     )
 

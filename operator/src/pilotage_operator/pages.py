@@ -1,4 +1,4 @@
-"""Serves the operator's two pages by plain HTTP: how it is, and metrics with names of profiles and how they are."""
+"""Serves the operator's two pages over plain HTTP: health, and metrics with the profiles' conditions."""
 
 import logging
 from collections.abc import AsyncIterator, Callable
@@ -15,7 +15,7 @@ _METRICS = {"Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
 _TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 _METHODS = ("GET", "HEAD")
 _LAST_SECONDS = 1.0
-_LINGERING = 1.0  # seconds for a body that nobody asked for
+_LINGERING = 1.0  # seconds for an unexpected body
 
 Page = Callable[[], web.Response]
 
@@ -26,7 +26,7 @@ def serving_metrics(port: int, text: Callable[[], str]) -> AbstractAsyncContextM
 
 
 def serving_health(port: int, trouble: Callable[[], str]) -> AbstractAsyncContextManager[int]:
-    """Serve /healthz until the block ends: 500 and the reason where this process had better be replaced."""
+    """Serve /healthz until the block ends: 500 and the reason if this process should be replaced."""
 
     def health() -> web.Response:
         found = trouble()

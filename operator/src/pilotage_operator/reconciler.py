@@ -1,4 +1,4 @@
-"""The one task that acts: wakes when something changed, looks, decides, does."""
+"""The only task that acts: on changes it reads, decides and executes."""
 
 import asyncio
 import logging
@@ -38,20 +38,20 @@ _STANDS_STILL_AFTER, _LAGS_AFTER = 120.0, 90.0
 
 
 class Api(Protocol):
-    """What a reconciler needs of the cluster."""
+    """What a reconciler needs from the cluster."""
 
     async def look(self, *, with_owner: bool) -> Seen:
         """Look at everything."""
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
-        """Ask what the scheduler may do."""
+        """Check the scheduler's permissions."""
 
     async def do(self, action: Action) -> None:
-        """Do one thing."""
+        """Execute one action."""
 
 
 class Reconciler:
-    """Keeps the cluster as the profiles want it; only one of its rounds is ever under way."""
+    """Keeps the cluster as the profiles want it; only one round runs at a time."""
 
     def __init__(self, settings: Settings, api: Api, judge: UnitJudge, values: ValuesFile) -> None:
         self.watch_lag = WatchLag()
@@ -60,14 +60,14 @@ class Reconciler:
         self._remembered: Mapping[str, str] = {}
         self._failures = 0
         self._finished_at = monotonic()
-        self._profiles: tuple[StoredProfile, ...] = ()  # as they were last seen
+        self._profiles: tuple[StoredProfile, ...] = ()  # as last seen
 
     def something_changed(self) -> None:
-        """Have a round made soon."""
+        """Trigger a round soon."""
         self._changed.set()
 
     def trouble(self) -> str:
-        """Return why this process had better be replaced; empty if it is well."""
+        """Return why this process should be replaced; empty if it is healthy."""
         now = monotonic()
         if (silent := now - self._finished_at) > _STANDS_STILL_AFTER:
             return f"no reconciliation has completed for {silent:.0f} s"
@@ -80,12 +80,12 @@ class Reconciler:
         return metrics_text(self._profiles, self._settings.instance, monotonic() - self._finished_at)
 
     async def run(self) -> None:
-        """Make rounds until cancelled."""
+        """Run rounds until cancelled."""
         while True:
             pause = await self._safe_round()
             self._finished_at = monotonic()
             if self._failures:
-                await asyncio.sleep(pause)  # whatever happens meanwhile, a server in trouble is left alone
+                await asyncio.sleep(pause)  # even with changes meanwhile, back off from a server in trouble
             else:
                 await self._wait(pause)
 
@@ -98,7 +98,7 @@ class Reconciler:
             pass
 
     async def _safe_round(self) -> float:
-        """Make a round; returns the seconds until the next one is due anyway."""
+        """Run a round; returns the seconds until the next one is due anyway."""
         self._changed.clear()
         try:
             pause = await self.round()
@@ -122,7 +122,7 @@ class Reconciler:
         return min(first * 2.0 ** (self._failures - 1), _LONGEST_PAUSE)
 
     async def round(self) -> float:
-        """Look, decide and do; returns the seconds until it is worth looking again."""
+        """Read, decide and execute; returns the seconds until the next round."""
         world = await self._world()
         actions = await self._decided(reconcile, world)
         for action in actions:
@@ -153,7 +153,7 @@ class Reconciler:
         return replace(world, rights=await self._api.rights(await self._decided(rights_needed, world)))
 
     async def _decided(self, decide: Callable[[World, Settings, UnitJudge], Decided], world: World) -> Decided:
-        """Decide; in a thread where plugin files are judged, which another process does and may take seconds for."""
+        """Decide; in a thread if plugin files are validated, which another process does and may take seconds."""
         if not world.plugin_sources and UNITS not in self._remembered:
             return decide(world, self._settings, self._judge)
         return await asyncio.to_thread(decide, world, self._settings, self._judge)
@@ -164,7 +164,7 @@ class Reconciler:
         try:
             await self._api.do(action)
         except Refused as error:
-            # One profile that cannot be written stops no other; without the configuration nobody is served.
+            # A failed write of one profile does not stop others; but the configuration is required.
             if isinstance(action, CreateConfigMap | PatchConfigMap | StampDeployment):
                 raise
             log.error("the API server rejected this (%s): %s", told or type(action).__name__, error)

@@ -1,4 +1,4 @@
-"""What the operator is told when it starts."""
+"""The settings of the operator."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ NOTHING_LISTED = OutsideRules()
 
 @dataclass(frozen=True)
 class Settings:
-    """One release that this operator looks after, and where everything of it is."""
+    """The release that this operator manages, and the names of its objects."""
 
     namespace: str
     release: str
@@ -27,8 +27,8 @@ class Settings:
     metrics_port: int = 0
     kubeconfig: str = ""
     controllers: tuple[str, ...] = ()  # the kinds whose controllers run
-    taint_nodes: bool = False  # those of profiles that ask for it
-    outside: OutsideRules = NOTHING_LISTED  # what profiles may have the scheduler do
+    taint_nodes: bool = False  # those of profiles with spec.nodes.taint
+    outside: OutsideRules = NOTHING_LISTED  # what profiles may make the scheduler do
 
     @property
     def instance(self) -> str:
@@ -42,7 +42,7 @@ class Settings:
 
     @property
     def config_label(self) -> str:
-        """Return the value of the label by which our own ConfigMap is watched; it is no release's name."""
+        """Return the value of the label by which our own ConfigMap is watched; it is not a release name."""
         return f"{self.release}.config"
 
     @property
@@ -52,12 +52,12 @@ class Settings:
 
     @property
     def scheduler_user(self) -> str:
-        """Return as whom the scheduler asks the API server."""
+        """Return the scheduler's user name at the API server."""
         return f"system:serviceaccount:{self.namespace}:{self.scheduler_service_account}"
 
 
 def settings_for(namespace: str, release: str, **given: object) -> Settings:
-    """Return the settings of a release, with the names that the chart gives where nothing else is said (None)."""
+    """Return the settings of a release, with the chart's names where none is given (None)."""
     fullname = given.get("fullname") or release
     named: dict[str, object] = {
         "fullname": fullname,

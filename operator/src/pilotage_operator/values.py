@@ -18,7 +18,7 @@ class Unreadable(Exception):
 
 
 class ValuesFile:
-    """A file that is read again when it changes; what cannot be read changes nothing."""
+    """A file that is reloaded when it changes; unreadable content changes nothing."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -26,7 +26,7 @@ class ValuesFile:
         self._profiles: tuple[KeptProfile, ...] | None = None
 
     def profiles(self) -> tuple[KeptProfile, ...] | None:
-        """Return what is kept; None if nobody ever said."""
+        """Return the profiles; None if there is no list."""
         if self._path is None:
             return None
         try:

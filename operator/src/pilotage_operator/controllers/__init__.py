@@ -1,1 +1,1 @@
-"""Controllers of custom resources: what each object's status should say, and who writes it."""
+"""Controllers of custom resources: what each object's status should be, and how it is written."""

@@ -1,4 +1,4 @@
-"""All that controllers ask of the API server, apart from watches."""
+"""All requests of controllers to the API server, except watches."""
 
 import logging
 import re
@@ -48,11 +48,11 @@ class ControllerApi:
 
     @property
     def watches(self) -> ApiRequests:
-        """Return what opens watches."""
+        """Return the API for watches."""
         return self._cluster.client
 
     async def serves(self, resource: Resource) -> bool:
-        """Return whether a resource is served, with a status; what has no group always is."""
+        """Return whether a resource is served, with a status; core resources always are."""
         if not resource.group:
             return True
         try:
@@ -66,16 +66,16 @@ class ControllerApi:
         return resource.plural in names
 
     def _warn_of(self, resource: Resource) -> None:
-        """Tell once of a definition that is not enough."""
+        """Log once that a definition is insufficient."""
         if resource not in self._warned:
             self._warned.add(resource)
             text = "%s.%s have no writable status; let the chart install the CRD with crds.adopt=true"
             log.warning(text, resource.plural, resource.group)
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Return the data of a ConfigMap; None if there is none, or can be none of that name."""
+        """Return the data of a ConfigMap; None if there is none, or the name is invalid."""
         if not _NAME.fullmatch(name):
-            return None  # people choose it, and it becomes part of a path
+            return None  # users choose it, and it becomes part of a path
         try:
             answer = await self._cluster.asked(
                 self._cluster.client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
@@ -85,7 +85,7 @@ class ControllerApi:
         return msgspec.json.decode(answer, type=_ConfigMap).data
 
     async def patch(self, resource: Resource, held: Held, change: Mapping[str, Any], part: str) -> bytes:
-        """Change `spec` or `status` of an object, unless somebody else changed it; returns it as it is then."""
+        """Change `spec` or `status` of an object, unless it has changed; returns the new object."""
         metadata = {"uid": held.metadata.uid, "resourceVersion": held.metadata.resource_version}
         path = resource.path(held.metadata.namespace, held.metadata.name) + ("/status" if part == "status" else "")
         return await self._cluster.asked(self._cluster.client.patch(path, {"metadata": metadata, part: change}))
@@ -100,7 +100,7 @@ class ControllerApi:
                 await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
     async def tell(self, resource: Resource, held: Held, story: Story) -> None:
-        """Write an event; one that is lost is no reason to stop."""
+        """Write an event; a lost one is no reason to stop."""
         if not self._budget.take():
             return
         path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"

@@ -1,4 +1,4 @@
-"""What the status of an AppGroup should say: how many of its pods run, and in which order its parts go."""
+"""The desired status of an AppGroup: how many of its pods run, and the order of its parts."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -21,7 +21,7 @@ REQUIRED = frozenset({"kind", "name", "selector"})
 
 
 class StoredAppGroupStatus(AppGroupStatus, frozen=True, rename="camel"):
-    """What was last said of an application."""
+    """The stored status of an application."""
 
     topology_calculation_time: str = ""
     conditions: tuple[StoredCondition, ...] = ()
@@ -39,7 +39,7 @@ class _Entry(Struct, frozen=True, rename="camel"):
 
 
 def facts(each: Pod | AppGroup) -> Any:
-    """Return what counts: for which application a pod runs; of other applications, only that they are there."""
+    """Return what matters: the application of a pod; of other AppGroups, only their existence."""
     return (app_group_of(each), _runs(each)) if isinstance(each, Pod) else None
 
 
@@ -58,7 +58,7 @@ def concerned(each: Pod | AppGroup, known: Mapping[str, set[str]]) -> list[str]:
 
 
 def own(group: AppGroup, pods: Iterable[Pod], known: Mapping[str, set[str]]) -> Iterator[Pod]:
-    """Return the pods that do not have an application of that name at home, which would be theirs."""
+    """Return the pods whose own namespace has no application of that name."""
     elsewhere = known.get(group.metadata.name, set()) - {group.metadata.namespace}
     return (pod for pod in pods if pod.namespace not in elsewhere)
 
@@ -67,7 +67,7 @@ def status_of(group: StoredAppGroup, pods: Iterable[Pod], now: datetime) -> dict
     """Return the fields of the status that the controller keeps; `pods` may be those of all namespaces."""
     past, order = group.status, topology_order(group.spec)
     entries = [_Entry(workload, index) for index, workload in enumerate(order.workloads, 1)]
-    entries.sort(key=lambda entry: entry.workload.selector)  # as a reader with a binary search wants it
+    entries.sort(key=lambda entry: entry.workload.selector)  # sorted, for readers that use binary search
     known = [(entry.workload, entry.index) for entry in past.topology_order]
     is_known = known == [(entry.workload, entry.index) for entry in entries]
     generation = group.metadata.generation

@@ -10,7 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, to_builtins
 from pilotage_operator.controllers.outcome import Story
 from pilotage_operator.profiles.world import written
 
-LONGEST_MESSAGE = 1024  # characters; some quote what a scheduler says
+LONGEST_MESSAGE = 1024  # characters; some quote a scheduler's message
 
 
 class StoredCondition(Struct, frozen=True, rename="camel"):
@@ -73,7 +73,7 @@ def find(stored: Iterable[StoredCondition], kind: str) -> StoredCondition:
 
 
 def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[Story]:
-    """Return an event for each condition that is not as it should be, or is so again; `good` is how each should be."""
+    """Return an event for each condition that becomes bad, or good again; `good` has the good statuses."""
     before = tuple(stored)
     told = []
     for each in status.get("conditions", ()):

@@ -1,4 +1,4 @@
-"""What the status of an ElasticQuota should say: the numbers by which the scheduler decides, and what is wrong."""
+"""The desired status of an ElasticQuota: the numbers by which the scheduler decides, and errors."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -28,7 +28,7 @@ GOOD = {CONFLICT: False, VALID: True}
 
 
 class ElasticQuotaStatus(Struct, frozen=True, rename="camel"):
-    """What was last said of a quota."""
+    """The stored status of a quota."""
 
     conditions: tuple[StoredCondition, ...] = ()
 
@@ -40,7 +40,7 @@ class StoredElasticQuota(ElasticQuota, rename="camel"):
 
 
 class Settled(Protocol):
-    """Knows which quota serves which pods."""
+    """Knows which quota applies to which pods."""
 
     @property
     def summary(self) -> QuotaTable:
@@ -48,14 +48,14 @@ class Settled(Protocol):
 
 
 def facts(each: Pod | Namespace | ElasticQuota) -> Any:
-    """Return what counts: what a pod is charged for, the labels of a namespace, what a quota asks for and for whom."""
+    """Return what matters: what a pod is charged for, the labels of a namespace, a quota's bounds and selection."""
     if isinstance(each, Pod):
         return counts_as(each) if is_charged(each) else None
     return each.metadata.labels if isinstance(each, Namespace) else (each.spec, each.priority_classes)
 
 
 def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterable[str] | None:
-    """Return the quota that serves a pod; who serves whom is a matter of all of them."""
+    """Return the quota of a pod; a change of a quota or namespace concerns all quotas."""
     if not isinstance(each, Pod):
         return None
     quota = settled.summary.quota_of(Cohort.of(each))

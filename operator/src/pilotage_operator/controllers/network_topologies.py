@@ -1,4 +1,4 @@
-"""What a NetworkTopology should say about measured latencies: a set of costs beside those that people wrote."""
+"""Measured latencies of a NetworkTopology: a set of costs beside those of its author."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -20,19 +20,19 @@ NETPERF_COSTS = "NetperfCosts"
 CALCULATED = "Calculated"
 PREFIX, BETWEEN = "netperf.p90.latency.milliseconds.origin.", ".destination."
 MILLISECONDS = re.compile("[0-9]{1,9}")
-PAUSE = timedelta(minutes=5)  # between two sets of costs: every new one is news to all pods that wait
+PAUSE = timedelta(minutes=5)  # between two sets of costs: every new one retries all waiting pods
 MOST_COMPLAINTS = 3  # in one message
 
 
 class NetworkTopologySpec(Struct, frozen=True, rename="camel"):
-    """Where measurements are, and all sets of costs, just as they are: those of others are not to be touched."""
+    """The place of measurements, and all sets of costs, unmodified: those of others must not be changed."""
 
     configmap_name: str = ""
     weights: tuple[dict[str, Any], ...] = ()
 
 
 class NetworkTopologyStatus(Struct, frozen=True, rename="camel"):
-    """What was last said."""
+    """The stored status."""
 
     node_count: int = 0
     weight_calculation_time: str = ""
@@ -49,7 +49,7 @@ class StoredNetworkTopology(Struct, rename="camel"):
 
 @dataclass
 class Measurements:
-    """What measurements between nodes say about the ways between places."""
+    """The costs between places by the measurements between nodes."""
 
     regions: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     zones: dict[str, dict[tuple[str, str], list[int]]] = field(default_factory=dict)  # by region
@@ -57,7 +57,7 @@ class Measurements:
     complaints: list[str] = field(default_factory=list)
 
     def add(self, start: Place, end: Place, latency: int) -> None:
-        """Count one measurement in; within a zone it says nothing about ways between places."""
+        """Add one measurement; within a zone it is ignored."""
         if start.region != end.region:
             if start.region and end.region:
                 self.regions.setdefault((start.region, end.region), []).append(latency)
@@ -72,7 +72,7 @@ def decide(
     """Return what spec and status should say; `measured` is the data of the ConfigMap, None if there is none."""
     found = _read(measured or {}, {node.name: place_of(node.labels) for node in nodes})
     if not found.nodes:
-        return Outcome(_status(topology, _nothing(topology, measured, found), now))  # what was measured once stays
+        return Outcome(_status(topology, _nothing(topology, measured, found), now))  # earlier measurements stay
     entry = {"name": NETPERF_COSTS, "topologyList": _topology_list(found)}
     weights = [entry if each.get("name") == NETPERF_COSTS else each for each in topology.spec.weights]
     weights += [] if entry in weights else [entry]
@@ -140,7 +140,7 @@ def _read(measured: Mapping[str, str], places: Mapping[str, Place]) -> Measureme
 
 
 def _ends(text: str, places: Mapping[str, Place]) -> tuple[str, str] | None:
-    """Return the two nodes of a key; their names may have dots, and even the word between them, in them."""
+    """Return the two nodes of a key; their names may contain dots, and even the separator."""
     words = text.split(BETWEEN)
     for count in range(1, len(words)):
         start, end = BETWEEN.join(words[:count]), BETWEEN.join(words[count:])
@@ -153,7 +153,7 @@ def _topology_list(found: Measurements) -> list[dict[str, Any]]:
     zones: Costs = {}
     for between in found.zones.values():
         for way, cost in shortest_paths(between).items():
-            zones[way] = max(cost, zones.get(way, 0))  # zones of one name in two regions: rather too much
+            zones[way] = max(cost, zones.get(way, 0))  # zones of one name in two regions: take the larger
     return [
         {"topologyKey": REGION, "originList": _origin_list(shortest_paths(found.regions))},
         {"topologyKey": ZONE, "originList": _origin_list(zones)},

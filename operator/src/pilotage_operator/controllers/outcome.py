@@ -1,4 +1,4 @@
-"""What a controller wants done for one object, as plain data."""
+"""The result of a controller for one object, as plain data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeAlias
 
 @dataclass(frozen=True)
 class CreatePod:
-    """Create a pod; where one of its name is there already, the object is looked at again."""
+    """Create a pod; if its name is taken, the object is reconciled again."""
 
     manifest: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class DeletePod:
-    """Delete exactly this pod, not one that took its name."""
+    """Delete exactly this pod, not another one of its name."""
 
     namespace: str
     name: str
@@ -27,12 +27,12 @@ PodAction: TypeAlias = CreatePod | DeletePod
 
 @dataclass(frozen=True)
 class Outcome:
-    """What an object's status should say, and what else is to be done once it does."""
+    """The desired status of an object, and further actions after it is written."""
 
     status: Mapping[str, Any]  # the fields that the controller keeps; those of others are left alone
-    spec: Mapping[str, Any] = field(default_factory=dict)  # the same, where results belong into the spec
+    spec: Mapping[str, Any] = field(default_factory=dict)  # the same for the spec, if results belong there
     actions: tuple[PodAction, ...] = ()
-    again: datetime | None = None  # when to look again, whatever happens until then
+    again: datetime | None = None  # when to reconcile again at the latest
 
 
 @dataclass(frozen=True)
@@ -52,5 +52,5 @@ def merge_patch(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any
 def _change(old: Any, new: Any) -> Any:
     if not (isinstance(old, Mapping) and isinstance(new, Mapping)):
         return new
-    # Inside a field that is ours everything is: what is no longer there must go.
+    # A field of ours is entirely ours: what is no longer in it must be removed.
     return dict.fromkeys(old.keys() - new.keys()) | merge_patch(old, new)

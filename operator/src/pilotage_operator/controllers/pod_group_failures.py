@@ -1,7 +1,7 @@
-"""What follows when a member of a PodGroup fails: it is told, and the others start again if the group asks for that.
+"""What follows when a member of a PodGroup fails: it is reported, and the others restart if the group asks for it.
 
-A member starts again because of a failure only if it was there before it. Whoever came later is part of the new start
-already, however long the pod that failed stays around: nothing has to be remembered, and no failure restarts a group
+A member is restarted because of a failure only if it existed before it. A later one is already part of the restart,
+however long the failed pod stays: nothing has to be remembered, and no failure restarts a group
 twice.
 """
 
@@ -20,7 +20,7 @@ RESTART_GROUP = "RestartGroup"
 MEMBER_FAILED = "MemberFailed"
 RESTARTING, REFUSED, TOO_FEW, NO_OWNER = "RestartingGroup", "RestartRefused", "TooFewToRestart", "NobodyToRestart"
 NOT_UNDERSTOOD, NO_FAILURE = "NotUnderstood", "NoFailure"
-# No member is deleted before it is as old as that: a group that fails at once starts twice a minute at most.
+# The minimum age of a member for deletion: a group that fails at once restarts at most twice a minute.
 YOUNGEST = timedelta(seconds=30)
 MOST_NAMES = 10
 # Their times are that of the failure, or earlier. PodReadyToStartContainers is later: others may have come by then.
@@ -30,7 +30,7 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Aftermath:
-    """What is said of failures, and who is deleted because of them."""
+    """The condition about failures, and the members to delete because of them."""
 
     said: Said | None = None  # None: there is nothing to say
     actions: tuple[DeletePod, ...] = ()
@@ -38,23 +38,23 @@ class Aftermath:
 
     @property
     def restarts(self) -> bool:
-        """Return whether the group starts again."""
+        """Return whether the group is restarted."""
         return self.said is not None and self.said.reason == RESTARTING
 
 
 class Failures:
-    """The failures among the members of a group that are not made up for by a new start, the latest first."""
+    """The failed members of a group since its last restart, the latest first."""
 
     def __init__(self, members: Sequence[Pod]) -> None:
         self.active = [pod for pod in members if not pod.is_finished]
-        # One that is deleted ends as failed, too, and that is no failure.
+        # A deleted pod ends as failed, too, but that is not a failure.
         ended = [pod for pod in members if pod.status.phase == "Failed" and not pod.is_terminating]
         self.pods = self._current(ended, members) if ended else []
         latest = failed_at(self.pods[0]) if self.pods else LONG_AGO
         self.older = [pod for pod in self.active if created_at(pod) < latest] if self.pods else []
 
     def _current(self, ended: Sequence[Pod], members: Sequence[Pod]) -> list[Pod]:
-        """Return those that nobody has followed, or beside which somebody runs who was there before."""
+        """Return those without later members, or with running members that existed before."""
         newest = max(map(created_at, members))
         oldest = min(map(created_at, self.active), default=datetime.max.replace(tzinfo=UTC))
         found = [(failed, pod) for pod in ended if newest <= (failed := failed_at(pod)) or oldest < failed]
@@ -62,12 +62,12 @@ class Failures:
 
     @property
     def names(self) -> str:
-        """Return who failed, in words."""
+        """Return the names of failed pods, for messages."""
         return _names(self.pods)
 
     @property
     def after_a_restart(self) -> int:
-        """Return how many members there will be: those that run, and who takes the place of those that failed."""
+        """Return how many members there will be: running ones, and replacements of failed ones."""
         first = failed_at(self.pods[-1])
         followed = sum(created_at(pod) > first for pod in self.active)
         return len(self.active) + max(0, sum(_is_owned(pod) for pod in self.pods) - followed)
@@ -76,7 +76,7 @@ class Failures:
 def aftermath(
     metadata: Metadata, quorum: int, stored: StoredCondition, members: Sequence[Pod], now: datetime, refusal: str = ""
 ) -> Aftermath:
-    """Return what follows for a group; `refusal` is why the API server did not delete a member the last time."""
+    """Return what follows for a group; `refusal` is why the API server did not delete a member last time."""
     failures, wish = Failures(members), metadata.annotations.get(ANNOTATION)
     if wish not in (None, RESTART_GROUP):
         text = f"the annotation {ANNOTATION} is {wish!r}; set it to {RESTART_GROUP}, or remove it"
@@ -94,7 +94,7 @@ def _restart(failures: Failures, quorum: int, stored: StoredCondition, now: date
     spared = f"; not deleted, because no controller would recreate it: {_names(left)}" if left else ""
     if not owned:
         return Aftermath(Said(True, NO_OWNER, failures.names + spared))
-    # Members that this restart has deleted already are missing by now: there were enough when it began.
+    # Members that this restart already deleted are missing: there were enough when it began.
     is_under_way = stored.reason == RESTARTING and stored.message.startswith(f"{failures.names};")
     if failures.after_a_restart < quorum and not is_under_way:
         text = f"only {failures.after_a_restart} of the {quorum} required members would be recreated"
@@ -124,11 +124,11 @@ def stories(stored: StoredCondition, failed: int, status: Mapping[str, Any]) -> 
 
 
 def _is_new(message: str, stored: StoredCondition, *, more: bool) -> bool:
-    """Return whether a failure is named that was not."""
+    """Return whether there is a new failure."""
     if not stored.status:
-        return more  # a definition of PodGroup that somebody else brought may keep no conditions, but it keeps counts
+        return more  # a CRD of another project may not keep conditions, but it keeps counts
     (latest, *others), known = _failed_in(message), _failed_in(stored.message)
-    # Where too many had failed to name all, older ones turn up when others are cleaned up.
+    # If too many had failed to name all, older ones appear when others are cleaned up.
     return latest not in known or (len(known) < MOST_NAMES and not set(others) <= set(known))
 
 

@@ -1,4 +1,4 @@
-"""What the status of a PodGroup should say.
+"""The desired status of a PodGroup.
 
 too few pods ──► Pending ──► Scheduling ──► Running ──► Finished
                     ▲            │ ▲           │
@@ -26,7 +26,7 @@ LABEL = "scheduling.x-k8s.io/pod-group"
 PENDING, SCHEDULING, FAILED = "Pending", "Scheduling", "Failed"
 SCHEDULED = "Scheduled"
 TIMEOUT = "Timeout"
-# What Coscheduling says to every member of a gang.
+# Coscheduling's message to every member of a gang.
 TURNED_DOWN = re.compile(
     r"PodGroup \S+ gets rejected due to Pod (?P<pod>\S+) is (unschedulable even after PostFilter: )?(?P<why>.+)",
     re.DOTALL,
@@ -36,7 +36,7 @@ TOO_LONG = "schedule time longer than 48 hours"
 
 
 class PodGroupStatus(Struct, frozen=True, rename="camel"):
-    """What was last said of a group."""
+    """The stored status of a group."""
 
     phase: str = ""
     occupied_by: str = ""
@@ -56,12 +56,12 @@ class StoredPodGroup(Struct, rename="camel"):
 
     @property
     def quorum(self) -> int:
-        """Return how many members count as the whole; none at all would make every group a finished one."""
+        """Return how many members are needed; zero would make every group a finished one."""
         return max(self.spec.min_member, 1)
 
 
 class Tally:
-    """The members of a group, oldest first, and how many of them are how far."""
+    """The members of a group, oldest first, and their counts by phase."""
 
     def __init__(self, group: StoredPodGroup, pods: Iterable[Pod]) -> None:
         own = [pod for pod in pods if is_member(pod, group)]
@@ -87,7 +87,7 @@ class Tally:
 
 
 def is_member(pod: Pod, group: StoredPodGroup) -> bool:
-    """Return whether a pod counts for a group; one that goes without having ended does no longer."""
+    """Return whether a pod counts for a group; one that is deleted before it finishes no longer does."""
     is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
     return is_own and (pod.is_finished or not pod.is_terminating)
 
@@ -99,7 +99,7 @@ def groups_of(pod: Pod) -> tuple[str, ...]:
 
 
 def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
-    """Return the fields of the status that the controller keeps, and who is deleted.
+    """Return the fields of the status that the controller keeps, and the pods to delete.
 
     `pods` may have others than the group's; `refusal` is why the API server did not delete a member the last time.
     """
@@ -123,7 +123,7 @@ def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: s
 
 
 def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, Said]:
-    """Return that the quorum was there once, for the scheduler to go by: it stays true until the group starts again."""
+    """Return that the quorum was reached once, for the scheduler: it stays true until the group is restarted."""
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
     if after.restarts:
@@ -140,14 +140,14 @@ def _phase(quorum: int, tally: Tally) -> str:
     if tally.succeeded >= quorum:
         return FINISHED
     if done >= quorum:
-        return RUNNING  # whatever else failed: the group has what it needs
+        return RUNNING  # regardless of failures: the group has what it needs
     if tally.failed and tally.active + tally.succeeded < quorum:
-        return FAILED  # those that are left are too few
+        return FAILED  # too few are left
     return SCHEDULING
 
 
 def _waits_too_long(group: StoredPodGroup, tally: Tally, now: datetime) -> bool:
-    """Return whether nobody runs although the group has waited for its first member for two days."""
+    """Return whether no member runs although the group has waited for two days."""
     past = group.status
     if past.phase not in (PENDING, SCHEDULING) or tally.running or tally.succeeded or not tally.waiting:
         return False
@@ -172,7 +172,7 @@ def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> Said:
 
 
 def _blocker(waiting: Sequence[Pod]) -> Said | None:
-    """Return what is said of the member for which there is no place: a gang that is turned down says it to all."""
+    """Return the condition of the member that fits no node: a rejected gang has it on all members."""
     names, others = {pod.name for pod in waiting}, None
     for pod in waiting:
         told = pod.status.condition("PodScheduled")
@@ -186,7 +186,7 @@ def _blocker(waiting: Sequence[Pod]) -> Said | None:
 
 
 def _owners(members: Sequence[Pod]) -> str:
-    """Return who owns the oldest member that anybody owns; pods of a group have one owner, or one of a kind."""
+    """Return the owner of the oldest owned member; pods of a group have one owner, or owners of one kind."""
     for pod in members:
         if owners := pod.metadata.owner_references:
             return ",".join(sorted(f"{pod.namespace}/{owner.name}" for owner in owners))

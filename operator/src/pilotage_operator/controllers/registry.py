@@ -1,4 +1,4 @@
-"""All controllers: what each of them keeps, what it looks at, and who decides. To add one is a line of CONTROLLERS."""
+"""All controllers: what each of them keeps, what it reads, and its functions. A new one is a line in CONTROLLERS."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -64,11 +64,11 @@ STICKY_JOBS = _stored(StickyJob, StoredStickyJob)
 
 
 class Overview(Protocol):
-    """What a controller may look at, whichever of its objects it is about."""
+    """What a controller may read for any of its objects."""
 
     @property
     def summary(self) -> Any:
-        """Return what the controller has worked out for all of its objects."""
+        """Return what the controller has computed for all of its objects."""
 
     def pods(self, namespace: str) -> Collection[Pod]:
         """Return the pods of a namespace."""
@@ -81,7 +81,7 @@ class Overview(Protocol):
 
 
 class Seen(Overview, Protocol):
-    """What a controller may look at when it decides about an object."""
+    """What a controller may read when it decides about an object."""
 
     @property
     def now(self) -> datetime:
@@ -89,7 +89,7 @@ class Seen(Overview, Protocol):
 
     @property
     def refusal(self) -> str:
-        """Return why what was wanted for this object the last time was refused; empty if it was not."""
+        """Return why the last action for this object was rejected; empty if it was not."""
 
     @property
     def config_map(self) -> Mapping[str, str] | None:
@@ -97,7 +97,7 @@ class Seen(Overview, Protocol):
 
 
 def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[Story]:
-    """Tell that the status is up to date again, for kinds of which there is no more to tell."""
+    """Return the event for an updated status, for kinds without other events."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", controller.resource.kind)
     name = f"{held.metadata.namespace}/{held.metadata.name}"
     return [Story("Normal", "Synced", f"{words} {name} synced successfully")]
@@ -110,16 +110,16 @@ class Controller:
     resource: Resource
     decide: Callable[[Any, Seen], Outcome]
     reads: tuple[Resource, ...] = (PODS,)
-    # What of something that is read counts: a change of anything else is no news. None: all of it.
+    # The relevant part of what is read: other changes are ignored. None: all of it.
     facts: Callable[[Any], Any] | None = None
-    # Which objects, as namespace/name, news of something that is read concern; None: all of them.
+    # Which objects, as namespace/name, a change of something that is read concerns; None: all of them.
     concerns: Callable[[Any, Overview], Iterable[str] | None] | None = None
-    # What is worked out once for all objects, of everything that is read but pods, until there are news of that.
+    # Computed once for all objects, from everything that is read but pods, until that changes.
     summary: Callable[[Overview], Any] | None = None
     label: str = ""  # of pods, with the name of an object
     stories: Callable[["Controller", Any, Mapping[str, Any]], Iterable[Story]] = synced
     config_map: Callable[[Any], str] | None = None  # the name of one in the object's namespace
-    every: float = 0.0  # seconds after which to look again; 0: only when something changes
+    every: float = 0.0  # seconds after which to reconcile again; 0: only after changes
     writes_spec: bool = False
     writes_pods: bool = False
 
@@ -155,7 +155,7 @@ CONTROLLERS = (
         facts=lambda node: place_of(node.labels),
         stories=lambda _, topology, status: network_topologies.stories(topology, status),
         config_map=lambda topology: topology.spec.configmap_name,
-        every=300.0,  # nobody tells of a change of the ConfigMap
+        every=300.0,  # the ConfigMap is not watched
         writes_spec=True,
     ),
     Controller(
@@ -164,7 +164,7 @@ CONTROLLERS = (
         concerns=lambda pod, _: pod_groups.groups_of(pod),
         label=pod_groups.LABEL,
         stories=lambda _, group, status: pod_groups.stories(group, status),
-        every=3600.0,  # a group that has waited for too long is told of without any change
+        every=3600.0,  # a group that has waited too long is reported without any change
     ),
     Controller(
         STICKY_JOBS,
@@ -177,7 +177,7 @@ CONTROLLERS = (
 
 
 def rights_of(controller: Controller) -> set[tuple[str, str, str]]:
-    """Return all that the operator must be allowed to do for a controller: group, resource, verb."""
+    """Return all permissions that the operator needs for a controller: group, resource, verb."""
     own = controller.resource
     wanted = {(own.group, f"{own.plural}/status", "patch"), ("events.k8s.io", "events", "create")}
     for read in (own, *controller.reads):

@@ -1,4 +1,4 @@
-"""Runs the controllers: looks at an object when something changed, has it decided about, and writes what differs."""
+"""Runs the controllers: reconciles an object when something changed, and writes the differences."""
 
 import asyncio
 import logging
@@ -18,17 +18,17 @@ log = logging.getLogger(__name__)
 
 WORKERS = 4
 LOOK_FOR_DEFINITIONS = 10.0  # seconds
-NOT_WHOLE_YET = 1.0  # seconds until an object is looked at again whose surroundings are not all listed
-SOON, LATER = 0.2, 1.0  # seconds until the first retry: after somebody else was faster, and after a failure
-PAUSE = 5.0  # seconds after the whole failed
+NOT_WHOLE_YET = 1.0  # seconds until a retry if not everything is listed yet
+SOON, LATER = 0.2, 1.0  # seconds until the first retry: after a conflict, and after a failure
+PAUSE = 5.0  # seconds after all controllers failed
 
 
 class Api(Protocol):
-    """What controllers ask of the cluster."""
+    """What controllers need from the cluster."""
 
     @property
     def watches(self) -> Any:
-        """Return what opens watches."""
+        """Return the API for watches."""
 
     async def serves(self, resource: Resource) -> bool:
         """Return whether a resource is served."""
@@ -37,18 +37,18 @@ class Api(Protocol):
         """Return the data of a ConfigMap; None if there is none."""
 
     async def patch(self, resource: Resource, held: Held, change: Mapping[str, Any], part: str) -> bytes:
-        """Change `spec` or `status` of an object, unless somebody else changed it; returns it as it is then."""
+        """Change `spec` or `status` of an object, unless it has changed; returns the new object."""
 
     async def do(self, action: PodAction) -> None:
         """Create or delete a pod."""
 
     async def tell(self, resource: Resource, held: Held, story: Story) -> None:
-        """Write an event; one that is lost is no reason to stop."""
+        """Write an event; a lost one is no reason to stop."""
 
 
 @dataclass(frozen=True)
 class Surroundings(Around):
-    """What is seen around one object at one moment."""
+    """What a controller reads for one object at one moment."""
 
     now: datetime
     refusal: str
@@ -64,7 +64,7 @@ class Controllers:
         self._refusals: dict[Key, str] = {}
 
     async def run(self) -> None:
-        """Run until cancelled; what fails as a whole is started again."""
+        """Run until cancelled; restarts after a failure."""
         if not self._controllers:
             return
         while True:
@@ -86,7 +86,7 @@ class Controllers:
             await watching.stop()
 
     async def _keep_watching(self, watching: Watching) -> None:
-        """Watch what is served; a definition may come at any time."""
+        """Watch what is served; CRDs may be added at any time."""
         told: set[Resource] = set()
         while True:
             watching.something_kept.clear()
@@ -99,7 +99,7 @@ class Controllers:
             try:
                 async with asyncio.timeout(LOOK_FOR_DEFINITIONS):
                     await watching.something_kept.wait()
-                await asyncio.sleep(SOON)  # a list of many is told one by one
+                await asyncio.sleep(SOON)  # a list is delivered object by object
             except TimeoutError:
                 pass
 
@@ -129,7 +129,7 @@ class Controllers:
                 log.exception("%s %s: the reconciliation failed, retrying in %.1f s", *key, pause)
 
     async def _look(self, key: Key, queue: WorkQueue[Key], watching: Watching) -> None:
-        """Look at one object, decide, write what differs, then do what else is to be done."""
+        """Reconcile one object: decide, write the differences, then execute further actions."""
         controller = self._controllers[key[0]]
         if not watching.is_whole(controller):
             queue.done(key, NOT_WHOLE_YET)
@@ -152,7 +152,7 @@ class Controllers:
             for action in actions:
                 await self._api.do(action)
         except Refused as error:
-            self._refusals[key] = str(error)  # the object's own status shall say it
+            self._refusals[key] = str(error)  # the object's status will report it
             raise
         self._refusals.pop(key, None)
 
@@ -170,7 +170,7 @@ class Controllers:
             version = held.metadata.resource_version
             watching.wrote(controller, await self._api.patch(resource, held, change, part))
             held = watching.find((resource.kind, _name(held))) or held
-            # A definition of somebody else may not have the fields in which it differs.
+            # The CRD of another project may not have the fields that differ.
             if part == "status" and held.metadata.resource_version != version:
                 for story in controller.stories(controller, first.value, outcome.status):
                     await self._api.tell(resource, held, story)
@@ -181,7 +181,7 @@ def _name(held: Held) -> str:
 
 
 def _seconds(controller: Controller, outcome: Outcome, now: datetime) -> float | None:
-    """Return when to look again at an object to which nothing happens."""
+    """Return when to reconcile an object again without events."""
     due = [controller.every] if controller.every else []
     if outcome.again is not None:
         due.append((outcome.again - now).total_seconds())

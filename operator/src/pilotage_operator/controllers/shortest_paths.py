@@ -1,4 +1,4 @@
-"""The cheapest ways between all places, from what was measured between some of them."""
+"""The cheapest paths between all places, from measurements between some of them."""
 
 from collections.abc import Iterable, Mapping
 from heapq import heappop, heappush
@@ -10,7 +10,7 @@ Costs = dict[tuple[str, str], int]
 def shortest_paths(measured: Mapping[tuple[str, str], Iterable[int]]) -> Costs:
     """Return the cost between every two different places that are connected.
 
-    Of several measurements between two places the middle one counts; one that was made in one direction only counts
+    Of several measurements between two places the median counts; one in a single direction counts
     in both.
     """
     links: dict[str, dict[str, int]] = {}

@@ -1,10 +1,10 @@
-"""What is to be done for a StickyJob: one pod, of the job's name, made again when it fails or is lost.
+"""The controller of StickyJobs: one pod with the job's name, recreated when it fails or is lost.
 
 Waiting ──► Pending ──► Running ──► Succeeded
    ▲           │           │
    └───────────┴───────────┘     Suspended, whenever it is asked for
 
-The pod's name is the job's: the API server lets nobody make two of them. Phases other than Waiting and Suspended come
+The pod's name is the job's: the API server prevents duplicates. Phases other than Waiting and Suspended come
 from a pod that was seen, so that a view that lags behind never counts a pod as lost.
 """
 
@@ -27,8 +27,8 @@ LABEL = "pilotage.dev/sticky-job"
 WAITING, PENDING, RUNNING, SUSPENDED, SUCCEEDED = "Waiting", "Pending", "Running", "Suspended", "Succeeded"
 READY, COMPLETE = "Ready", "Complete"
 POD_FAILED, POD_LOST = "PodFailed", "PodLost"
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds before a pod is made again
-RAN_WELL_AFTER = timedelta(minutes=10)  # a failure after that is the first again
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds before a pod is recreated
+RAN_WELL_AFTER = timedelta(minutes=10)  # a failure after that counts as the first again
 
 
 class StickyJobSpec(Struct, frozen=True, rename="camel"):
@@ -39,7 +39,7 @@ class StickyJobSpec(Struct, frozen=True, rename="camel"):
 
 
 class StickyJobStatus(Struct, frozen=True, rename="camel"):
-    """What was last said of a job."""
+    """The stored status of a job."""
 
     phase: str = ""
     pod_uid: str = field(default="", name="podUID")
@@ -59,7 +59,7 @@ class StoredStickyJob(Struct, rename="camel"):
 
 @dataclass(frozen=True)
 class Step:
-    """What a job has come to: its phase, why it is ready or not, and what else follows."""
+    """The next state of a job: its phase, its Ready condition, and further actions."""
 
     phase: str
     said: Said
@@ -69,12 +69,12 @@ class Step:
 
 
 def jobs_of(pod: Pod) -> tuple[str, ...]:
-    """Return the job that a change of a pod concerns, whoever owns it: it may stand in the way."""
+    """Return the job that a change of a pod concerns, whoever owns the pod: it may block the name."""
     return (pod.key,)
 
 
 def decide(job: StoredStickyJob, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
-    """Return what is to be done; `refusal` is why the API server did not take the pod the last time."""
+    """Return what to do; `refusal` is why the API server rejected the pod last time."""
     if job.metadata.deletion_timestamp:
         return Outcome({})  # its pod goes with it
     step = _step(job, next((pod for pod in pods if pod.name == job.metadata.name), None), now, refusal)
@@ -107,7 +107,7 @@ def _is_own(pod: Pod, job: StoredStickyJob) -> bool:
 
 
 def _suspended(pod: Pod | None) -> Step:
-    """A pod that was taken away on purpose was not lost, and the next one is no restart."""
+    """A pod that was deleted on purpose was not lost, and the next one is not a restart."""
     said = Said(False, "Suspended", "spec.suspend is true")
     seen = {"podUID": None, "failures": 0, "lastFailureTime": None}
     if pod is None:
@@ -156,7 +156,7 @@ def _with_pod(job: StoredStickyJob, pod: Pod, now: datetime) -> Step:
 
 
 def _failed(job: StoredStickyJob, pod: Pod, seen: dict[str, Any], now: datetime, *, is_counted: bool) -> Step:
-    """Leave a failed pod where it is, for its logs, until another takes its place."""
+    """Keep a failed pod, for its logs, until it is replaced."""
     failures, failed_at = job.status.failures, moment(job.status.last_failure_time)
     if not is_counted or failed_at is None:
         failures, failed_at = _failures(job, now), now
@@ -180,7 +180,7 @@ def _pause(failures: int) -> timedelta:
 
 
 def _node(pod: Pod) -> dict[str, Any]:
-    """Return the node to come back to; a pod that has none yet does not make us forget the last one."""
+    """Return the node to return to; a pod without a node does not clear the last one."""
     return {"lastNode": pod.node_name} if pod.node_name else {}
 
 

@@ -1,4 +1,4 @@
-"""What controllers see: the objects of each resource that is served, and who is to be looked at when one changes."""
+"""What controllers see: the objects of each served resource, and which objects to reconcile when one changes."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ Key: TypeAlias = tuple[str, str]  # the kind of an object, and its namespace/nam
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """An object as it is decoded, and its status and spec as they are."""
+    """A decoded object, with its raw status and spec."""
 
     value: Any
     status: Mapping[str, Any]
@@ -44,7 +44,7 @@ class _Parts(msgspec.Struct):
 
 
 def holder(resource: Resource) -> Callable[[msgspec.Raw | bytes], Held]:
-    """Return what makes an object of its bytes."""
+    """Return the decoder of an object."""
     value = msgspec.json.Decoder(resource.shape).decode
     parts = msgspec.json.Decoder(_Parts).decode
 
@@ -56,9 +56,9 @@ def holder(resource: Resource) -> Callable[[msgspec.Raw | bytes], Held]:
 
 
 def api_resource(resource: Resource, *, is_kept: bool) -> ApiResource[Any]:
-    """Return how a resource is watched; of those that are only read nothing is held but what is decoded."""
+    """Return how a resource is watched; of those that are only read, only the decoded object is kept."""
     if resource == PODS:
-        return replace(API_PODS, field_selector="")  # pods that have ended count, too
+        return replace(API_PODS, field_selector="")  # finished pods count, too
     if resource == NODES:
         return API_NODES
     if is_kept:
@@ -67,7 +67,7 @@ def api_resource(resource: Resource, *, is_kept: bool) -> ApiResource[Any]:
 
 
 class View:
-    """The objects of one resource, by namespace and by some labels; tells of every change."""
+    """The objects of one resource, by namespace and by some labels; reports every change."""
 
     def __init__(
         self,
@@ -77,10 +77,10 @@ class View:
         labels: Collection[str] = (),
     ) -> None:
         self.reflector: Reflector[Any] = Reflector(api, resource, self)
-        # Whoever decides from this must not see less than was there when the last one decided.
+        # A decision must not see an older state than the previous one.
         self.reflector.expire()
         self._changed, self._labels = changed, labels
-        # By what they have in common: a label, or "" for the namespace, and its value.
+        # By label, or "" for the namespace, and value.
         self._shelves: dict[tuple[str, str], dict[str, Any]] = {}
 
     def inside(self, namespace: str) -> Collection[Any]:
@@ -92,18 +92,18 @@ class View:
         return self._shelves.get((label, value), {}).values()
 
     def added(self, new: Any) -> None:
-        """Take a new object."""
+        """Handle a new object."""
         self._put(new)
         self._changed(new)
 
     def updated(self, old: Any, new: Any) -> None:
-        """Take a change, which concerns also whom the object was about before."""
+        """Handle a change, which also concerns the objects of the previous state."""
         self._take_away(old)
         self._put(new)
         self._changed(old, new)
 
     def deleted(self, last: Any) -> None:
-        """Let an object go."""
+        """Remove an object."""
         self._take_away(last)
         self._changed(last)
 
@@ -133,14 +133,14 @@ class View:
 
 
 class Watching:
-    """Watches what the controllers keep, and what they read once there is anything to keep."""
+    """Watches what the controllers keep, and, once there is any such object, what they read."""
 
     def __init__(self, api: WatchApi, controllers: Iterable[Controller], wake: Callable[[Key], None]) -> None:
         self._api, self._wake = api, wake
         self._controllers = {each.resource.kind: each for each in controllers}
         self._views: dict[Resource, View] = {}
-        self._newer: dict[Key, Held] = {}  # what we wrote, until the watch tells of it
-        self._summaries: dict[str, Any] = {}  # by kind, until there are news
+        self._newer: dict[Key, Held] = {}  # what we wrote, until the watch shows it
+        self._summaries: dict[str, Any] = {}  # by kind, until something changes
         self._tasks: list[asyncio.Task[None]] = []
         self.something_kept = asyncio.Event()
 
@@ -155,7 +155,7 @@ class Watching:
         return [resource for resource in wanted if resource not in self._views]
 
     def watch(self, resource: Resource) -> None:
-        """Begin to watch a resource, for good."""
+        """Start watching a resource, permanently."""
         is_kept = any(resource == each.resource for each in self._controllers.values())
         labels = {each.label for each in self._controllers.values() if each.label} if resource == PODS else ()
         shape = api_resource(resource, is_kept=is_kept)
@@ -170,12 +170,12 @@ class Watching:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def is_whole(self, controller: Controller) -> bool:
-        """Return whether everything that a controller looks at has been listed."""
+        """Return whether everything that a controller reads has been listed."""
         views = [self._views.get(resource) for resource in (controller.resource, *controller.reads)]
         return all(view is not None and view.reflector.is_synced for view in views)
 
     def find(self, key: Key) -> Held | None:
-        """Return an object in its newest state that we know of; None if it is gone."""
+        """Return an object in its newest known state; None if it is gone."""
         view = self._views.get(self._controllers[key[0]].resource)
         told: Held | None = view.reflector.objects.get(key[1]) if view else None
         newer = self._newer.get(key)
@@ -187,7 +187,7 @@ class Watching:
         return newer
 
     def wrote(self, controller: Controller, answer: bytes) -> None:
-        """Take the state of an object that the API server answered with."""
+        """Record the object in the API server's response."""
         held = holder(controller.resource)(answer)
         self._newer[controller.resource.kind, key_of(held.metadata)] = held
 
@@ -207,14 +207,14 @@ class Watching:
         return [_value(each) for each in (view.reflector.objects.values() if view else ())]
 
     def summary(self, controller: Controller) -> Any:
-        """Return what a controller has worked out for all of its objects."""
+        """Return what a controller has computed for all of its objects."""
         kind = controller.resource.kind
         if controller.summary is not None and kind not in self._summaries:
             self._summaries[kind] = controller.summary(Around(self, controller))
         return self._summaries.get(kind)
 
     def _heard(self, resource: Resource, *states: Any) -> None:
-        """Have everybody looked at whom an object concerns, as it was and as it is."""
+        """Queue all objects that a changed object concerns, in its old and new state."""
         for kind, controller in self._controllers.items():
             if resource == controller.resource:
                 self._wake((kind, key_of(states[-1].metadata)))
@@ -229,7 +229,7 @@ class Watching:
         if resource != PODS:
             self._summaries.pop(kind, None)
         if not self.is_whole(controller):
-            return  # all of its objects are looked at once it is
+            return  # all of its objects are reconciled once it is
         for key in self._concerned(controller, states):
             self._wake((kind, key))
 
@@ -246,14 +246,14 @@ class Watching:
 
 @dataclass(frozen=True)
 class Around:
-    """What one controller sees, of what is watched."""
+    """One controller's view of what is watched."""
 
     watching: Watching
     controller: Controller
 
     @property
     def summary(self) -> Any:
-        """Return what the controller has worked out for all of its objects."""
+        """Return what the controller has computed for all of its objects."""
         return self.watching.summary(self.controller)
 
     def pods(self, namespace: str) -> Collection[Any]:

@@ -1,4 +1,4 @@
-"""Which objects are to be looked at, and when: soon after a change, not too often, and later after a failure."""
+"""The work queue: objects soon after a change, rate-limited, and with back-off after a failure."""
 
 import asyncio
 import heapq
@@ -9,12 +9,12 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 GATHERING = 0.05  # seconds: several things often change together
-INTERVAL = 0.5  # seconds between two looks at one object
+INTERVAL = 0.5  # seconds between two reconciliations of one object
 LONGEST_PAUSE = 60.0  # seconds
 
 
 class WorkQueue(Generic[K]):
-    """Objects by when their turn is; one that is being looked at is given to nobody else."""
+    """Objects by due time; one that is being reconciled is not handed out again."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -30,14 +30,14 @@ class WorkQueue(Generic[K]):
         return len(self._due)
 
     def add(self, key: K, seconds: float = GATHERING) -> None:
-        """Have an object looked at; an earlier turn that it has already stays."""
+        """Queue an object; an earlier due time stays."""
         due = max(self._clock() + seconds, self._not_before.get(key, 0.0))
         if key not in self._due or due < self._due[key]:
             self._due[key] = due
             self._push(key)
 
     async def take(self) -> K:
-        """Wait for an object whose turn it is; `done`, `failed` or `forget` must follow."""
+        """Wait for a due object; `done`, `failed` or `forget` must follow."""
         while True:
             self._changed.clear()
             seconds = self._seconds_to_next()
@@ -53,7 +53,7 @@ class WorkQueue(Generic[K]):
                 pass
 
     def done(self, key: K, seconds: float | None = None) -> None:
-        """Say that an object was looked at, and when to look again if nothing changes."""
+        """Mark an object as reconciled, and set when to do so again without changes."""
         self._failures.pop(key, None)
         self._not_before[key] = self._clock() + INTERVAL
         self._release(key)
@@ -61,7 +61,7 @@ class WorkQueue(Generic[K]):
             self.add(key, seconds)
 
     def failed(self, key: K, first: float, at_least: float = 0.0) -> float:
-        """Say that it could not be; it gets a later turn each time. Returns the seconds until then."""
+        """Mark a failure; the delay grows each time. Returns the delay in seconds."""
         failures = self._failures[key] = self._failures.get(key, 0) + 1
         pause = min(first * 2.0 ** min(failures - 1, 32), LONGEST_PAUSE)
         pause = max(pause * random.uniform(0.75, 1.0), at_least)  # noqa: S311 - spreads load, keeps no secret
@@ -72,7 +72,7 @@ class WorkQueue(Generic[K]):
         return pause
 
     def forget(self, key: K) -> None:
-        """Say that there is no such object."""
+        """Forget an object that does not exist."""
         self._failures.pop(key, None)
         self._not_before.pop(key, None)
         self._release(key)

@@ -1,1 +1,1 @@
-"""From SchedulerProfiles to the configuration that the scheduler reads, and back to what became of it."""
+"""From SchedulerProfiles to the configuration that the scheduler reads, and back to the statuses."""

@@ -1,4 +1,4 @@
-"""What there is to do: plain values, so that deciding and doing stay apart."""
+"""Actions as plain values, so that deciding and executing stay separate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class PatchProfile:
 
 @dataclass(frozen=True)
 class DeleteProfile:
-    """Delete a profile that the values have dropped, and no other of its name."""
+    """Delete a profile that was removed from the values, but not another one of its name."""
 
     name: str
     uid: str
@@ -31,7 +31,7 @@ class DeleteProfile:
 
 @dataclass(frozen=True)
 class PatchStatus:
-    """Write what has become of a profile; nothing happens if it has changed meanwhile."""
+    """Write the status of a profile; nothing happens if it has changed meanwhile."""
 
     name: str
     patch: Mapping[str, Any]
@@ -53,14 +53,14 @@ class PatchConfigMap:
 
 @dataclass(frozen=True)
 class StampDeployment:
-    """Have the pods of the scheduler replaced, for this configuration."""
+    """Replace the pods of the scheduler, for this configuration."""
 
     hash: str
 
 
 @dataclass(frozen=True)
 class TellEvent:
-    """Tell what happened on a profile; one with a key is told once only."""
+    """Write an event about a profile; one with a key only once."""
 
     name: str
     uid: str
@@ -72,7 +72,7 @@ class TellEvent:
 
 @dataclass(frozen=True)
 class TellFileEvent:
-    """Tell on a ConfigMap with plugin files that one of them cannot be used; once only."""
+    """Write an event about an invalid plugin file of a ConfigMap; only once."""
 
     name: str
     uid: str
@@ -82,7 +82,7 @@ class TellFileEvent:
 
 @dataclass(frozen=True)
 class WakeUp:
-    """Look again at this time, even if nothing changes."""
+    """Reconcile again at this time, even if nothing changes."""
 
     at: datetime
 

@@ -39,25 +39,25 @@ OWN_NODES = (
 
 @dataclass(frozen=True)
 class Facts:
-    """What is so for one profile once everything is decided."""
+    """The facts about one profile once everything is decided."""
 
     generation: int
-    hash: str  # of the spec that its author wants
+    hash: str  # of the current spec
     past: Past
     complaints: Sequence[Complaint]
     chosen: Candidate | None  # what is served
-    is_new: bool  # the configuration did not have it before
+    is_new: bool  # it is new in the configuration
     at: Situation
-    kube_scheduler: str = ""  # who leads the cluster's own scheduler; empty: nobody, as far as is known
+    kube_scheduler: str = ""  # the leader of kube-scheduler; empty: none, as far as is known
 
     @property
     def is_applied(self) -> bool:
-        """Return whether what is served is what its author wants."""
+        """Return whether the current spec is served."""
         return self.chosen is not None and self.chosen.hash == self.hash
 
     @property
     def is_settled(self) -> bool:
-        """Return whether all replicas ran it before; then a change elsewhere gets its time before it counts here."""
+        """Return whether all replicas ran it before; then changes elsewhere get their deadline before they count."""
         # A spec that cannot run makes the profile not ready at once: the next round would count otherwise.
         is_wanted = self.is_applied and not self.complaints
         return is_wanted and not self.is_new and self.past.ready_since is not None
@@ -125,7 +125,7 @@ def _what_runs(facts: Facts) -> str:
 
 
 def _earlier(chosen: Candidate, facts: Facts) -> str:
-    """Name a spec that is not the one that its author wants; the same one may have had other plugin files."""
+    """Name a spec that is not the current one; it may differ only in its plugin files."""
     which = f"the spec of generation {chosen.generation}"
     return f"{which} with its previous plugin files" if chosen.generation == facts.generation else which
 
@@ -140,7 +140,7 @@ def _applied(facts: Facts) -> Said:
 
 def _ready(facts: Facts) -> Said:
     failed = facts.past.failed
-    # Lists show this condition alone: it says why, and not only that another one does.
+    # Lists show only this condition: it says why, instead of referring to another one.
     if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
         return False, "RolledBack", f"{failed.reason}: {shortened(failed.message)} ({_what_runs(facts)})"
     if facts.complaints:

@@ -1,4 +1,4 @@
-"""The ConfigMap that the scheduler follows: what it should be, and what has to change to make it so."""
+"""The ConfigMap that the scheduler follows: its desired content, and the patch towards it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +25,7 @@ from pilotage_operator.settings import FIELD_MANAGER, Settings
 
 
 def is_intact(config_map: ConfigMap | None) -> bool:
-    """Return whether the texts are still those whose hashes are written beside them."""
+    """Return whether the texts still match the hashes beside them."""
     if config_map is None:
         return False
     said, data = config_map.metadata.annotations, config_map.data
@@ -49,7 +49,7 @@ def change(
     data: Mapping[str, str],
     said: Mapping[str, str],
 ) -> CreateConfigMap | PatchConfigMap | None:
-    """Return what makes the ConfigMap hold the data, and nothing else; None if it does."""
+    """Return the patch that makes the ConfigMap contain exactly the data; None if it does."""
     metadata = _metadata(settings, deployment, said)
     if found is None:
         named = {"name": settings.config_map, "namespace": settings.namespace} | metadata
@@ -92,12 +92,12 @@ def _metadata(settings: Settings, deployment: Deployment | None, said: Mapping[s
 
 
 def content(text: str, files: FilesByProfile, served: str, units: Units) -> dict[str, str]:
-    """Return the data for a configuration, the plugin files of its profiles, and what has to be remembered of them."""
+    """Return the data for a configuration, the plugin files of its profiles, and their records."""
     about = units_text(units)
     return unit_texts(units) | unit_data(text, files) | {SERVED: served} | ({UNITS: about} if about else {})
 
 
 def annotations(data: Mapping[str, str], strategy: str, written_at: str) -> dict[str, str]:
-    """Return what is said beside the data."""
+    """Return the annotations."""
     hashes = {HASH: unit_hash(data), SERVED_HASH: _served_hash(data)}
     return hashes | {STRATEGY: strategy, WRITTEN_AT: written_at}

@@ -1,4 +1,4 @@
-"""The profiles that the values of the release describe: created, kept, and deleted when the values drop them."""
+"""The profiles that the values of the release describe: created, kept, and deleted when removed from the values."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -22,7 +22,7 @@ MANAGED_BY, RELEASE, VALUES_HASH = "app.kubernetes.io/managed-by", "pilotage.dev
 
 
 def keep(world: World, settings: Settings) -> Iterator[Action]:
-    """Return what makes the profiles those of the values."""
+    """Return the actions that make the profiles match the values."""
     if world.kept is None:
         return
     existing = {profile.name: profile for profile in world.profiles}
@@ -35,7 +35,7 @@ def keep(world: World, settings: Settings) -> Iterator[Action]:
             names.add(second := second_name(wanted.name, settings))
             wanted = replace(wanted, name=second, spec={"schedulerName": wanted.name, **wanted.spec})
         elif taken is None:
-            names.add(second_name(wanted.name, settings))  # one of that name stays until the first is there
+            names.add(second_name(wanted.name, settings))  # the one under the second name stays until the first exists
         yield from _kept(wanted, existing.get(wanted.name), world, settings)
     for profile in world.profiles:
         if is_ours(profile, settings) and profile.name not in names and not profile.metadata.deletion_timestamp:
@@ -44,7 +44,7 @@ def keep(world: World, settings: Settings) -> Iterator[Action]:
 
 def _kept(wanted: KeptProfile, found: StoredProfile | None, world: World, settings: Settings) -> Iterator[Action]:
     if found is None:
-        # Whose owner is gone is being uninstalled.
+        # Without its owner, the release is being uninstalled.
         if world.owner is not None or not settings.owner:
             yield CreateProfile(_manifest(wanted, world.owner, settings))
     elif is_ours(found, settings) and (patch := _patch(found, wanted, world.owner, settings)):
@@ -52,7 +52,7 @@ def _kept(wanted: KeptProfile, found: StoredProfile | None, world: World, settin
 
 
 def second_name(name: str, settings: Settings) -> str:
-    """Return how a profile of the values is called where somebody else has its name, so that it can say so itself."""
+    """Return the name of a profile of the values whose own name is taken, so that its status can say so."""
     return f"{name}.{settings.release_label}"[:_LONGEST_NAME].rstrip("-.")
 
 
@@ -78,7 +78,7 @@ def _manifest(wanted: KeptProfile, owner: OwnerReference | None, settings: Setti
 
 
 def _spec(wanted: KeptProfile, settings: Settings) -> dict[str, Any]:
-    # Another release could be the first to see it otherwise.
+    # Otherwise another release could be the first to see it.
     return {"instance": settings.instance} | dict(wanted.spec)
 
 

@@ -1,4 +1,4 @@
-"""What is about to be done, as a line of the log: a sentence that makes sense to who reads nothing else."""
+"""Log lines about actions: sentences that make sense on their own."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -52,7 +52,7 @@ def _configuration(change: Mapping[str, Any]) -> str:
 
 
 def _status(status: Mapping[str, Any]) -> str:
-    """Return Ready, which says why it is not; else what else is new."""
+    """Return the Ready condition, or else what else is new."""
     for condition in status.get("conditions") or ():
         if condition["type"] == "Ready":
             generation = condition["observedGeneration"]

@@ -21,7 +21,7 @@ class Served:
 
 
 def served_elsewhere(profiles: Iterable[StoredProfile], settings: Settings) -> dict[str, Served]:
-    """Return who has each schedulerName, as far as other releases say that they serve it."""
+    """Return the owner of each schedulerName, according to the statuses of other releases."""
     found: dict[str, Served] = {}
     for profile in sorted(profiles, key=age, reverse=True):  # of several, the oldest has it
         instance = past_of(profile.status).instance

@@ -1,7 +1,7 @@
-"""Nodes of a profile's own: which they are, and the taint that keeps other schedulers off them; no I/O.
+"""A profile's own nodes, and the taint that keeps other schedulers off them; no I/O.
 
-A node that carries the taint has a label of ours beside it, with the release: what another release or a person has
-tainted is left alone.
+A node that carries the taint has a label of ours beside it, with the release: what another release or a user has
+tainted is not changed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ Taint = dict[str, Any]
 
 
 class NodeSpec(msgspec.Struct):
-    """What somebody wants of a node."""
+    """The spec of a node."""
 
     taints: list[Taint] = msgspec.field(default_factory=list)
 
@@ -94,7 +94,7 @@ def _condition(requirement: NodeRequirement) -> str:
 def taint_patches(
     wanted: Mapping[str, Sequence[StoredNode]], marked: Iterable[StoredNode], release: str
 ) -> list[PatchNode]:
-    """Return the changes that give nodes their taints and take away those that nobody wants any more.
+    """Return the patches that add taints to nodes and remove those that are no longer wanted.
 
     `wanted` are the nodes of each profile that asks for the taint, `marked` those that this release has tainted.
     A node of two profiles is tainted for the first.
@@ -115,11 +115,11 @@ def is_tainted_for(node: StoredNode, profile: str) -> bool:
 
 
 def _patch(node: StoredNode, profile: str, release: str) -> PatchNode | None:
-    """Return what makes a node that of a profile, or of nobody; None if nothing has to change."""
+    """Return the patch that makes a node one of a profile, or of none; None if nothing has to change."""
     by = node.metadata.labels.get(TAINTED_BY)
     has = [taint for taint in node.spec.taints if _is_ours(taint)]
     if (by is None and has) or by not in (None, release):
-        return None  # somebody else's
+        return None  # not ours
     others = [taint for taint in node.spec.taints if not _is_ours(taint)]
     taints = [*others, {"key": TAINT, "value": profile, "effect": EFFECT}] if profile else others
     label = release if profile else None

@@ -13,16 +13,16 @@ def serves(profile: StoredProfile, past: Past, settings: Settings) -> bool:
     wanted = named if isinstance(named, str) else ""
     if wanted == settings.instance:
         return True
-    # Releases of one name in two namespaces, or several that see one profile: who claimed it first has it.
+    # Releases of one name in two namespaces, or several that see one profile: the first claim wins.
     return (not wanted or wanted == settings.release) and past.instance in ("", settings.instance)
 
 
 def gives_up(profile: StoredProfile, past: Past, settings: Settings) -> bool:
-    """Return whether a profile was ours and names somebody else now."""
+    """Return whether a profile was ours and names another release now."""
     is_there = not profile.metadata.deletion_timestamp
     return is_there and past.instance == settings.instance and not serves(profile, past, settings)
 
 
 def age(profile: StoredProfile) -> tuple[str, str]:
-    """Return what puts the oldest profile first."""
+    """Return the sort key with the oldest profile first."""
     return profile.metadata.creation_timestamp, profile.name

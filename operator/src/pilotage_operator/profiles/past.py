@@ -1,4 +1,4 @@
-"""What the resources remember of earlier rounds: a crash loses nothing, because nothing is kept elsewhere."""
+"""State of earlier rounds, stored in the resources: a crash loses nothing, because nothing is kept elsewhere."""
 
 import json
 from collections.abc import Mapping
@@ -43,12 +43,12 @@ class Past:
         return self.last_good is not None and self.last_good.spec_hash == hash_
 
     def has_failed(self, hash_: str) -> bool:
-        """Return whether this spec was taken back."""
+        """Return whether this spec was rolled back."""
         return self.failed is not None and self.failed.spec_hash == hash_
 
 
 def past_of(status: Any) -> Past:
-    """Read a status; what cannot be read was never said."""
+    """Read a status, without what cannot be read."""
     known = {field_.alias or name for name, field_ in Status.model_fields.items()}
     given = {key: value for key, value in status.items() if key in known} if isinstance(status, dict) else {}
     try:
@@ -78,7 +78,7 @@ class ServedSpec:
 
 
 def served_in(text: str, units: Units) -> dict[str, ServedSpec]:
-    """Read who is served with what; an entry that somebody changed by hand does not count."""
+    """Read which spec each profile gets; entries that were edited by hand do not count."""
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def _served(entry: dict[str, Any], units: Mapping[str, Unit]) -> ServedSpec | No
 
 
 def served_text(served: Mapping[str, ServedSpec]) -> str:
-    """Write down who is served with what."""
+    """Write which spec each profile gets."""
     return canonical(
         {
             name: {"uid": each.uid, "generation": each.generation, "hash": each.hash, "spec": each.spec}

@@ -18,7 +18,7 @@ Describe = Callable[[PluginFile], tuple[tuple[str, ...], str]]
 
 @dataclass(frozen=True)
 class Library:
-    """All plugin files that there are now."""
+    """All current plugin files."""
 
     by_plugin: Mapping[str, PluginFile] = field(default_factory=dict)
     broken: Mapping[str, str] = field(default_factory=dict)  # path -> what is wrong, with the path and the line
@@ -33,7 +33,7 @@ class Library:
         return {name: file.path for name, file in self.by_plugin.items() if file in files}
 
     def explained(self, complaints: Sequence[Complaint], history: Mapping[str, str]) -> Iterator[Complaint]:
-        """Yield complaints with what the files have to do with them; `history` says where plugins were before."""
+        """Yield complaints, extended by file problems; `history` says in which file plugins were before."""
         for each in complaints:
             if each.reason != UNKNOWN_PLUGIN or not each.plugin:
                 yield each
@@ -53,7 +53,7 @@ class Library:
 
 
 def library(files: Sequence[PluginFile], describe: Describe) -> Library:
-    """Look into files, of which the oldest come first: a plugin's name belongs to the first that has it."""
+    """Inspect files, the oldest first: a plugin's name belongs to the first that has it."""
     by_plugin: dict[str, PluginFile] = {}
     broken: dict[str, str] = {}
     for place, file in enumerate(files):
@@ -72,7 +72,7 @@ def is_plugin_file(key: str) -> bool:
 
 
 def _enabled(spec: Any) -> Iterator[str]:
-    """Yield the plugins that a spec enables; it may be anything."""
+    """Yield the plugins that a spec enables; it may have any type."""
     plugins = spec.get("plugins") if isinstance(spec, Mapping) else None
     for entry in plugins if isinstance(plugins, list) else ():
         if isinstance(entry, Mapping) and isinstance(entry.get("name"), str) and entry.get("enabled") is not False:

@@ -1,4 +1,4 @@
-"""The ConfigMaps with plugin files, as a round sees them: what is in them, what was, and what is wrong with it."""
+"""The ConfigMaps with plugin files in a round: their current and previous content, and errors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def plugin_files(world: World) -> list[PluginFile]:
 
 
 def hash_of(spec: Any, files: tuple[PluginFile, ...]) -> str:
-    """Return the hash of a spec with its plugin files; empty if it is nested too deeply, and never runs."""
+    """Return the hash of a spec with its plugin files; empty if it is nested too deeply, and so never runs."""
     try:
         return spec_hash(spec, files)
     except RecursionError:
@@ -30,7 +30,7 @@ def where_plugins_were(units: Mapping[str, Unit]) -> dict[str, str]:
 
 
 def about_files(world: World, library: Library) -> Iterator[Action]:
-    """Return what to tell on ConfigMaps about files that cannot be used."""
+    """Return the events about invalid plugin files."""
     for source in world.plugin_sources:
         for file in source.files:
             if problem := library.broken.get(file.path):

@@ -1,6 +1,6 @@
-"""From the world as it is to what has to be done: the whole way of a SchedulerProfile, decided from scratch each time.
+"""From the current state to actions: the reconciliation of SchedulerProfiles, decided from scratch each time.
 
-Nothing here does anything. Whatever happens between two rounds, the next one starts from what is there.
+There are no side effects here. Whatever happens between two rounds, the next one starts from the current state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -53,22 +53,22 @@ from pilotage_operator.profiles.world import (
 from pilotage_operator.sandbox.records import recorded
 from pilotage_operator.settings import Settings
 
-# Nobody tells when a right is given or a CRD is installed.
+# There is no event when a permission is granted or a CRD is installed.
 ASK_AGAIN_AFTER = timedelta(seconds=5)
 
 
 def rights_needed(world: World, settings: Settings, judge: UnitJudge) -> frozenset[Right]:
-    """Return what has to be asked before the world can be reconciled."""
+    """Return the permissions to check before the reconciliation."""
     ours = (profile for profile in world.profiles if serves(profile, past_of(profile.status), settings))
     library = judge.library(plugin_files(world))
     return needed(judge.judge(each.name, each.spec, library.files_for(each.spec)) for each in ours)
 
 
 def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action]:
-    """Return what to do now, in this order; after it has been done, there is nothing to do."""
+    """Return the actions, in order; once they are executed, there is nothing left to do."""
     before, library = _situation(world), judge.library(plugin_files(world))
-    cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run, may its plugins do what they need
-    _watch_over(cases, before, judge)  # 2. watch over: what has the spec that runs shown by now
+    cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run, with its permissions
+    _watch_over(cases, before, judge)  # 2. watch over: how the running spec has done so far
     choice = _chosen(cases, before, judge)  # 3. which spec of each is served
     text, files = _rendered(choice, settings)  # 4. render
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: how it reaches the replicas
@@ -78,7 +78,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     data = config_map.content(text, files, _served(cases), units)
     return [
         *keep(world, settings),
-        *urgent,  # a trial's start is on record before it starts, and its failure before the way back: once is enough
+        *urgent,  # a trial's start is recorded before it starts, and its failure before the rollback
         *_writes(world, settings, after, data),
         *changes,
         *rest,
@@ -122,7 +122,7 @@ def _known_data(world: World) -> Mapping[str, str]:
 
 
 def _situation(world: World) -> Situation:
-    """Return the configuration that the ConfigMap holds, and where it has got to."""
+    """Return the configuration in the ConfigMap, and its rollout."""
     said = world.config_map.metadata.annotations if world.config_map else {}
     strategy = RESTART if said.get(STRATEGY) == RESTART else HOT_RELOAD
     written_at = moment(said.get(WRITTEN_AT))
@@ -154,7 +154,7 @@ def _verdict_on(spec: ServedSpec, case: Case, judge: UnitJudge) -> Verdict:
 
 
 def _had_files(case: Case) -> bool:
-    """Return whether what could come back has plugin files, which a replica may have fallen silent over."""
+    """Return whether a rollback target has plugin files, which may have blocked a replica."""
     return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
 
 
@@ -175,7 +175,7 @@ def _chosen(cases: list[Case], at: Situation, judge: UnitJudge) -> Choice:
 
 
 def _candidates(case: Case, at: Situation, judge: UnitJudge) -> Iterator[Candidate]:
-    """Yield what its author wants, then what ran before; each only if it can run and has not failed."""
+    """Yield the current spec, then earlier ones; each only if it can run and has not failed."""
     generation, running = case.stored.metadata.generation, case.ran.hash if case.ran else None
     seen = set()
     if not case.complaints and not case.past.has_failed(case.hash):
@@ -193,7 +193,7 @@ def _candidates(case: Case, at: Situation, judge: UnitJudge) -> Iterator[Candida
 
 
 def _earlier(case: Case, at: Situation) -> Iterator[ServedSpec]:
-    """Yield what runs, what all replicas ran last, and what ran well; nothing over which a replica fell silent."""
+    """Yield the running spec, the last acknowledged, and the last good one; none that blocked a replica."""
     if case.ran:
         yield case.ran
     stalled = at.stalled(case.verdict.scheduler_name)
@@ -223,7 +223,7 @@ def _served(cases: list[Case]) -> str:
 
 
 def _kept_units(case: Case, library: Library) -> dict[str, Unit]:
-    """Return what has to be kept of specs with plugin files: of what runs, and of all that may come back."""
+    """Return what to keep of specs with plugin files: the running one, and all rollback targets."""
     units = dict(case.units)
     wanted = {good.spec_hash for good in (case.acknowledged, case.past.last_good) if good is not None}
     if case.chosen is not None and case.chosen.files:
@@ -252,14 +252,14 @@ def _planned(world: World, before: Situation, cases: list[Case], new_hash: str) 
 
 def _wants_restart(world: World, before: Situation, cases: list[Case]) -> bool:
     if world.config_map is None:
-        return False  # nobody runs anything that a restart could replace
+        return False  # there are no pods to restart
     if before.strategy == RESTART and before.lagging:
-        return True  # the one before has not arrived, and is a part of this one
+        return True  # the previous one has not arrived, and is part of this one
     return any(case.is_new and _restarts(case) for case in cases)
 
 
 def _restarts(case: Case) -> bool:
-    """Return whether a change, or the way back from it, is one by new pods."""
+    """Return whether a change, or its rollback, needs new pods."""
     wanted = case.chosen.verdict.spec if case.chosen else None
     if case.chosen is not None and not case.chosen.is_wish:
         wanted = case.verdict.spec
@@ -267,7 +267,7 @@ def _restarts(case: Case) -> bool:
 
 
 def _may_write(world: World, settings: Settings) -> bool:
-    """Return whether the configuration has an owner; what is being uninstalled gets no new one."""
+    """Return whether the configuration has an owner; a release that is being uninstalled gets no new one."""
     found = world.deployment
     return not settings.scheduler_deployment or (found is not None and not found.metadata.deletion_timestamp)
 

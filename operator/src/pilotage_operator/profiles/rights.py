@@ -1,4 +1,4 @@
-"""What the plugins of a profile must be allowed to do, and what there must be in the cluster for them."""
+"""The permissions and resources that the plugins of a profile need."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -8,11 +8,11 @@ from pilotage.scheduler_profiles.judge import Complaint, Verdict
 from pilotage_operator.profiles.world import Answer, Right
 
 MISSING_PERMISSION, MISSING_CRD = "MissingPermission", "MissingCRD"
-METRICS = NodeMetrics.api.group  # a program of its own answers for it; no definition makes it
+METRICS = NodeMetrics.api.group  # served by metrics-server, not by a CRD
 
 
 def needed(verdicts: Iterable[Verdict]) -> frozenset[Right]:
-    """Return everything that has to be asked for these profiles."""
+    """Return everything that has to be checked for these profiles."""
     return frozenset(
         Right(permission.group, permission.resource, verb)
         for verdict in verdicts
@@ -42,7 +42,7 @@ def missing(
 
 
 def _together(needs: Iterable[tuple[str, Permission]]) -> Iterator[tuple[str, Permission]]:
-    """Yield what each plugin needs of a resource as one permission: one rule grants all of it."""
+    """Yield each plugin's permissions on a resource as one: one rule grants all of it."""
     verbs: dict[tuple[str, str, str], dict[str, None]] = {}
     for plugin, permission in needs:
         wanted = verbs.setdefault((plugin, permission.group, permission.resource), {})
@@ -52,7 +52,7 @@ def _together(needs: Iterable[tuple[str, Permission]]) -> Iterator[tuple[str, Pe
 
 
 def _rule(permission: Permission, verbs: Iterable[str]) -> str:
-    """Return how to grant what a plugin of somebody else needs."""
+    """Return how to grant the permissions of a custom plugin."""
     group, resource = permission.group or '""', permission.resource
     rule = f"{{apiGroups: [{group}], resources: [{resource}], verbs: [{', '.join(verbs)}]}}"
     return f"add to rbac.extraRules of the chart: {rule}"

@@ -1,4 +1,4 @@
-"""How a configuration reaches the replicas, and what becomes of a spec on trial.
+"""The rollout of a configuration to the replicas, and the trial of a spec.
 
           all replicas acknowledge        the deadline passes without trouble
 applied ────────────────────────> ready ────────────────────────────────────> last good
@@ -49,7 +49,7 @@ class Situation:
 
     @property
     def is_restarting(self) -> bool:
-        """Return whether the pods were told to start again for it."""
+        """Return whether the pods are being restarted for it."""
         return self.strategy == RESTART or (self.deployment is not None and self.deployment.stamp == self.hash)
 
     @property
@@ -58,13 +58,13 @@ class Situation:
         return self.is_restarting and self.deployment is not None and not self.deployment.is_rolled_out
 
     def troubles(self, kind: str) -> Iterable[Trouble]:
-        """Return what replicas have against this very configuration."""
+        """Return what replicas report against this configuration."""
         for replica in self.replicas:
             if replica.trouble and replica.trouble.kind == kind and replica.trouble.hash == self.hash:
                 yield replica.trouble
 
     def failing(self, scheduler_name: str, *, or_before: bool = False) -> Trouble | None:
-        """Return the plugin that fails on every pod; `or_before` also counts what was said of the one before."""
+        """Return the plugin that fails on every pod; `or_before` also counts reports about the previous one."""
         for replica in self.replicas:
             found = replica.trouble
             if found is None or found.kind != FAILING or found.scheduler_name != scheduler_name:
@@ -74,7 +74,7 @@ class Situation:
         return None
 
     def stalled(self, scheduler_name: str) -> Trouble | None:
-        """Return the plugin of this profile over which a replica stands still, whatever it runs."""
+        """Return the plugin of this profile that blocks a replica, whatever it runs."""
         for replica in self.replicas:
             found = replica.trouble
             if found is not None and found.kind == STALLED and found.scheduler_name == scheduler_name:
@@ -82,7 +82,7 @@ class Situation:
         return None
 
     def contended(self, scheduler_name: str) -> Contention | None:
-        """Return how many binds of a profile kubelets reject, if that is too many; only who leads can tell."""
+        """Return how many binds of a profile kubelets reject, if that is too many; only the leader reports it."""
         found = (replica.contended.get(scheduler_name) for replica in self.replicas)
         return next((each for each in found if each is not None), None)
 
@@ -99,11 +99,11 @@ class Trial:
     scheduler_name: str
     deadline: timedelta
     is_blamed: bool  # the scheduler refused it
-    had_files: bool  # what could come back has plugin files
+    had_files: bool  # a rollback target has plugin files
 
 
 def after_trial(past: Past, trial: Trial, at: Situation) -> Past:
-    """Return the past of a profile with what its spec has shown by now."""
+    """Return the past of a profile, updated by its trial."""
     ran, deadline, failing = trial.ran, trial.deadline, at.failing(trial.scheduler_name)
     if past.has_failed(ran.hash):
         return past
@@ -124,7 +124,7 @@ def after_trial(past: Past, trial: Trial, at: Situation) -> Past:
 
 
 def _condemned(past: Past, ran: ServedSpec, message: str) -> Past:
-    """Take back a spec that stops replicas, even if it ran well until now and nothing can run in its place."""
+    """Roll back a spec that blocks replicas, even if it ran well until now and there is no other."""
     failed = _failed(past, ran, PLUGIN_FAILING, message)
     return replace(failed, last_good=None) if past.ran_well(ran.hash) else failed
 
@@ -138,7 +138,7 @@ class OnTrial:
 
 
 def blamed_for_refusal(on_trial: Mapping[str, OnTrial], at: Situation) -> set[str]:
-    """Return those profiles on trial that a refusal names, or those that came last: the others were not refused yet."""
+    """Return the profiles on trial that a rejection names, or the newest ones: the others were not rejected yet."""
     messages = [trouble.message for trouble in at.troubles(REFUSED_BY_REPLICA)]
     if not messages:
         return set()
@@ -154,7 +154,7 @@ def _names(text: str, scheduler: str) -> bool:
 def proven_at(past: Past, deadline: timedelta) -> datetime:
     """Return when a spec that everybody runs has been on trial for long enough."""
     applied = moment(past.applied_at)
-    # Of a spec under a newer one that cannot run, nobody noted when it was acknowledged.
+    # For a spec below a newer one that cannot run, the time of acknowledgement was not recorded.
     return max(applied, past.ready_since or applied + deadline) + deadline
 
 
@@ -168,10 +168,10 @@ def next_moments(past: Past, ran_well: bool, deadline: timedelta, at: Situation)
 
 
 def _late(past: Past, trial: Trial, at: Situation) -> list[Replica]:
-    """Return the replicas that had their time. A pod that does not even run says nothing about a spec it never saw.
+    """Return the replicas past the deadline. A pod that does not run says nothing about a spec it never saw.
 
-    Nor does one that fell silent before it tried this spec, where it ran other people's code: it may stand still over
-    that, and what stopped it must not come back.
+    Nor does one that went silent before it tried this spec while running custom plugins: they may block it,
+    and what blocked it must not come back.
     """
     if past.ready_since is not None:
         return []
@@ -193,6 +193,6 @@ def _failed(past: Past, ran: ServedSpec, reason: str, message: str) -> Past:
 
 
 def _proven(past: Past, ran: ServedSpec) -> Past:
-    # Something else ran well since: whoever wants the failed one back may have it tried again.
+    # Another spec ran well since: the failed one may be tried again.
     good = GoodSpec(generation=ran.generation, spec_hash=ran.hash, spec=dict(ran.spec))
     return replace(past, last_good=good, failed=None)

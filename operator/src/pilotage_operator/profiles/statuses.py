@@ -1,4 +1,4 @@
-"""What the statuses of profiles say after a round, and which of them must be on record before it acts."""
+"""The statuses of profiles after a round, and which of them must be written before it acts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ from pilotage_operator.settings import Settings
 
 
 def acknowledge(cases: list[Case], after: Situation, world: World) -> None:
-    """Note down the last spec that all replicas ran: what is served, if its profile is ready."""
+    """Record the last spec that all replicas ran: the served one, if its profile is ready."""
     for case in cases:
         case.acknowledged, chosen = case.past.last_acknowledged, case.chosen
         answers = conditions(_facts(case, after, world))

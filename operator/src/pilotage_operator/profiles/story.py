@@ -1,4 +1,4 @@
-"""The events on a profile: what changed about it, told once."""
+"""The events of a profile: each change once."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -13,14 +13,14 @@ _GOOD_NEWS = {
     **dict.fromkeys(("Accepted", "Applied", "Ready"), "True"),
     **dict.fromkeys(("RolledBack", "Warning", "Contended"), "False"),
 }
-# These follow from another condition, which tells more.
+# These follow from another condition, which says more.
 _TOLD_ELSEWHERE = {
     *("NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning", "NotContended"),
 }
 
 
 def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:
-    """Yield an event for each condition that has news."""
+    """Yield an event for each condition that changed."""
     for condition in status["conditions"]:
         old = before.conditions.get(condition["type"])
         is_news = old is None or (old.status, old.reason) != (condition["status"], condition["reason"])

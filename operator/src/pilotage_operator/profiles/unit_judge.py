@@ -1,4 +1,4 @@
-"""Judges a spec together with the plugin files that it needs: ours in this process, other people's in the sandbox."""
+"""Judges a spec together with the plugin files that it needs: ours in this process, custom ones in the sandbox."""
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -14,14 +14,14 @@ from pilotage_operator.sandbox.client import Asks, SandboxFailed
 from pilotage_operator.sandbox.records import Answer, Question, SourceFile, VerdictRecord, restored
 
 _REMEMBERED = 1024
-_LOOKING_SECONDS = 10.0  # for files that nobody looked into yet; others get their turn in the next round
+_LOOKING_SECONDS = 10.0  # for new files; the others are inspected in the next round
 _ASK_AGAIN_AFTER = 60.0  # seconds after the sandbox failed over a file: that need not be the file's fault
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
 class UnitJudge:
-    """Judges units; what was judged is remembered."""
+    """Validates units; verdicts are cached."""
 
     def __init__(self, plain: Judge, sandbox: Asks | None = None) -> None:
         self.plain = plain  # of specs without plugin files
@@ -32,7 +32,7 @@ class UnitJudge:
         self._judged: OrderedDict[tuple[str, str], Verdict] = OrderedDict()
 
     def library(self, files: Sequence[PluginFile]) -> Library:
-        """Look into plugin files; many that do not come to an end must not hold up a round."""
+        """Inspect plugin files; many that do not finish must not block a round."""
         self._look_until = monotonic() + _LOOKING_SECONDS
         return library(files, self._describe)
 
@@ -41,7 +41,7 @@ class UnitJudge:
     ) -> Verdict:
         """Return the verdict on a spec with these files.
 
-        A unit that ran has an earlier verdict: it stands if the sandbox cannot say the same now. What runs is not
+        A unit that ran has an earlier verdict: it stands if the sandbox cannot repeat it now. A running unit is not
         stopped by a file that takes longer to import today.
         """
         if not files:
@@ -95,7 +95,7 @@ class UnitJudge:
         try:
             return self._sandbox.ask(question)
         except SandboxFailed:
-            return self._sandbox.ask(question)  # somebody else may have ended it
+            return self._sandbox.ask(question)  # it may have been killed
 
 
 def _sources(files: Sequence[PluginFile]) -> tuple[SourceFile, ...]:

@@ -55,7 +55,7 @@ def _unit(record: _UnitRecord, data: Mapping[str, str]) -> Unit | None:
 
 
 def units_text(units: Units) -> str:
-    """Write down the units of each profile; empty if there are none."""
+    """Write the units of each profile; empty if there are none."""
     records = {
         name: {hash_: _record(unit) for hash_, unit in sorted(each.items())}
         for name, each in sorted(units.items())

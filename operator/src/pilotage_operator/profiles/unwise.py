@@ -1,4 +1,4 @@
-"""What can run and is hardly meant: told by the condition Warning, and stopped by nobody."""
+"""Valid specs with likely mistakes: reported by the condition Warning."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def unwise(verdict: Verdict, kube_scheduler: str) -> Iterator[tuple[str, str]]:
-    """Yield reason and sentence for each; `kube_scheduler` is who leads the cluster's own scheduler, if anybody."""
+    """Yield reason and message for each; `kube_scheduler` is the leader of kube-scheduler, if any."""
     filters = (ExtensionPoint.FILTER.value, ExtensionPoint.PRE_FILTER.value)
     if not any(verdict.points.get(point) for point in filters) and not any(
         extender.get("filterVerb") for extender in verdict.extenders

@@ -1,4 +1,4 @@
-"""What the operator sees when it looks at the cluster: only the fields that it reads."""
+"""The operator's view of the cluster: only the fields that it reads."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _LONG_SILENCE = 60.0  # seconds
 
 
 class OwnerReference(msgspec.Struct, rename="camel", omit_defaults=False, frozen=True):
-    """Whose end is the end of an object too."""
+    """The owner of an object, for garbage collection."""
 
     api_version: str = ""
     kind: str = ""
@@ -57,19 +57,19 @@ class ConfigMap(msgspec.Struct):
 
 
 class Selector(msgspec.Struct, rename="camel"):
-    """Which pods are meant."""
+    """A selector of pods."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class Template(msgspec.Struct):
-    """What the pods of a Deployment are made from."""
+    """The pod template of a Deployment."""
 
     metadata: Metadata = msgspec.field(default_factory=Metadata)
 
 
 class DeploymentSpec(msgspec.Struct):
-    """What a Deployment should be."""
+    """The spec of a Deployment."""
 
     replicas: int = 1
     selector: Selector = msgspec.field(default_factory=Selector)
@@ -77,7 +77,7 @@ class DeploymentSpec(msgspec.Struct):
 
 
 class DeploymentStatus(msgspec.Struct, rename="camel"):
-    """What a Deployment is."""
+    """The status of a Deployment."""
 
     observed_generation: int = 0
     replicas: int = 0
@@ -94,26 +94,26 @@ class Deployment(msgspec.Struct):
 
     @property
     def stamp(self) -> str:
-        """Return the hash with which its pods are made."""
+        """Return the configuration hash in its pod template."""
         return self.spec.template.metadata.annotations.get(HASH, "")
 
     @property
     def is_rolled_out(self) -> bool:
-        """Return whether all its pods are made as it says now, and no others are left."""
+        """Return whether its rollout is complete."""
         status, wanted = self.status, self.spec.replicas
         is_seen = status.observed_generation >= self.metadata.generation
         return is_seen and status.updated_replicas >= wanted and status.replicas <= status.updated_replicas
 
 
 class LeaseSpec(msgspec.Struct, rename="camel"):
-    """Who holds a Lease, and since when for how long."""
+    """The holder of a Lease, its renewal and duration."""
 
     holder_identity: str | None = None
     renew_time: str | None = None
     lease_duration_seconds: int | None = None
 
     def leader(self, now: datetime) -> str:
-        """Return who holds it; nobody if it was not renewed for long, by clocks that may differ."""
+        """Return its holder; "" if it was not renewed for long, by clocks that may differ."""
         silence = (now - moment(self.renew_time)).total_seconds()
         return self.holder_identity or "" if silence < _LONG_SILENCE + (self.lease_duration_seconds or 0) else ""
 
@@ -126,7 +126,7 @@ class Lease(msgspec.Struct):
 
 
 class PodStatus(msgspec.Struct):
-    """What a pod is doing."""
+    """The status of a pod."""
 
     phase: str = ""
 
@@ -140,7 +140,7 @@ class SchedulerPod(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Replica:
-    """A replica of the scheduler, and what it says about itself."""
+    """A replica of the scheduler, and what it reports about itself."""
 
     name: str
     hash: str
@@ -182,17 +182,17 @@ class KeptProfile:
 
 @dataclass(frozen=True)
 class World:
-    """Everything that decides what is to be done, at one moment."""
+    """Everything that the reconciliation depends on, at one moment."""
 
     now: datetime
     profiles: tuple[StoredProfile, ...] = ()
     replicas: tuple[Replica, ...] = ()
     deployment: Deployment | None = None
     config_map: ConfigMap | None = None
-    kept: tuple[KeptProfile, ...] | None = None  # None: nobody said anything about profiles of values
+    kept: tuple[KeptProfile, ...] | None = None  # None: there is no list of profiles in the values
     owner: OwnerReference | None = None
     rights: Mapping[Right, Answer] = field(default_factory=dict)
-    kube_scheduler: str = ""  # who leads the cluster's own scheduler, where a profile has its name
+    kube_scheduler: str = ""  # the leader of kube-scheduler, if a profile has its name
     # What the ConfigMap held when it was last seen intact, should it be gone.
     remembered: Mapping[str, str] = field(default_factory=dict)
     plugin_sources: tuple["PluginSource", ...] = ()  # the oldest first

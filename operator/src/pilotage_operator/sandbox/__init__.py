@@ -1,1 +1,1 @@
-"""Other people's plugin files are imported and asked here: in a process of its own, with limits of time and memory."""
+"""Custom plugin files are imported and inspected here: in a separate process, with limits on time and memory."""

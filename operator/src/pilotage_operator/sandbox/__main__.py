@@ -37,7 +37,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
         os.close(reading)
         _answer_and_end(line, known, writing)
     os.close(writing)
-    # Whichever of the two is first: a child that ends at once would be no group of its own otherwise.
+    # Both parent and child call it: otherwise a child that exits at once might have no group of its own.
     with suppress(OSError):
         os.setpgid(child, child)
     try:
@@ -45,7 +45,7 @@ def _asked(line: bytes, known: PluginCatalogue) -> bytes:
     finally:
         os.close(reading)
         with suppress(ProcessLookupError):
-            os.killpg(child, signal.SIGKILL)  # and whatever it has started
+            os.killpg(child, signal.SIGKILL)  # and its children
         _, status = os.waitpid(child, 0)
     if not in_time:
         return msgspec.json.encode(Answer(problem=f"its import did not finish within {SECONDS:.0f} s"))
@@ -63,7 +63,7 @@ def _why(status: int) -> str:
 
 
 def _read(pipe: int, deadline: float) -> tuple[bytes, bool]:
-    """Read to the end; False if that does not come in time, or if there is no end to it."""
+    """Read to the end; False if that takes too long, or is too much."""
     found = b""
     while len(found) <= LARGEST_ANSWER:
         ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
@@ -77,7 +77,7 @@ def _read(pipe: int, deadline: float) -> tuple[bytes, bool]:
 
 
 def _answer_and_end(line: bytes, known: PluginCatalogue, writing: int) -> None:
-    """Answer as the child, and end it: nothing of it may go on in the parent's code."""
+    """Answer in the child, and exit: it must not continue in the parent's code."""
     code = 1
     try:
         os.setpgid(0, 0)

@@ -19,17 +19,17 @@ log = logging.getLogger(__name__)
 
 _START_SECONDS = 60.0  # our own plugins are imported first, perhaps on a busy machine
 _CHUNK = 64 << 10
-# Nothing that tells the way to the API server, and one thread: a process with several had better not fork.
+# No access to the API server, and one thread, because forking with several is unsafe.
 _PASSED_ON = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "VIRTUAL_ENV")
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class SandboxFailed(Exception):
-    """There is no answer, and that is not the fault of a plugin file."""
+    """There is no answer, and a plugin file is not the cause."""
 
 
 class Asks(Protocol):
-    """Who answers questions about plugin files."""
+    """Answers questions about plugin files."""
 
     def ask(self, question: Question) -> Answer:
         """Return the answer; SandboxFailed if there is none."""

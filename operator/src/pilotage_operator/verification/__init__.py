@@ -1,1 +1,1 @@
-"""Whether a release does what it is there for: its profiles are Ready, and its own replicas place their pods."""
+"""Whether a release works: its profiles are Ready, and its own replicas place their pods."""

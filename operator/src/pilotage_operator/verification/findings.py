@@ -1,4 +1,4 @@
-"""What was found about one thing of a release: well or not, and what to do."""
+"""Findings about a release: good or not, and what to do."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,12 @@ from pilotage_operator.condition_reasons import CONDITIONS
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at."""
+    """One check and its result."""
 
     is_well: bool
     sentence: str
     remedy: str = ""
-    may_pass: bool = False  # it may become well by itself soon
+    may_pass: bool = False  # it may become good by itself soon
 
     def __str__(self) -> str:
         """Return what a person reads."""
@@ -22,7 +22,7 @@ class Finding:
 
 
 def well(sentence: str) -> Finding:
-    """Return that something is as it should be."""
+    """Return a good finding."""
     return Finding(True, sentence)
 
 

@@ -1,4 +1,4 @@
-"""Whether the release's own replicas placed its test pods: events say which replica of which scheduler it was."""
+"""Whether the release's own replicas placed its test pods: by the reporters of events."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,18 +8,18 @@ from pilotage_operator.profiles.world import Metadata
 from pilotage_operator.settings import Settings
 from pilotage_operator.verification.findings import Finding, well
 
-_LONGEST_INSTANCE = 128  # of who reports an event
+_LONGEST_INSTANCE = 128  # of the reporter of an event
 
 
 class PodSpec(msgspec.Struct, rename="camel"):
-    """Whose pod it is, and where it went."""
+    """The schedulerName and the node of a pod."""
 
     scheduler_name: str = ""
     node_name: str = ""
 
 
 class PodCondition(msgspec.Struct):
-    """What is so about a pod."""
+    """A condition of a pod."""
 
     type: str = ""
     status: str = ""
@@ -27,15 +27,15 @@ class PodCondition(msgspec.Struct):
 
 
 class PodStatus(msgspec.Struct):
-    """What has become of a pod."""
+    """The status of a pod."""
 
     conditions: list[PodCondition] = msgspec.field(default_factory=list)
 
 
 class TestPod(msgspec.Struct):
-    """A pod that `helm test` made for one scheduler."""
+    """A pod that `helm test` created for one scheduler."""
 
-    __test__ = False  # it is no test of ours, whatever pytest reads in its name
+    __test__ = False  # not a test class, despite its name
 
     metadata: Metadata
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
@@ -49,7 +49,7 @@ class Regarding(msgspec.Struct):
 
 
 class Event(msgspec.Struct, rename="camel"):
-    """Something that happened, and who says so."""
+    """An event and its reporter."""
 
     reason: str = ""
     reporting_instance: str = ""

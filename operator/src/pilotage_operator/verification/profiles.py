@@ -9,7 +9,7 @@ from pilotage_operator.profiles.world import KeptProfile, StoredProfile
 from pilotage_operator.settings import Settings
 from pilotage_operator.verification.findings import Finding, remedy, well
 
-# In these a spec was judged: no time will change it.
+# With these a spec was validated: waiting does not change it.
 _FINAL = frozenset({"NotAccepted", "RolledBack"})
 
 

@@ -1,4 +1,4 @@
-"""Looks at a release until it is well, or until there is no hope that it will be."""
+"""Checks a release until it is good, or until waiting is useless."""
 
 import asyncio
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from pilotage_operator.verification.placements import Event, TestPod, about_plac
 from pilotage_operator.verification.profiles import about_profiles
 
 LOOK_EVERY = 1.0  # seconds
-# A verdict may still be about to change, as when a right was given a moment ago.
+# A verdict may be about to change, for example if a permission was just granted.
 PATIENCE_WITH_VERDICTS = 10.0
 
 
@@ -40,7 +40,7 @@ class _Events(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Verification:
-    """What is looked at, and for how long."""
+    """What is checked, and for how long."""
 
     settings: Settings
     test_selector: str  # the labels of the test pods; empty: there are none
@@ -48,7 +48,7 @@ class Verification:
 
 
 async def verify(cluster: Cluster, given: Verification) -> list[Finding]:
-    """Return what was found in the end: everything is well, or time was up, or waiting is of no use."""
+    """Return the final findings: everything is good, or time is up, or waiting is useless."""
     started = monotonic()
     while True:
         findings = await _safe_look(cluster, given)
@@ -72,7 +72,7 @@ async def _safe_look(cluster: Cluster, given: Verification) -> list[Finding]:
 
 
 async def _look(cluster: Cluster, given: Verification) -> list[Finding]:
-    """Look at the profiles, then at the pods of those that are well: for the others there is nothing to wait for."""
+    """Check the profiles, then the pods of the good ones: the others have none."""
     own = (None, "", given.settings.instance, given.settings.release)
     every = ValuesFile(given.settings.values_file).profiles() or ()
     kept = [each for each in every if each.spec.get("instance") in own]  # the values may give some to other releases
