@@ -1,1 +1,1 @@
-"""An outside witness: it watches the API and its audit log, and reports what a scheduler may never do."""
+"""An independent observer: it watches the API and its audit log, and reports what a scheduler must never do."""

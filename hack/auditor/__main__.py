@@ -15,7 +15,7 @@ from auditor.serves import BadService, serves_of
 from auditor.vigil import Options, Vigil
 
 CLEAN, VIOLATIONS, UNABLE = 0, 1, 2
-HELP = """Watch a cluster from outside and report what a scheduler may never do.
+HELP = """Watch a cluster from outside and report what a scheduler must never do.
 
 Runs until SIGTERM or SIGINT. Exit code 0: clean. 1: violations. 2: it could not watch.
 
@@ -28,14 +28,14 @@ Example:
 EPILOG = "\b\nRules:\n" + "\n".join(f"  {name:18} {sentence}" for name, sentence in RULES.items())
 FILE = click.Path(path_type=Path, dir_okay=False)
 SECONDS = click.FloatRange(min=0)
-WAIT_HELP = "Seconds that a pod may wait though it fits; 0 for any time."
-GRACE_HELP = "Seconds that news may take to reach a scheduler."
+WAIT_HELP = "Seconds that a pod may wait although it fits; 0 for any time."
+GRACE_HELP = "Seconds that an event may take to reach a scheduler."
 
 
 @click.command(help=HELP, epilog=EPILOG)
 @click.option("--kubeconfig", type=FILE, required=True, help="How to reach the API server.")
 @click.option("--audit-log", type=FILE, required=True, help="The API server's audit log; it may not exist yet.")
-@click.option("--report", type=FILE, required=True, help="Where the findings go, as JSON.")
+@click.option("--report", type=FILE, required=True, help="The file for the findings, as JSON.")
 @click.option("--ready-file", type=FILE, help="Written once the auditor sees everything.")
 @click.option("--serves", multiple=True, metavar="USER=NAME[,NAME...]", help="Whose pods a user may bind; * for all.")
 @click.option("--wait-limit", type=SECONDS, default=60, show_default=True, help=WAIT_HELP)
@@ -55,7 +55,7 @@ def main(kubeconfig: Path, serves: tuple[str, ...], namespaces: tuple[str, ...],
     except Exception:
         # Exit code 1 would read as a violation.
         traceback.print_exc()
-        fail("it stopped on an error of its own")
+        fail("it stopped because of an internal error")
 
 
 async def audited(options: Options) -> int:
@@ -64,7 +64,7 @@ async def audited(options: Options) -> int:
     try:
         await vigil.keep()
     except CannotWatch as error:
-        # What was found stays found, whatever else could not be seen.
+        # Findings stay, even if something else could not be observed.
         if not vigil.found:
             raise
         click.echo(f"auditor: {error}", err=True)
@@ -73,13 +73,13 @@ async def audited(options: Options) -> int:
 
 
 def check_folder(file: Path | None) -> None:
-    """Refuse a file that cannot come to be."""
+    """Reject a file that cannot be created."""
     if file and not file.absolute().parent.is_dir():
         raise OSError(f"the folder of {file} does not exist; create it or name another file")
 
 
 def forget(file: Path | None) -> None:
-    """Remove what an earlier run left, so that it is not taken for this one's."""
+    """Remove the output of an earlier run, so that it is not mistaken for this one's."""
     if file:
         file.unlink(missing_ok=True)
 

@@ -20,7 +20,7 @@ class AuditLog:
         self.unreadable = 0
 
     async def start(self) -> None:
-        """Skip what was written before the auditor came."""
+        """Skip what was written before the auditor started."""
         await asyncio.to_thread(self._skip_to_end)
 
     async def read(self) -> list[Attempt]:
@@ -28,14 +28,14 @@ class AuditLog:
         return await asyncio.to_thread(lambda: list(self._new_attempts()))
 
     def close(self) -> None:
-        """Release the file."""
+        """Close the file."""
         if self._file:
             self._file.close()
 
     def _skip_to_end(self) -> None:
         self._open()
         if self._file and self._file.seek(0, 2):
-            # The end may be in the middle of a line; its tail would be no JSON and is no error.
+            # The end may be in the middle of a line; the rest is not valid JSON, which is no error.
             self._file.seek(-1, 2)
             self._rest = b"" if self._file.read(1) == b"\n" else b"#"
 

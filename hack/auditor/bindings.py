@@ -116,7 +116,7 @@ def breach(rule: str, record: Record, attempt: Attempt, message: str) -> Violati
 
 
 def unknown_pod(attempt: Attempt) -> Violation:
-    """Return the violation of a binding whose pod nobody ever saw."""
+    """Return the violation of a binding whose pod was never seen."""
     text = "a binding was granted for a pod that was never seen; is this the audit log of this API server?"
     at = clock(attempt.received)
     return Violation("unknown-pod", at, attempt.namespace, attempt.pod, attempt.uid, attempt.node, attempt.user, text)

@@ -1,4 +1,4 @@
-"""What a pod asks of a node, summed as Kubernetes sums it."""
+"""What a pod requests of a node, summed as Kubernetes does."""
 
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
@@ -50,7 +50,7 @@ def views(spec: Manifest, status: Manifest, note: Note) -> list[tuple[RequestsOf
         (allocated, whole_allocated),
         (in_force, requests(status, note) or whole_allocated),
     ]
-    # The kubelet will never grant an infeasible resize, so its wish counts for nothing.
+    # The kubelet will never grant an infeasible resize, so it does not count.
     return found if infeasible else [(wanted, whole), *found]
 
 
@@ -60,7 +60,7 @@ def has_amounts(state: Manifest) -> bool:
 
 
 def resize_is_infeasible(status: Manifest) -> bool:
-    """Return whether the kubelet has refused the pod's resize for good."""
+    """Return whether the kubelet has permanently rejected the pod's resize."""
     return any(
         condition.get("type") == "PodResizePending" and condition.get("reason") == "Infeasible"
         for condition in status.get("conditions") or ()

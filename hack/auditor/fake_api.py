@@ -59,7 +59,7 @@ class FakeApi:
                 stream._req.transport.abort()
 
     def deaden(self) -> None:
-        """Let every watch go on without a word."""
+        """Keep every watch open, without events."""
         self._dead |= self._streams
 
     async def _happens(self, event: str, raw: Raw) -> Raw:

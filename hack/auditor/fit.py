@@ -8,7 +8,7 @@ from auditor.ports import conflict
 
 
 def fits(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
-    """Return whether the node is ready, is one the pod allows and endures, and has the room."""
+    """Return whether the node is ready, matches the pod's affinity and tolerations, and has the room."""
     return (
         node.usable
         and allows(pod.placement, node.name, node.labels)
@@ -18,7 +18,7 @@ def fits(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
 
 
 def has_room(pod: Pod, node: Node, occupancy: Occupancy) -> bool:
-    """Tell whether the pod fits beside the pods there and those of no lower priority to whom the node was nominated."""
+    """Return whether the pod fits beside the node's pods and nominated ones of the same or higher priority."""
     held = occupancy.held(node.name)
     nominated = list(occupancy.nominated(node.name, pod.priority, but=pod.uid))
     if len(held.pods) + len(nominated) + 1 > node.allocatable.get("pods", 0):

@@ -1,4 +1,4 @@
-"""The books: events of pods, nodes and bindings in, violations out; no I/O, and the time is told."""
+"""The ledger: events of pods, nodes and bindings in, violations out; no I/O, and no clock of its own."""
 
 from collections.abc import Callable, Iterable
 
@@ -21,7 +21,7 @@ END = float("inf")
 
 
 class Ledger:
-    """Holds what was seen and tells, through `report` and `note`, what broke a rule and what could not be read."""
+    """Holds what was seen and reports, through `report` and `note`, what broke a rule and what could not be read."""
 
     def __init__(
         self,
@@ -145,7 +145,7 @@ class Ledger:
         self._give_up(self._elapsed)
 
     def check_waiting(self, now: float, out_of_time: Callable[[], bool] = lambda: False) -> None:
-        """Look who waits though he fits; what does not get done in time is done first the next time."""
+        """Check pods that wait although they fit; what is not done in time is done first the next time."""
         self._waiting.check(self._elapsed, now, out_of_time)
         self._tell(self._waiting.overdue(min(self._pods_as_of, self._nodes_as_of)))
 

@@ -44,5 +44,5 @@ def taints_of(spec: Manifest) -> tuple[Taint, ...]:
 
 
 def is_ready(status: Manifest) -> bool:
-    """Return whether the node's kubelet says that it is ready."""
+    """Return whether the node is Ready."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ())

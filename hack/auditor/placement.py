@@ -1,4 +1,4 @@
-"""Which nodes a pod allows itself, and which taints it endures."""
+"""Which nodes a pod selects, and which taints it tolerates."""
 
 import re
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ class Taint(NamedTuple):
 
 
 class Toleration(NamedTuple):
-    """A pod's leave to ignore some taints."""
+    """A pod's toleration of some taints."""
 
     key: str
     operator: str
@@ -45,7 +45,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What a pod demands of the node object itself; `terms` is None where any node will do."""
+    """A pod's requirements on the node object itself; `terms` is None where any node will do."""
 
     selector: tuple[tuple[str, str], ...] = ()
     terms: tuple[Term, ...] | None = None

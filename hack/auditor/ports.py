@@ -1,4 +1,4 @@
-"""Host ports: who has which, and which two cannot live together."""
+"""Host ports: which pods use which, and which conflict."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -38,7 +38,7 @@ def conflict(wanted: Iterable[HostPort], taken: Iterable[HostPort]) -> HostPort 
 
 
 def clash(one: HostPort, other: HostPort) -> bool:
-    """Return whether two ports are the same door."""
+    """Return whether two ports conflict."""
     if (one.protocol, one.port) != (other.protocol, other.port):
         return False
     return one.address == other.address or EVERY_ADDRESS in (one.address, other.address)

@@ -33,7 +33,7 @@ class Report:
         self._say(str(found))
 
     def note(self, text: str) -> None:
-        """Take something a reader should know that breaks no rule."""
+        """Add a note that is not a violation."""
         if text not in self._notes and len(self._notes) < MOST_NOTES:
             self._notes[text] = None
             self._is_news = True

@@ -1,4 +1,4 @@
-"""Required anti-affinity of pods that already have a node: whom it may keep away."""
+"""Required anti-affinity of placed pods: which pods it may keep away."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What is free on each node, kept between looks so that most nodes are ruled out at a glance."""
+"""What is free on each node, kept between checks so that most nodes are ruled out quickly."""
 
 from collections.abc import Iterable
 

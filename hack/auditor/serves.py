@@ -1,4 +1,4 @@
-"""Who may bind whose pods."""
+"""Which users may bind which pods."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ ANY = "*"
 
 
 class BadService(ValueError):
-    """A declaration of who serves whom cannot be read."""
+    """A --serves declaration is invalid."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Histories for tests: small builders for objects, and steps that tell them to a ledger one after the other."""
+"""Histories for tests: small builders for objects, and steps that feed them to a ledger one after the other."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
@@ -174,7 +174,7 @@ def bind(
 
 
 def told(history: Iterable[Step], **options: Any) -> World:
-    """Tell a whole history and return the world at its end."""
+    """Replay a whole history and return the world at its end."""
     world = World(**options)
     for step in history:
         step(world)

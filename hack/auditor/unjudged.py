@@ -1,4 +1,4 @@
-"""Pods whose waiting proves nothing, because more decides about them than the auditor looks at."""
+"""Pods whose waiting proves nothing, because the auditor does not evaluate everything about them."""
 
 from collections.abc import Iterator
 

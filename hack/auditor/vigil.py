@@ -39,7 +39,7 @@ class Options:
 
 
 class Vigil:
-    """Watches until it is told to stop, then says what it saw."""
+    """Watches until it is stopped, then reports what it saw."""
 
     def __init__(self, options: Options, say: Callable[[str], None]) -> None:
         self._options = options
@@ -55,7 +55,7 @@ class Vigil:
         """Audit until a signal comes."""
         self._stop_on_signals()
         await self._save()  # 1. from here on there is a report, and it says: not finished
-        await self._log.start()  # 2. before the lists, so that no binding falls between
+        await self._log.start()  # 2. before the lists, so that no binding is missed in between
         try:
             await self._watch()
         finally:
@@ -68,7 +68,7 @@ class Vigil:
         sinks: dict[str, Sink] = {"nodes": NodeIntake(self._ledger, note), "pods": PodIntake(self._ledger, note)}
         async with sight_of(self._options.access, sinks) as sight:
             await sight.opens(self._stopped)  # 3. what is there already
-            await self._mark_ready()  # 4. from here on nothing escapes
+            await self._mark_ready()  # 4. from here on nothing is missed
             while not self._stopped.is_set():  # 5. what happens
                 await self._step(sight)
             await self._drain(sight)  # 6. what comes late
@@ -104,7 +104,7 @@ class Vigil:
         if now >= self._next_check:
             began = time.monotonic()
             self._ledger.check_waiting(now, lambda: time.monotonic() > began + CHECK_BUDGET)
-            # Where looking takes long it is done less often.
+            # If checks take long they are done less often.
             self._next_check = now + max(CHECK_STEP, 4 * (time.monotonic() - began))
         doubts = self._ledger.doubts(now)
         if doubts and now >= self._next_fresh:

@@ -63,7 +63,7 @@ class Waiting:
         self._touched.update(names)
 
     def check(self, elapsed: float, now: float, out_of_time: Callable[[], bool]) -> None:
-        """Look for nodes for all kinds of waiting pods, the longest unlooked-at first, and mark who is overdue."""
+        """Look for nodes for all kinds of waiting pods, the longest unlooked-at first, and mark overdue pods."""
         touched, self._touched = self._touched, set()
         if touched:
             self._room.refresh(touched)
@@ -77,7 +77,7 @@ class Waiting:
             self._mark(kind, elapsed, now)
 
     def overdue(self, as_of: float) -> Iterator[Violation]:
-        """Tell of the overdue pods that are still so in a view of the cluster taken after they were marked."""
+        """Yield the overdue pods that are still so in a view of the cluster taken after they were marked."""
         for kind in self._kinds.values():
             for waiter in kind.waiters.values():
                 if waiter.overdue is not None and not waiter.told and waiter.overdue < as_of:
@@ -122,5 +122,5 @@ class Waiting:
 
 
 def likeness(pod: Pod) -> tuple[object, ...]:
-    """Return what decides where a pod fits; one to whom a node was nominated is like no other."""
+    """Return what decides where a pod fits; one with a nominated node is unique."""
     return pod.demand, pod.ports, pod.placement, pod.priority, pod.uid if nomination(pod) else ""

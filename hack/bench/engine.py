@@ -31,7 +31,7 @@ profiles:
 - schedulerName: default-scheduler
   plugins: {postFilter: {disabled: [{name: "%s"}]}, multiPoint: {enabled: [%s]}}
 """
-WARM_UP = 20  # pods before the clock starts: they pay for what is made once
+WARM_UP = 20  # pods before the clock starts, as a warm-up
 
 
 @dataclass(frozen=True)

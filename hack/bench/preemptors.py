@@ -1,4 +1,4 @@
-"""A burst of preemptors in memory: each evicts pods of a node, which leave a little later, and takes their place."""
+"""A burst of preemptors in memory: each evicts pods of a node, which end a little later, and takes their place."""
 
 import asyncio
 import time
@@ -35,7 +35,7 @@ class LateApi:
         self.pods: dict[str, Pod] = {}
         self.news: deque[Callable[[], None]] = deque()
         self.bound = self.evicted = 0
-        self.core: Core | None = None  # who hears the news
+        self.core: Core | None = None  # the receivers of events
 
     def create(self, pod: Pod) -> None:
         """Let a pod appear."""
@@ -59,7 +59,7 @@ class LateApi:
             self._change(self.pods[pod.key].with_nominated_node(node))
 
     def drop(self, uid: str) -> bool:
-        """Tell that nothing is on its way."""
+        """Return that nothing is in flight."""
         return False
 
     async def settled(self, uid: str) -> None:

@@ -78,7 +78,7 @@ def _schema(value: Value) -> dict[str, Any]:
     if value.parts:
         parts = {part.path[-1]: _schema(part) for part in value.parts}
         return described | {"type": "object", "additionalProperties": False, "properties": parts}
-    if "$ref" in value.schema or "enum" in value.schema:  # they say all
+    if "$ref" in value.schema or "enum" in value.schema:  # only these matter
         return described | value.schema
     if "type" not in value.schema and type(value.default) not in TYPES:
         raise Undocumented(f"{value.name}: what is allowed in place of {value.default!r} must be told by @schema")

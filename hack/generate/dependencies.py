@@ -7,7 +7,7 @@ from supply.lock import OURS, Lock, Package, read_lock
 
 _HEAD = """# Dependencies
 
-Made by `make generate` from `uv.lock` and `hack/supply/licences.yaml`; `make lint` fails where a package has no licence
+Generated from `uv.lock` and `hack/supply/licences.yaml` by `make generate`; `make lint` fails if one has no licence
 there, or one that is not accepted. Accepted in images and wheels: {shipped}.
 For tools, which are never passed on, also {tools}.
 

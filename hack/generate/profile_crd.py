@@ -78,7 +78,7 @@ def _version() -> dict[str, Any]:
 def without_defaults_in_lists(found: Schema, *, inside: bool = False) -> Schema:
     """The same schema, where the API server adds nothing to the entries of a list.
 
-    `kubectl apply` compares a list of a custom resource as a whole: an entry with a field that nobody wrote differs
+    `kubectl apply` compares a list of a custom resource as a whole: an entry with a field that was not written differs
     forever from what was applied, and each apply of an unchanged manifest would write. The operator knows the
     defaults.
     """

@@ -28,7 +28,7 @@ kubectl apply -f examples/profiles/{first}
 kubectl wait --for=condition=Ready schedprof/priority     # every replica of the scheduler runs it
 kubectl get schedprof                                     # name of the scheduler, plugins, Ready and why, replicas
 kubectl get schedprof -o wide                             # and the whole sentence why
-kubectl describe schedprof priority                       # all conditions, and the story so far as events
+kubectl describe schedprof priority                       # all conditions, and the events
 kubectl explain schedprof.spec.plugins                    # what this page says
 ```
 
@@ -45,31 +45,31 @@ More examples:
 
 ## What happens to a change
 
-1. The API server refuses what breaks a bound or a rule of this page, and says what to do.
-2. The operator judges the rest with the scheduler's own code: plugins, arguments, rights, the other profiles. The
-   condition `Accepted` has all that is wrong. Whatever ran before runs on.
+1. The API server rejects what violates a bound or a rule on this page, with a message that says what to do.
+2. The operator validates the rest with the scheduler's code: plugins, arguments, permissions, the other profiles. The
+   condition `Accepted` lists all errors. The previous spec keeps running.
 3. The spec is applied, and each replica of the scheduler acknowledges it: `Ready`. No pod is lost, and with `HotReload`
    no process restarts.
-4. If a replica refuses it, if not all acknowledge it in time, or if a plugin then fails on every pod, the last good
-   spec comes back by itself: `RolledBack` says why. The same spec is not tried a second time.
+4. If a replica rejects it, if not all acknowledge it in time, or if a plugin then fails on every pod, the last good
+   spec is restored automatically: `RolledBack` says why. The same spec is not tried again.
 
 ## One plugin, on or off
 
 ```sh
 pilotage profile disable priority Priority
-pilotage profile enable priority Priority --dry-run       # shows the change, and keeps nothing
+pilotage profile enable priority Priority --dry-run       # shows the change without applying it
 pilotage profile enable priority Priority
 ```
 
-Only the plugin's entry is touched; its weight and arguments stay, and whoever edits the profile at the same time loses
-nothing. The command shows the change, waits until every replica runs it, or until it is refused or taken back, and says
-so. A plugin without an entry gets one. It needs the rights to `get` and `patch` the profile.
+Only the plugin's entry is changed; its weight and arguments stay, and concurrent edits of the profile are not
+lost. The command shows the change, waits until every replica runs it, or until it is rejected or rolled back, and says
+so. A plugin without an entry gets one. It requires `get` and `patch` on the profile.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | every replica runs it, or there was nothing to change; with `--no-wait` or `--dry-run`, the API server took it |
-| 3 | refused or taken back: what ran before runs on, and the text says why |
-| 4 | not known within `--timeout` (90 seconds), or somebody changed the profile again meanwhile |
+| 0 | every replica runs it, or there was nothing to change; with `--no-wait` or `--dry-run`, it was accepted |
+| 3 | rejected or rolled back: the previous spec keeps running, and the text says why |
+| 4 | not known within `--timeout` (90 seconds), or the profile was changed again meanwhile |
 | 2 | the profile could not be read or changed |
 
 With kubectl alone, a JSON patch names the entry by its place in the list, and `test` makes sure that it is the right
@@ -81,10 +81,10 @@ kubectl patch schedprof priority --type=json -p '[
     {{"op": "add", "path": "/spec/plugins/0/enabled", "value": false}}]'
 ```
 
-`kubectl patch --type=merge` is not for this: it replaces the whole list. Where all who write a profile use
+`kubectl patch --type=merge` does not work for this: it replaces the whole list. If all authors of a profile use
 `kubectl apply --server-side`, each with a `--field-manager` of their own, everybody can apply a file with just their
-own entries: plugins are told apart by name. Where it was made by a plain `kubectl apply` they cannot: kubectl takes the
-other entries out.
+own entries: they are merged by plugin name. After a plain `kubectl apply` this does not work: kubectl removes the
+other entries.
 
 Deleting a profile takes its scheduler out of service; its pods wait, and none is lost.
 """
@@ -97,7 +97,7 @@ def text() -> str:
         f"<!-- {HEADER} -->\n",
         _introduction(),
         "## spec\n\n" + "\n".join(_sections("spec", resource["spec"], SPEC_COLUMNS)),
-        "## Rules\n\nThe API server refuses a resource that breaks one of these, with these words.\n\n"
+        "## Rules\n\nThe API server rejects a resource that violates one of these, with these messages.\n\n"
         + _rules(schema()),
         "## status\n\nWritten by the operator alone.\n\n"
         + "\n".join(_sections("status", resource["status"], STATUS_COLUMNS)),

@@ -42,7 +42,7 @@ def of_controllers() -> Rules:
 
 
 def of_explainers() -> list[Permission]:
-    """Return what whoever explains reads: everything that any plugin does."""
+    """Return the permissions for `pilotage explain`: everything that any plugin reads."""
     read: dict[str, set[str]] = {"": {"events", "nodes", "pods"}}
     for rule in (rule for rules in of_plugins().values() for rule in rules):
         if "list" in rule.verbs and rule.group != METRICS:

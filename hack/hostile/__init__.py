@@ -1,1 +1,1 @@
-"""Objects that an API server accepts and a scheduler may choke on, and what each of them costs."""
+"""Objects that an API server accepts and that may overload a scheduler, and what each of them costs."""

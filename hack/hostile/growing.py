@@ -1,4 +1,4 @@
-"""Shapes that nobody thought of: combinations of what there is, of which the dearest are kept and grow."""
+"""Generated shapes: combinations of existing ones, of which the most expensive are kept and grow."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Growth:
 
 
 def grow(seconds: float, seed: int, measure: Measure) -> Iterator[Measurement]:
-    """Try new shapes for so long, and yield what each of them cost."""
+    """Try new shapes for some time, and yield the cost of each."""
     random, end = Random(seed), monotonic() + seconds  # noqa: S311 - no secret
     best: list[tuple[float, Growth]] = []
     tried: set[Growth] = set()

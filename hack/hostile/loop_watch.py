@@ -15,7 +15,7 @@ class LoopWatch:
 
     def __init__(self) -> None:
         self.longest = 0.0  # seconds
-        self.where = ""  # whose turn that was
+        self.where = ""  # whose callback that was
         self.idle = 0.0  # seconds in which the loop had nothing to do
         self._own = 0.0  # seconds that the harness took
 
@@ -64,7 +64,7 @@ class LoopWatch:
 
 
 class _WatchedLoop(asyncio.SelectorEventLoop):
-    """A loop for which no time passes while the machine does something else."""
+    """A loop whose clock stops while the machine does something else."""
 
     def __init__(self, watch: LoopWatch) -> None:
         self._watch = watch

@@ -47,7 +47,7 @@ class _Watch:
 
 
 class MemoryServer:
-    """What a scheduler asks of an API server; `ApiClient` in all that the scheduler uses of it."""
+    """The API server, as a scheduler uses it; `ApiClient` in all that the scheduler uses of it."""
 
     def __init__(self, watch: LoopWatch) -> None:
         self._loop_watch = watch
@@ -59,7 +59,7 @@ class MemoryServer:
         self.on_bound: Callable[[str], None] = lambda _key: None
 
     def put(self, prepared: Iterable[tuple[str, StoredObject]]) -> None:
-        """Let objects appear."""
+        """Add objects."""
         for path, found in prepared:
             self._version += 1
             found.version = self._version
@@ -68,7 +68,7 @@ class MemoryServer:
             self._tell(path, found, change)
 
     def remove(self, path: str, key: str) -> None:
-        """Let an object go."""
+        """Remove an object."""
         found = self._objects[path].pop(key, None)
         if found is not None:
             self._version += 1
@@ -76,7 +76,7 @@ class MemoryServer:
             self._tell(path, found, "DELETED")
 
     def backlog(self) -> int:
-        """Return how many lines nobody has read yet."""
+        """Return how many lines were not read yet."""
         return sum(len(watch.waiting) for watches in self._watches.values() for watch in watches)
 
     def _tell(self, path: str, found: StoredObject, change: str) -> None:

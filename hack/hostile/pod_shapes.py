@@ -63,7 +63,7 @@ def _different(size: int, _random: Random) -> list[Manifest]:
     return [pod_manifest(f"p{i}", namespace=HOSTILE, cpu=f"{i}n", labels={"n": str(i)}) for i in range(1, size)]
 
 
-# One of each cause that once held the loop for seconds.
+# One of each cause that once blocked the loop for seconds.
 SHORT = {
     "names of resources times init containers",
     "extended resources",

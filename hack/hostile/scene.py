@@ -34,7 +34,7 @@ Prepared = list[tuple[str, StoredObject]]
 
 
 class Clock:
-    """The scheduler's clock, which can be set forward: nobody has to wait for a back-off to end."""
+    """The scheduler's clock, which can be set forward: back-offs need no waiting."""
 
     def __init__(self, watch: LoopWatch) -> None:
         self.ahead = 0.0
@@ -92,7 +92,7 @@ class Scene:
     async def neighbour(self, idle_seconds: float, busy_seconds: float) -> float | None:
         """Create a plain pod of another tenant; returns the CPU seconds until its bind, None if it is given up.
 
-        The time in which it waited and nobody worked is in `longest_idle`.
+        The time in which it waited and nothing ran is in `longest_idle`.
         """
         with self.watch.own_work():
             number = self._neighbours

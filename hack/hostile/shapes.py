@@ -18,10 +18,10 @@ def nothing(_size: int, _random: Random) -> list[Manifest]:
 
 @dataclass(frozen=True)
 class Shape:
-    """Objects that somebody may create, of any size."""
+    """Objects that a user may create, of any size."""
 
     name: str
-    size: int  # as it is tried unless somebody says otherwise
+    size: int  # the default size of a trial
     make: Make
     setting: Make = nothing  # what has to be there before
     plugins: tuple[str, ...] = ()  # beside the default ones

@@ -48,7 +48,7 @@ class StoredObject:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     def json(self) -> bytes:
-        """Return the whole object as it is now."""
+        """Return the whole current object."""
         leaving = b'"deletionTimestamp":"2026-01-01T00:00:00Z",' if self.is_leaving else b""
         node = wire({"nodeName": self.node})[1:-1] + b"," if self.node else b""
         annotations = wire(self.annotations)

@@ -1,4 +1,4 @@
-"""One hostile shape, tried on a cluster where somebody else works: what it costs whom."""
+"""One hostile shape, tried on a cluster with another tenant: its cost for both."""
 
 import asyncio
 import gc
@@ -28,7 +28,7 @@ class Limits:
     """How long anything may take before it is given up."""
 
     nodes: int = 300
-    idle_seconds: float = 5.0  # of waiting for one plain pod while nobody works
+    idle_seconds: float = 5.0  # of waiting for one plain pod while nothing works
     busy_seconds: float = 30.0  # of CPU while a shape settles
     most_seconds: int = 90  # of CPU for everything
 
@@ -44,13 +44,13 @@ class Measurement:
     usual_ms: float = 0.0  # a neighbour's two pods, without the shape
     after_ms: float = 0.0  # the same beside it
     wait_ms: float = 0.0  # the longest that a neighbour waited while it came in
-    idle_ms: float = 0.0  # the longest that one waited while nobody worked
+    idle_ms: float = 0.0  # the longest that one waited while nothing worked
     standstill_ms: float = 0.0
     where: str = ""
     grown_mib: float = 0.0
     kept_mib: float = 0.0  # after it was deleted
     told: str = ""
-    trouble: str = ""  # why the trial did not come to its end
+    trouble: str = ""  # why the trial did not finish
     faults: list[str] = field(default_factory=list)
 
     @property

@@ -3,9 +3,9 @@
 from hostile.trial import Measurement
 
 LONGEST_STANDSTILL = 50.0  # ms of one turn of the event loop
-LONGEST_IDLE = 500.0  # ms that a neighbour waits while nobody works, on a machine that may be busy
+LONGEST_IDLE = 500.0  # ms that a neighbour waits while nothing works, on a machine that may be busy
 MOST_FACTOR = 2.0  # how much slower a neighbour may be
-READING = 5.0  # ms for each MiB that stands in a watch before a neighbour's pod: nobody can overtake there
+READING = 5.0  # ms for each MiB that stands in a watch before a neighbour's pod: nothing can overtake there
 NOISE = 1.5  # ms: two plain pods differ by as much for no reason
 # Memory may grow with what is stored; what was deleted leaves pages half used, and caches with fixed ends full.
 GROWN_BASE, GROWN_PER_BYTE = 64.0, 16.0  # MiB, and bytes for each byte of JSON
@@ -28,7 +28,7 @@ def faults(found: Measurement) -> list[str]:
 
 
 def cost(found: Measurement) -> float:
-    """Return how dear a shape is, as a part of what it may cost; what has no end is dearest."""
+    """Return the cost of a shape, relative to its limit; the highest for one that does not finish."""
     if found.trouble:
         return float("inf")
     waits, slower = found.wait_ms / longest_wait(found), found.after_ms / longest_pair(found)

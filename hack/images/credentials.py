@@ -53,7 +53,7 @@ def _from_file(known: Mapping[str, Any], host: str, file: Path) -> Login | None:
     try:
         user, _, password = base64.b64decode(entry["auth"], validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise Problem(f"The entry of {host} in {file} cannot be read; write it anew: docker login {host}") from error
+        raise Problem(f"The entry of {host} in {file} cannot be read; write it again: docker login {host}") from error
     return Login(user, password)
 
 

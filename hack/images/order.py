@@ -1,11 +1,11 @@
-"""What is asked for, and what an engine is told to build."""
+"""What to build, and the parameters of a build engine."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
 # Carried by every image we make: the fingerprint of what it was made from.
 FINGERPRINT_LABEL = "dev.pilotage.inputs"
-# What the Dockerfiles build on if nobody says.
+# The default base images of the Dockerfiles.
 DEFAULT_BASE = "python:3.13-slim"
 
 

@@ -24,7 +24,7 @@ class Pushed:
 
 
 def version() -> str:
-    """The tag that the chart asks for if nobody says one: the version of Pilotage."""
+    """The chart's default tag: the version of Pilotage."""
     return COMPONENTS["scheduler"].version(REPOSITORY)
 
 

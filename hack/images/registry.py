@@ -88,10 +88,10 @@ def _is_loopback(host: str) -> bool:
 
 
 class _NoDetours(urllib.request.HTTPRedirectHandler):
-    """Follows nobody: our password is for the one whom it was given for."""
+    """Follows no redirects: the password is only for the registry itself."""
 
     def redirect_request(self, *_: object) -> None:
-        """Leave the answer as it is."""
+        """Return the response unchanged."""
 
 
 class Registry:
@@ -106,7 +106,7 @@ class Registry:
         self._opener = urllib.request.build_opener(_NoDetours, *proxies)
 
     def check(self) -> None:
-        """A Problem if nobody answers there."""
+        """A Problem if there is no response."""
         self._send("GET", f"{self._address.url}/v2/", {}, None)
 
     def push(self, image: Image, tag: str, told: Told) -> str:
@@ -203,7 +203,7 @@ class Registry:
         said = answer.content[:2000].decode(errors="replace").strip()
         what = f"{self._address.host} refuses {self._repository}"
         if answer.status in (401, 403):
-            user = f"the user {self._login.user!r}" if self._login else "somebody who is not logged in"
+            user = f"the user {self._login.user!r}" if self._login else "an anonymous user"
             return Problem(
                 f"{what}: {user} may not push there (status {answer.status}); "
                 f"choose a path of yours in REGISTRY, or run: docker login {self._address.host}"

@@ -31,7 +31,7 @@ options:
   nodePlayStageParallelism: 16
   nodeLeaseParallelism: 16
   podPlayStageParallelism: 16
-  # Pods with this annotation are played by somebody else.
+  # Pods with this annotation are simulated elsewhere.
   disregardStatusWithAnnotationSelector: kwok.x-k8s.io/status=custom
 """
 
@@ -111,7 +111,7 @@ def _api_server(cluster: Cluster) -> Component:
         advertise_address=cluster.host,
         bind_address=cluster.host,
         secure_port=cluster.ports.api,
-        # A loopback address is no valid endpoint; without real nodes nobody needs one.
+        # A loopback address is not a valid endpoint; without real nodes none is needed.
         endpoint_reconciler_type="lease" if cluster.shape == "full" else "none",
         service_cluster_ip_range=cluster.network.services,
         authorization_mode="Node,RBAC",

@@ -33,7 +33,7 @@ def demo() -> None:
 
 @demo.command()
 def up() -> None:
-    """Install Pilotage on a cluster of its own and play with its policy; goes on with a demo that is already there."""
+    """Install Pilotage on its own cluster and change its policy; continues an existing demo."""
     with demo_ground.ours() as elsewhere:
         _up(elsewhere)
 

@@ -48,7 +48,7 @@ def started_elsewhere() -> str:
 
 
 def forget() -> None:
-    """Nobody's demo is up any more."""
+    """Forget the running demo."""
     _file().write_text("")
 
 

@@ -36,7 +36,7 @@ def create(name: str, ground: Ground) -> None:
 
 
 def install(name: str, ground: Ground, built: Sequence[Built]) -> None:
-    """Bring Pilotage into the cluster; what is there already is brought up to date."""
+    """Install Pilotage into the cluster, or upgrade it."""
     if ground == "fake nodes":
         click.echo(NO_NODES)
         _install_processes(name)

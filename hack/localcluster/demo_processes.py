@@ -24,7 +24,7 @@ def start(name: str, component: str, *flags: str, environment: Mapping[str, str]
     if _found(folder, component):
         return log
     log.parent.mkdir(parents=True, exist_ok=True)
-    # With the cluster's mark, whoever deletes the cluster ends this process, too.
+    # With the cluster's mark, deleting the cluster ends this process, too.
     marks = {MARKER: str(folder), "PILOTAGE_COMPONENT": component}
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -39,12 +39,12 @@ def start(name: str, component: str, *flags: str, environment: Mapping[str, str]
     time.sleep(0.5)
     if process.poll() is not None:
         raise Problem(f"{component} did not start: {log.read_text(errors='replace').strip()[-600:]}")
-    process.returncode = 0  # it outlives us; without this Python complains that nobody waited for it
+    process.returncode = 0  # it outlives us; without this Python complains that it was not waited for
     return log
 
 
 def stop(name: str) -> None:
-    """Let all of them finish what is under way; it is no error if there is none."""
+    """Let all of them finish their work; it is no error if there is none."""
     folder = record.folder_of(name)
     for component in COMPONENTS:
         for pid in _found(folder, component):

@@ -18,7 +18,7 @@ SELF_UPDATING = (1, 21)
 
 @dataclass(frozen=True)
 class Go:
-    """A Go command and how it is told which release to be."""
+    """A Go command and the environment that selects its release."""
 
     command: str
     toolchain: str  # GOTOOLCHAIN: "local" is this very release, "auto" one that it fetches

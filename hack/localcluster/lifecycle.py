@@ -139,7 +139,7 @@ def _check_alone(wish: Wish) -> None:
 
 
 def _remove_dead(name: str) -> bool:
-    """A restart of the machine ends a cluster without a word: what is left of it stands in nobody's way."""
+    """Remove what is left of a cluster that ended with a restart of the machine."""
     folder = record.folder_of(name)
     if not folder.exists() or record.is_in_creation(name) or processes_of(folder) or record.is_retained(name):
         return False
@@ -214,7 +214,7 @@ def _write_files(cluster: Cluster) -> None:
 
 
 def _claim(wish: Wish, binaries: dict[str, str]) -> Cluster:
-    """A cluster on record, with a network and ports that nobody else has."""
+    """A cluster on record, with a network and ports of its own."""
     if wish.shape == "control-plane":
         return _recorded(wish, binaries, UNROUTED)
     with network.locked():
@@ -224,7 +224,7 @@ def _claim(wish: Wish, binaries: dict[str, str]) -> Cluster:
 
 
 def _recorded(wish: Wish, binaries: dict[str, str], own: Network) -> Cluster:
-    """The record, written before anything is taken: whoever deletes the cluster finds there what it may have."""
+    """The record, written before anything is allocated, so that a deletion finds everything there."""
     full = wish.shape == "full"
     free = _free_ports(5, record.ports())
     api_port = wish.api_port or (FULL_API_PORT if full else free[0])
@@ -244,14 +244,14 @@ def _recorded(wish: Wish, binaries: dict[str, str], own: Network) -> Cluster:
         runtime_config=wish.runtime_config,
         registries=list(wish.registries),
     )
-    # Keys and tokens are inside: nobody else looks in.
+    # Contains keys and tokens: private.
     cluster.folder.mkdir(parents=True, mode=0o700)
     cluster.save()
     return cluster
 
 
 def _free_ports(count: int, recorded: Collection[int]) -> list[int]:
-    """Ports that nobody listens on, and nobody on record will."""
+    """Ports that are free, and not recorded for another cluster."""
     free: list[int] = []
     with ExitStack() as held:
         while len(free) < count:

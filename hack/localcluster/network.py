@@ -32,7 +32,7 @@ def namespace_file(folder: Path, number: int) -> Path:
 
 @contextmanager
 def locked() -> Iterator[None]:
-    """What one creation found free on the machine must not be found free by another, whoever's it is."""
+    """What one creation found free on the machine must not be found free by another."""
     # The list of links is there on every machine, and locking it leaves no file behind.
     descriptor = os.open(LINKS, os.O_RDONLY)
     try:
@@ -95,7 +95,7 @@ def _add_node(network: Network, namespace: Path, number: int, nodes: int) -> Non
 
 
 def give_back(network: Network, folder: Path) -> None:
-    """Remove what a cluster whose processes are gone has on the machine; what is somebody else's by now stays."""
+    """Remove what a cluster whose processes are gone has on the machine; what belongs to others by now stays."""
     with locked():
         if _owners().get(network.bridge, str(folder)) == str(folder):
             _remove(network.bridge)
@@ -135,6 +135,6 @@ def _links() -> Mapping[str, Any]:
 
 
 def _routed() -> list[IPv4Network]:
-    """Every range that the machine leads somewhere: a VPN keeps its own in a table of its own."""
+    """Every routed range of the machine: a VPN may use its own routing table."""
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all"))
     return [IPv4Network(route["dst"]) for route in routes if route["dst"] != "default"]

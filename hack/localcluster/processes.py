@@ -81,7 +81,7 @@ def _environments() -> Iterator[tuple[int, list[bytes]]]:
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             try:
                 yield int(entry.name), (entry / "environ").read_bytes().split(b"\0")
-            except OSError:  # ended meanwhile, or somebody else's
+            except OSError:  # ended meanwhile, or not ours
                 continue
 
 

@@ -23,7 +23,7 @@ from localcluster.progress import say
 
 # One control plane and two workers: the same number of nodes for pods as our own full shape.
 TWO_WORKERS = Path(__file__).with_name("kind.yaml")
-# What the pinned kind takes if nobody says; images of newer patches come out with the next kind.
+# The default of the pinned kind; images of newer patches come out with the next kind.
 DEFAULT_IMAGE = "kindest/node:v1.37.0@sha256:a1ed56cfb0e7b93589bdf97c8cd566405a265939e3620fc4f5de89adff580ae5"
 
 CLUSTER_LABEL = "io.x-k8s.kind.cluster"  # every node of a cluster carries its name

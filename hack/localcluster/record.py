@@ -164,14 +164,14 @@ def _all() -> list[Cluster]:
 
 @contextmanager
 def in_creation(name: str) -> Iterator[None]:
-    """Tell others that somebody brings this cluster up, until that is done or has died."""
+    """Mark this cluster as being created, until that is done or has died."""
     with _creation_file(name).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def is_in_creation(name: str) -> bool:
-    """Whether somebody brings this cluster up."""
+    """Whether this cluster is being created."""
     try:
         with _creation_file(name).open() as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -187,12 +187,12 @@ def _creation_file(name: str) -> Path:
 
 
 def retain(name: str) -> None:
-    """Keep what a failed creation left, to be looked at, until somebody deletes it."""
+    """Keep what a failed creation left, for inspection, until it is deleted."""
     folder = folder_of(name)
     if folder.exists():
         (folder / "retained").touch()
 
 
 def is_retained(name: str) -> bool:
-    """Whether what is left of this cluster is kept to be looked at."""
+    """Whether what is left of this cluster is kept for inspection."""
     return (folder_of(name) / "retained").exists()

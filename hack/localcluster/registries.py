@@ -7,7 +7,7 @@ from pathlib import Path
 from localcluster.errors import Problem
 from localcluster.record import Cluster
 
-# Where a registry listens if nobody says otherwise.
+# The default address of a registry.
 USUAL = "localhost:5000"
 LOCAL = re.compile(r"localhost:\d{1,5}")
 

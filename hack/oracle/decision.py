@@ -19,7 +19,7 @@ class Decision:
     reason: str = ""  # of the condition PodScheduled=False
     message: str = ""  # of the same condition, in full
     feasible: frozenset[str] = frozenset()
-    scores: Scores = field(default_factory=dict)  # empty when fewer than two nodes are feasible: nobody scores then
+    scores: Scores = field(default_factory=dict)  # empty if fewer than two nodes are feasible
     totals: Mapping[str, int] = field(default_factory=dict)
     nominated: str = ""
     victims: frozenset[str] = frozenset()

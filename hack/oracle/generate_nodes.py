@@ -166,7 +166,7 @@ def with_feature(draw: Draw, pod: Manifest) -> Manifest:
 
 
 def scheduling_gates(draw: Draw) -> Parts:
-    """Pods that nobody may place yet, among pods that anybody may."""
+    """Gated pods among others."""
     cluster = nodes(draw, 2, 4)
     gates = draw.some(("example.com/quota", "example.com/licence", "wait"), 1)
     pods = [pending(draw, 0, gates=gates), pending(draw, 1), pending(draw, 2, gates=gates[:1], cpu="100")]

@@ -60,7 +60,7 @@ class Judge:
         quiet = Judge(self._real, self._ours)
         latest = quiet.first_difference(finding.scenario)
         if latest is None:
-            # Somebody decides by chance or by the clock, or the real one had not seen the whole cluster.
+            # The decision depends on chance or time, or the real one had not seen the whole cluster.
             return replace(finding, differences=[*finding.differences, "again: it did not show a second time"])
         wanted = subjects_of(latest.differences)
 

@@ -28,7 +28,7 @@ class Observation:
         self._ended = False
 
     def take(self, entry: Entry) -> bool:
-        """Learn from a message; true once the attempt is over and all its victims are told."""
+        """Learn from a message; true once the attempt is over and all its victims are reported."""
         about = entry.facts.get("pod") or entry.facts.get("preemptor")
         learn = LESSONS.get(entry.message) if about == self.key else None
         # A second attempt would overwrite what the first one said; only its victims are still deleted meanwhile.
@@ -37,7 +37,7 @@ class Observation:
         return self._ended and len(self._victims) >= self._expected_victims()
 
     def decision(self) -> Decision:
-        """The decision as far as the scheduler told it."""
+        """The decision as far as the scheduler reported it."""
         feasible = frozenset(self._totals) or frozenset({self._node} if self._node else ())
         return Decision(
             pod=self.key,

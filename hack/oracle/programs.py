@@ -129,7 +129,7 @@ def api_server(folder: Path, port: int, etcd_port: int) -> Program:
 
 
 def scheduler(folder: Path, configuration: Path, port: int) -> Program:
-    """The real kube-scheduler; whoever asks may read its metrics."""
+    """The real kube-scheduler, with unauthenticated metrics."""
     command = [str(_kubernetes() / "kube-scheduler"), "--v=2", f"--vmodule={VERBOSITY}"]
     command += flags(
         config=configuration,
@@ -144,7 +144,7 @@ def scheduler(folder: Path, configuration: Path, port: int) -> Program:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports of the loopback that nobody has now."""
+    """Free ports of the loopback."""
     with ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for one in sockets:

@@ -38,7 +38,7 @@ class SchedulerLog:
         self._path = path
         self._file = path.open("r+b")
         self._rest = b""
-        # Whoever must hear everything, however the log is read.
+        # Subscribers that must see everything, however the log is read.
         self.listeners: list[Callable[[Entry], None]] = []
 
     def read(self) -> list[Entry]:
@@ -60,7 +60,7 @@ class SchedulerLog:
             time.sleep(PAUSE_SECONDS)
 
     def forget(self) -> None:
-        """Give back the memory of what was read; to the writer the file looks unchanged."""
+        """Release the memory of what was read; to the writer the file looks unchanged."""
         ctypes.CDLL(None).fallocate(self._file.fileno(), PUNCH_HOLE | KEEP_SIZE, OFFSET(0), OFFSET(self._file.tell()))
 
     def last_words(self, count: int = 15) -> str:

@@ -72,7 +72,7 @@ class Stage:
         return self._api.update(pod)
 
     def complete(self, decision: Decision) -> Decision:
-        """Add to a decision what the API server tells: the condition as everybody can read it."""
+        """Add the API server's view to a decision: the condition that everybody can read."""
         # Once its victims go a pod is tried again, and the condition may be of that second try: the log has the first.
         if decision.node or decision.victims or decision.outcome == "gated":
             return decision

@@ -55,7 +55,7 @@ def new_plane(folder: Path) -> AbstractContextManager[ControlPlane]:
 
 
 def told(result: Result, scheduler: str) -> str:
-    """Return a scheduler's rejections as a table has them."""
+    """Return a scheduler's rejections for a table."""
     return f"{result.rejected[scheduler]} of {result.binds[scheduler]}, {result.share(scheduler):.1%}"
 
 

@@ -1,4 +1,4 @@
-"""Pods for one scheduler: so many a second, each gone after its time."""
+"""Pods for one scheduler, at a constant rate, each deleted after its lifetime."""
 
 import http.client
 import json

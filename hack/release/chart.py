@@ -15,7 +15,7 @@ REGISTRY = re.compile(r"^(image:\n(?: .*\n)*?  registry: )localhost$", re.MULTIL
 
 
 def with_registry(values: str, registry: str) -> str:
-    """Return values.yaml with another default registry, and all else as it is."""
+    """Return values.yaml with another default registry, and all else unchanged."""
     changed, times = REGISTRY.subn(lambda found: f"{found[1]}{registry}", values)
     if times != 1:
         raise Problem("values.yaml has no image.registry of localhost to replace")

@@ -11,7 +11,7 @@ from release import changelog, chart, versions
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Do what the command line says; 1 after a fault, told in its own words."""
+    """Do what the command line says; 1 after an error, with its message."""
     given = _parser().parse_args(words)
     try:
         match given.command:

@@ -18,7 +18,7 @@ class Lodger:
 
 
 def lodgers(modules: Iterable[str], imports: Imports) -> list[Lodger]:
-    """Return the modules of the framework that one plugin reaches, and nobody else."""
+    """Return the modules of the framework that only one plugin reaches."""
     names = sorted(modules)
     users: dict[str, set[str]] = {name: set() for name in names if name.startswith(FRAMEWORK)}
     for name in names:

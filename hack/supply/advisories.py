@@ -92,7 +92,7 @@ def _ordered(version: str) -> Version:
     try:
         return Version(version)
     except InvalidVersion:
-        # What nobody can compare is taken for the oldest, so that more is found and not less.
+        # An incomparable version is taken for the oldest, so that more is found and not less.
         return Version("0")
 
 

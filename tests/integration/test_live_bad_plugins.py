@@ -237,7 +237,7 @@ def test_the_pod_that_a_process_did_not_survive_comes_last_in_the_next_one(
             return [bool(admin.get(f"{path}/{name}")["spec"].get("nodeName")) for name in names]
 
         until(lambda: nodes() == [False, True, True], "the others are bound", running)
-        said = f"the scheduler exited while the plugin was called about pod {namespace}/bad-and-deadly in score"
+        said = f"the scheduler exited while the plugin was called for pod {namespace}/bad-and-deadly in score"
         assert said in running.log.read_text()
         until(lambda: said in message_of(control_plane, namespace), "the pod says why", running)
         time.sleep(3)

@@ -64,7 +64,7 @@ def main(
       python -m bench.live --workload SchedulingBasic --nodes 1000 --scale 0.5
       python -m bench.live --repeats 3 --json bench.json --svg docs/performance.svg
     """
-    # Whoever ends us gets the same tidying up as Ctrl-C.
+    # SIGTERM gets the same cleanup as Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         workloads, refusals = catalogue()
@@ -87,7 +87,7 @@ def main(
 
 
 def _play(chosen: list[Sized], settings: Settings, report: Report, json_file: Path | None) -> bool:
-    """Play everything; whether somebody put an end to it."""
+    """Play everything; returns whether it was interrupted."""
     try:
         for number, sized in enumerate(chosen, start=1):
             say(f"[{number}/{len(chosen)}] {sized.title}, {sized.measured:,} pods ({sized.workload.title})")

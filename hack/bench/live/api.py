@@ -22,12 +22,12 @@ class Api:
         self._turn = asyncio.Lock()
 
     async def send(self, write: Write, *, accepted: tuple[int, ...] = (200, 201, 202)) -> Answer:
-        """One request; a Problem with the server's words if it does not do it."""
+        """Send one request; a Problem with the server's message if it fails."""
         async with self._turn:
             return _checked(write, await self._single.send(write), accepted)
 
     async def ensure(self, write: Write) -> None:
-        """Create what may be there already."""
+        """Create what may already exist."""
         await self.send(write, accepted=(201, 409))
 
     async def create(self, items: Sequence[list[Write]], done: Callable[[str], None]) -> None:
@@ -37,7 +37,7 @@ class Api:
         await self._share(items[1:], done)
 
     async def create_paced(self, items: Sequence[list[Write]], rate: float, done: Callable[[str], None]) -> None:
-        """Create so many a second, however long each takes."""
+        """Create at a fixed rate, however long each takes."""
         queue: asyncio.Queue[list[Write] | None] = asyncio.Queue()
         async with asyncio.TaskGroup() as tasks:
             for connection in self._creators:

@@ -16,7 +16,7 @@ PATH = "/api/v1/pods?fieldSelector=spec.nodeName%21%3D"
 
 
 class Key(NamedTuple):
-    """Which pod."""
+    """The identity of a pod."""
 
     namespace: str
     name: str
@@ -53,7 +53,7 @@ class BoundPods:
         self._task = asyncio.create_task(watch.run())
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._task.cancel()
 
     def count(self, namespace: str) -> int:
@@ -81,7 +81,7 @@ class BoundPods:
 
 
 def read_list(body: bytes) -> Listed[Key]:
-    """What is there already."""
+    """The existing objects."""
     found = msgspec.json.decode(body, type=Listed[_Pod])
     return Listed(found.metadata, [Key(pod.metadata.namespace, pod.metadata.name) for pod in found.items])
 

@@ -1,4 +1,4 @@
-"""Binds every pod to the next node without looking: nothing that decides can be faster on the same API server."""
+"""Binds every pod to the next node without any decision: no scheduler can be faster on the same API server."""
 
 import argparse
 import asyncio
@@ -24,7 +24,7 @@ PENDING = "/api/v1/pods?fieldSelector=spec.nodeName%3D"
 
 
 class Metadata(msgspec.Struct, rename="camel"):
-    """Who an object is."""
+    """The metadata of an object."""
 
     name: str = ""
     namespace: str = ""
@@ -145,7 +145,7 @@ class Ceiling:
 
 
 def read_list(body: bytes) -> Listed[Pod]:
-    """What is there already."""
+    """The existing objects."""
     return msgspec.json.decode(body, type=Listed[Pod])
 
 
@@ -158,7 +158,7 @@ def read_pods(received: bytearray) -> list[Sight[Pod]]:
 
 
 def door_of(kubeconfig: Path) -> Door:
-    """The way in that a kubeconfig of the bench describes."""
+    """The endpoint in a kubeconfig of the benchmark."""
     content = yaml.safe_load(kubeconfig.read_text())
     cluster = content["clusters"][0]["cluster"]
     port = urlsplit(cluster["server"]).port

@@ -1,4 +1,4 @@
-"""Objects that come, or come and go, beside what is measured."""
+"""Objects that are created, or created and deleted, beside what is measured."""
 
 import asyncio
 import itertools

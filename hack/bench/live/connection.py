@@ -1,4 +1,4 @@
-"""A client that takes as little of the machine as Python can: it shares the cores with what it measures."""
+"""A client with as little CPU as possible in Python: it shares the cores with what it measures."""
 
 import asyncio
 import ssl
@@ -17,7 +17,7 @@ PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 @dataclass(frozen=True)
 class Door:
-    """Where the API server is and how one comes in."""
+    """The API server's address and credentials."""
 
     port: int
     token: str
@@ -84,7 +84,7 @@ class Connection(asyncio.Protocol):
     async def send(self, write: Write) -> Answer:
         """Make one request and wait for the answer."""
         if self._transport is None or self._transport.is_closing():
-            await self._connect()  # the API server hangs up on who says nothing for a minute and a half
+            await self._connect()  # the API server closes connections that are idle for a minute and a half
         assert self._transport is not None
         kind = MERGE_PATCH if write.method == "PATCH" else "application/json"
         head = self._door.head(write.method, write.path)
@@ -119,7 +119,7 @@ class Connection(asyncio.Protocol):
                 self._waiting.set_result(answer)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Whoever waits waits in vain."""
+        """Fail the waiting request."""
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(exc or ConnectionResetError("the API server closed the connection"))
 
@@ -133,7 +133,7 @@ class Connection(asyncio.Protocol):
 
 
 class Stream(asyncio.Protocol):
-    """An answer without end, given on as it comes."""
+    """An endless response, passed on as it arrives."""
 
     def __init__(self, request: bytes, take: Callable[[bytearray], None]) -> None:
         self._request = request
@@ -161,7 +161,7 @@ class Stream(asyncio.Protocol):
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Give the content on."""
+        """Pass the content on."""
         self._received += data
         if not self._in_body:
             end = self._received.find(END_OF_HEAD)
@@ -176,7 +176,7 @@ class Stream(asyncio.Protocol):
         self._take(self._received)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """That was all for now."""
+        """End the stream."""
         self._end(exc)
 
     def _end(self, error: Exception | None) -> None:

@@ -1,4 +1,4 @@
-"""Who is compared: each is a program that gets the same configuration and the same credentials."""
+"""The contestants: programs that get the same configuration and the same credentials."""
 
 import sys
 from collections.abc import Callable

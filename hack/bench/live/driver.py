@@ -67,7 +67,7 @@ class Driver:
         self._mode = mode
         self._tell = tell  # how far it is
         self._rate = rate  # pods a second in an open loop; None: as fast as it goes
-        self._expected: defaultdict[str, int] = defaultdict(int)  # namespace -> pods that nobody waited for yet
+        self._expected: defaultdict[str, int] = defaultdict(int)  # namespace -> pods that were not waited for yet
         self._background: list[asyncio.Task[None]] = []
         self._namespaces: set[str] = set()
         self.phase: Phase | None = None

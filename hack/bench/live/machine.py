@@ -1,4 +1,4 @@
-"""What the machine is: no figure means anything without it."""
+"""The machine of a run, without which figures mean nothing."""
 
 import os
 import re

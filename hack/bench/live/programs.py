@@ -1,4 +1,4 @@
-"""The programs of one round: started alone in a folder of their own, ended by their ids, gone with it."""
+"""The programs of one round: started in their own folder, ended by their ids, and removed with it."""
 
 import ctypes
 import os
@@ -27,7 +27,7 @@ from oracle.programs import LOOPBACK, free_ports
 
 PR_SET_PDEATHSIG = 1
 READY_SECONDS = 90
-# As upstream's harness has it: nobody makes service accounts, taints nodes or knows priority classes here.
+# As in upstream's harness: nothing here creates service accounts, taints nodes or knows priority classes.
 ADMISSION_OFF = "ServiceAccount,TaintNodesByCondition,Priority"
 SERVER_CERTIFICATE = Identity("apiserver", "kube-apiserver", "kubernetes", ("localhost", LOOPBACK))
 
@@ -65,7 +65,7 @@ class Program:
         return peak_memory(self._process.pid)
 
     def end(self) -> None:
-        """Ask it to end, then make it."""
+        """Terminate it, then kill it."""
         self._process.terminate()
         try:
             self._process.wait(10)
@@ -76,7 +76,7 @@ class Program:
 
 @dataclass(frozen=True)
 class ControlPlane:
-    """An API server that nobody but us and one scheduler talks to."""
+    """An API server that only we and one scheduler use."""
 
     folder: Path
     door: Door
@@ -161,7 +161,7 @@ def _api_server(folder: Path, port: int, etcd_port: int, gates: dict[str, bool])
         secure_port=port,
         endpoint_reconciler_type="none",
         service_cluster_ip_range="10.96.0.0/16",
-        # Whoever is in system:masters is allowed before any rule is read, so this costs a request the same as RBAC.
+        # Users in system:masters are authorized before any rule is read, so this costs a request the same as RBAC.
         authorization_mode="AlwaysAllow",
         disable_admission_plugins=ADMISSION_OFF,
         token_auth_file=folder / "tokens.csv",

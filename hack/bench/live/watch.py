@@ -1,4 +1,4 @@
-"""A watch that goes on where it ended: the API server drops whoever it cannot serve at once on a busy machine."""
+"""A watch that resumes where it ended: a busy API server drops clients that it cannot serve at once."""
 
 import asyncio
 from collections.abc import Callable

@@ -54,7 +54,7 @@ def test_a_process_that_is_killed_in_a_call_leaves_its_name(tmp_path: Path) -> N
         assert (last.plugin, last.point, last.scheduler, last.uid, last.pod) == (
             *("Dies", "score", "batch", "bad", "default/web"),
         )
-        assert last.message == "the scheduler exited while the plugin was called about pod default/web in score"
+        assert last.message == "the scheduler exited while the plugin was called for pod default/web in score"
         assert 29 < last.until - time.perf_counter() <= 30
         assert WATCH.suspicions == {("Dies", "bad"): last}
     finally:

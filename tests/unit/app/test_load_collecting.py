@@ -114,7 +114,7 @@ class TestSharing:
         assert world.collecting.healthy() == {"http://127.0.0.1:1": 0, "metrics.k8s.io": 1}
         assert world.collecting.ages() == {"http://127.0.0.1:1": 0, "metrics.k8s.io": 0}
         assert list(world.collecting.troubles()) == ["metrics.k8s.io", "http://127.0.0.1:1"]
-        assert world.collecting.troubles()["metrics.k8s.io"].startswith("1 of 2 nodes have no figures")
+        assert world.collecting.troubles()["metrics.k8s.io"].startswith("1 of 2 nodes have no recent figures")
 
     async def test_two_sources_at_one_address_have_names_of_their_own(self, world: World) -> None:
         given = {"type": "Prometheus", "address": "http://127.0.0.1:1"}

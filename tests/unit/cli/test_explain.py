@@ -440,11 +440,11 @@ class TestWhatIsInTheWay:
             pytest.param(["wep"], 'there is no pod default/wep, or it has finished; did you mean "web"?', id="a slip"),
             pytest.param(["far"], "there is no pod default/far, or it has finished; there is one in shop", id="far"),
             pytest.param(["zzzzzz"], "there is no pod default/zzzzzz, or it has finished\n", id="nothing like it"),
-            pytest.param(["odd"], "which nothing here serves; name the configuration of that scheduler", id="unserved"),
+            pytest.param(["odd"], "which no configuration here serves; name the configuration of that", id="unserved"),
             pytest.param(["web", "--config", "/no.yaml"], "/no.yaml", id="no such file"),
             pytest.param(["web", "--config-map", "x"], "--config-map x: write NAMESPACE/NAME", id="no namespace"),
             pytest.param(["web", "--config-map", "a/b"], "the API server rejected the request: 404", id="no map"),
-            pytest.param(["web", "--config", "a", "--config-map", "b/c"], "leave one out", id="two configurations"),
+            pytest.param(["web", "--config", "a", "--config-map", "b/c"], "exclude each other", id="two"),
             pytest.param(["web", "--context", "no"], "no", id="no such context"),
             pytest.param(
                 ["lab/web", "-n", "other"],
@@ -494,7 +494,7 @@ class TestWhatIsInTheWay:
         assert result.stderr == (
             "you are not allowed to list nodes in all namespaces; kubectl create clusterrolebinding explainer "
             "--clusterrole=pilotage-explainer.pilotage --user=YOU grants all of them (a ClusterRole of the chart; "
-            "it is FULLNAME-explainer.NAMESPACE for another release)\n"
+            "FULLNAME-explainer.NAMESPACE for another release)\n"
         )
 
     @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def pods_of(example: str, pilotage: Pilotage) -> dict[str, Any]:
 def test_an_invalid_priority_is_told_and_counts_as_0(pilotage: Pilotage) -> None:
     folder = ROOT / "examples/priority"
     result = pilotage("simulate", "--config", folder / "scheduler.yaml", "-f", folder / "cluster.yaml")
-    told = "node n4: label priority.lixueduan.com='high' is no whole number"
+    told = "node n4: label priority.lixueduan.com='high' is not a whole number"
     assert result.stderr.count(told) == 1
     assert pods_of("priority", pilotage)["web"]["scores"]["Priority"] == {
         "raw": 20,

@@ -83,7 +83,7 @@ def test_what_the_command_is_told(command: Any, tmp_path: Path, monkeypatch: pyt
         pytest.param("echo no luck >&2; exit 3", "failed with exit code 3 and said: no luck", id="it fails"),
         pytest.param("echo hello", "printed no ExecCredential", id="it prints something else"),
         pytest.param("head -c 2000000 /dev/zero", "printed more than", id="it prints far too much"),
-        pytest.param(printing(credential(V1BETA1, token="x")), "where client.* was asked for", id="another version"),
+        pytest.param(printing(credential(V1BETA1, token="x")), "instead of an ExecCredential", id="another version"),
         pytest.param(printing(credential(token="x").replace("ExecCredential", "Pod")), "v1 Pod", id="another kind"),
         pytest.param(printing(credential()), "neither a token nor a client certificate", id="it prints neither"),
         pytest.param(printing(credential(clientKeyData="K")), "neither a token nor", id="it prints half"),

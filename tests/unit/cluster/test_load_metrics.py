@@ -130,7 +130,7 @@ class TestPrometheus:
         url = f"{world.server.url}/api/v1/query"
         assert f'cpu deviation: Get "{url}": code 500 ({DEVIATION_OF_CPU})' in collector.trouble()
         assert "memory average: the response cannot be decoded" in collector.trouble()
-        assert "1 of 2 nodes have no figures" in collector.trouble()
+        assert "1 of 2 nodes have no recent figures" in collector.trouble()
 
     async def test_a_missing_recording_rule_is_told(self, world: World) -> None:
         world.answers = {query: vector() for _, query in MetricProvider().asked}
@@ -288,7 +288,8 @@ class TestLoadWatcher:
         assert collector.loads == {"n1": NodeLoad(ResourceLoad(40, 16), ResourceLoad(50), NOW - 10)}
         assert collector.age() == 10
         told = (
-            "1 entries have no usable values; 1 entries belong to no node of this cluster; 1 of 2 nodes have no figures"
+            "1 entries have no usable values; 1 entries belong to no node of this cluster; "
+            "1 of 2 nodes have no recent figures"
         )
         assert collector.trouble().startswith(told)
 
@@ -385,7 +386,7 @@ class TestTheMetricsAPI:
         world.answers[LIST] = {"items": [used("n1"), {"metadata": None}, None]}
         collector = await polled(world.collector(Provider.METRICS_API, api))
         assert list(collector.loads) == ["n1"]
-        assert collector.trouble().startswith("2 entries cannot be read; 1 of 2 nodes have no figures")
+        assert collector.trouble().startswith("2 entries cannot be read; 1 of 2 nodes have no recent figures")
 
 
 class TestOverTime:

@@ -251,7 +251,7 @@ def test_node_label_becomes_an_affinity_of_all_pods() -> None:
     terms = {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
     affinity = {"requiredDuringSchedulingIgnoredDuringExecution": terms}
     assert arguments(profile) == {"NodeAffinity": {"addedAffinity": affinity}}
-    assert any("NodeLabel: presentLabelsPreference has no counterpart" in text for text in notes.told)
+    assert any("NodeLabel: presentLabelsPreference has no equivalent" in text for text in notes.told)
 
 
 def test_node_label_without_who_does_its_work_is_wrong() -> None:

@@ -259,7 +259,7 @@ class TestPauses:
         plugin, pauses = guarded(sleeps), []
         for _ in range(7):
             WATCH.next_turn()
-            with pytest.raises(TookTooLong, match="did not answer"):
+            with pytest.raises(TookTooLong, match="did not return"):
                 ask(plugin)
             with pytest.raises(TookTooLong, match="it is not called for") as told:
                 ask(plugin)
@@ -273,7 +273,7 @@ class TestPauses:
         WATCH.clock, WATCH.budget = lambda: now[0], 0.02
         plugin = guarded(sleeps)
         for _ in range(2):
-            with pytest.raises(TookTooLong, match="did not answer"):
+            with pytest.raises(TookTooLong, match="did not return"):
                 ask(plugin)
             with pytest.raises(TookTooLong) as told:
                 ask(plugin)
@@ -581,7 +581,7 @@ class TestOthers:
         end = time.perf_counter() + 30
         WATCH.suspicions = {("Does", "7"): Suspicion("Does", "score", "x", "7", "default/a", 2, end)}
         try:
-            with pytest.raises(TookTooLong, match=r"ended 2 times while .* asked about pod default/a in score") as told:
+            with pytest.raises(TookTooLong, match=r"exited 2 times while .* called for pod default/a in score") as told:
                 plugin.score(None, pod, None)
             assert 29 < told.value.rest <= 30
             assert ask(plugin) == 7

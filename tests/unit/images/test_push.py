@@ -248,7 +248,7 @@ def test_what_docker_login_left(
     ("text", "complaint"),
     [
         pytest.param("{", "is no JSON .* docker login r", id="no JSON"),
-        pytest.param('{"auths": {"r": {"auth": "!"}}}', "cannot be read; write it anew", id="no base64"),
+        pytest.param('{"auths": {"r": {"auth": "!"}}}', "cannot be read; write it again", id="no base64"),
         pytest.param(
             '{"credsStore": "not-there"}', "docker-credential-not-there, which is not in PATH", id="no helper"
         ),

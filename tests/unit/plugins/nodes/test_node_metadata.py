@@ -171,7 +171,7 @@ def test_a_value_that_is_wrong_is_told_once(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.WARNING):
         for _ in range(3):
             score_all(plugin, found, make_pod())
-    told = "node n1: label example.com/value='high' is no number, the node gets the lowest score"
+    told = "node n1: label example.com/value='high' is not a number, the node gets the lowest score"
     assert [record.getMessage() for record in caplog.records] == [told]
 
 
@@ -238,7 +238,7 @@ NUMBERS_ONLY = 'scoringStrategy "Highest" and "Lowest" are only valid for metada
             id="a layout that is none",
         ),
         pytest.param(NUMBERS | {"timestampFormat": "YYYY"}, [], id="a layout that is none, where there are no times"),
-        pytest.param(NUMBERS | {"defaultValue": "dear"}, ['defaultValue "dear" is no number'], id="a default as word"),
+        pytest.param(NUMBERS | {"defaultValue": "dear"}, ['defaultValue "dear" is not a number'], id="a word"),
         pytest.param(
             TIMES | {"timestampFormat": "2006-01-02", "defaultValue": "1 May"},
             ['defaultValue "1 May" is not a time in the layout "2006-01-02"'],

@@ -119,7 +119,7 @@ class Suspicion:
     def message(self) -> str:
         """Return what has happened, without the plugin's name."""
         often = "" if self.times == 1 else f" {self.times} times"
-        about = f" about pod {self.pod}" if self.pod else ""
+        about = f" for pod {self.pod}" if self.pod else ""
         return f"the scheduler exited{often} while the plugin was called{about} in {self.point}"
 
 
