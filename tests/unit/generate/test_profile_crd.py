@@ -124,7 +124,7 @@ def test_the_api_server_adds_nothing_to_entries_of_lists() -> None:
 
 @pytest.mark.parametrize("path", [path for path in DEFAULTS if "[]" in path])
 def test_a_default_that_only_the_operator_knows_is_in_the_description(path: str) -> None:
-    assert f"Without it: {str(DEFAULTS[path]).lower()}." in ALL[path]["description"]
+    assert f"Default: {str(DEFAULTS[path]).lower()}." in ALL[path]["description"]
 
 
 def test_everything_is_explained() -> None:

@@ -43,7 +43,7 @@ def test_every_field_has_its_line(part: str) -> None:
 
 
 def test_a_line_has_type_default_bounds_and_description() -> None:
-    assert "| `progressDeadlineSeconds` | number | `60` | 5 to 3,600 | After so long" in section("spec.rollout")
+    assert "| `progressDeadlineSeconds` | number | `60` | 5 to 3,600 | If not all replicas" in section("spec.rollout")
     assert "| `enabled` | true or false | `true` |" in section("spec.plugins[]")
     assert "| `strategy` | `HotReload` or `Restart` | `HotReload` |" in section("spec.rollout")
     assert "| `name` | text | required | at most 128 characters |" in section("spec.plugins[]")

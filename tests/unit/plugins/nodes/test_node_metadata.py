@@ -232,8 +232,8 @@ NUMBERS_ONLY = 'scoringStrategy "Highest" and "Lowest" are only valid for metada
         pytest.param(
             TIMES | {"timestampFormat": "YYYY-MM-DD"},
             [
-                'timestampFormat "YYYY-MM-DD" is not a Go time layout: it shows no year; write how 2 January 2006 at '
-                "15:04:05 looks"
+                'timestampFormat "YYYY-MM-DD" is not a Go time layout: it has no year; write 2 January 2006 '
+                "15:04:05 in the format of the times"
             ],
             id="a layout that is none",
         ),
