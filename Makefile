@@ -4,7 +4,7 @@
 PYTHON ?= $(shell test -x .venv/bin/python && echo .venv/bin/python || echo python3)
 
 # hack/ holds the tools of this repository as packages: localcluster, images, generate, auditor, oracle, bench,
-# hostile, races, release, rooms, supply. tests/kit is what tests on clusters share, and `make races` with them.
+# hostile, races, recording, release, rooms, supply. tests/kit is what tests on clusters share, and `make races` with them.
 export PYTHONPATH := $(CURDIR)/hack:$(CURDIR)/tests
 
 BIN   := .venv/bin
@@ -14,7 +14,7 @@ PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup binaries images push chart sbom audit lint lint-workflows format generate test test-all test-unit coverage \
-        test-integration test-e2e oracle faults gangs soak races bench-engine bench hostile demo demo-down release-check \
+        test-integration test-e2e oracle faults gangs soak races bench-engine bench hostile recording demo demo-down release-check \
         release-notes clean always
 
 help:
@@ -133,6 +133,10 @@ hostile: $(READY) ## Run hostile objects against the scheduler in memory, and me
 # Alone on the machine, or the figures mean nothing: make bench BENCH_ARGS='--workload SchedulingBasic --nodes 1000'
 bench: binaries ## Compare with the real kube-scheduler on a real API server (BENCH_ARGS=--help for options)
 	$(BIN)/python -m bench.live $(BENCH_ARGS)
+
+# It runs on a real control plane: docs/plugin-live.svg has the commands, what they said and when.
+recording: binaries ## Record for the README how an edited plugin goes live
+	$(BIN)/python -m recording
 
 demo: $(READY) ## Start a real Kubernetes on this machine with Pilotage, and show what it does
 	@$(BIN)/python -m localcluster demo up

@@ -5,7 +5,15 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from generate import chart_values, dependencies, plugin_reference, profile_crd, profile_document, rights
+from generate import (
+    chart_values,
+    dependencies,
+    performance_chart,
+    plugin_reference,
+    profile_crd,
+    profile_document,
+    rights,
+)
 from localcluster.paths import REPOSITORY
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.
@@ -16,6 +24,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/operations.md": rights.document_text,
     "docs/schedulerprofile.md": profile_document.text,
     "docs/dependencies.md": dependencies.text,
+    "docs/performance.svg": performance_chart.text,
     "docs/plugin-api.md": plugin_reference.text,
     "charts/pilotage/values.schema.json": chart_values.schema_text,
     "charts/pilotage/README.md": chart_values.readme_text,

@@ -8,25 +8,31 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 
 from kit.control_plane import ControlPlane
 from kit.fixtures import Nodes
 from kit.plugin_ground import PluginGround, plugin_ground
+from kit.racks import (
+    DEFINITION,
+    ENTRY,
+    FILE,
+    LAST_POD,
+    MALFORMED,
+    NO_DEFINITION,
+    NO_RIGHT,
+    NOT_ENOUGH,
+    PLUGIN,
+    RACK,
+    RACKS,
+    RULE,
+    WATTS,
+    definition,
+    rack,
+    rule_in,
+)
 from kit.release import TO_HOME_NODES, home_nodes
 from kit.stage import Stage
-from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
-
-RACKS = "/apis/power.example.com/v1/rackpowers"
-DEFINITION = "crd/rackpowers.power.example.com"
-RACK, WATTS = "power.example.com/rack", "power.example.com/watts"
-FILE = "rack_power.py"
-PLUGIN = (REPOSITORY / "examples" / "plugins" / FILE).read_text()
-RULE = {"apiGroups": ["power.example.com"], "resources": ["rackpowers"], "verbs": ["list", "watch", "patch"]}
-ENTRY = {"name": "RackPowerFit", "weight": 100}
-MALFORMED = "a rack whose RackPower cannot be decoded"
-NOT_ENOUGH = "a rack without enough power"
 
 
 def values(plugin: str = PLUGIN, *rules: dict[str, Any]) -> dict[str, Any]:
@@ -37,14 +43,6 @@ def values(plugin: str = PLUGIN, *rules: dict[str, Any]) -> dict[str, Any]:
         "crds": {"keep": False},
         "rbac": {"extraRules": list(rules)},
     }
-
-
-def definition() -> dict[str, Any]:
-    """The definition of the example, which lets everything pass: the scheduler must bear more than it allows."""
-    found: dict[str, Any] = yaml.safe_load((REPOSITORY / "examples/rack-power/definition.yaml").read_text())
-    lax = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    found["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = lax
-    return found
 
 
 @pytest.fixture(scope="module")
@@ -72,35 +70,30 @@ def stage(ground: PluginGround, namespace: str, fake_nodes: Nodes) -> Iterator[S
     """Two racks with a node each, and a profile that has the plugin."""
     define(ground)
     ground.release.install(values=values(PLUGIN, RULE))
-    for rack, used in (("low", 11_900), ("high", 4_000)):
-        spec = {"watts": 12_000, "used": used}
-        put_rack(ground, f"{namespace}-{rack}", spec)
-        fake_nodes(node_manifest(f"{namespace}-{rack}", labels={RACK: f"{namespace}-{rack}"}))
+    for short, used in (("low", 11_900), ("high", 4_000)):
+        name = f"{namespace}-{short}"
+        ground.admin.post(RACKS, rack(name, 12_000, used))
+        fake_nodes(node_manifest(name, labels={RACK: name}))
     ground.switch(ENTRY)
     yield Stage(ground.admin, namespace)
     ground.switch()
-    for rack in ("low", "high"):
-        ground.admin.delete(f"{RACKS}/{namespace}-{rack}")
+    for short in ("low", "high"):
+        ground.admin.delete(f"{RACKS}/{namespace}-{short}")
     assert all(process.program.poll() is None for process in ground.processes)
     assert not any("Traceback" in process.said for process in ground.processes)
 
 
-def put_rack(ground: PluginGround, name: str, spec: Any) -> None:
-    api = {"apiVersion": "power.example.com/v1", "kind": "RackPower"}
-    ground.admin.post(RACKS, {**api, "metadata": {"name": name}, "spec": spec})
-
-
-def change_rack(ground: PluginGround, stage: Stage, rack: str, **spec: Any) -> None:
-    ground.admin.patch(f"{RACKS}/{stage.namespace}-{rack}", {"spec": spec})
+def change_rack(ground: PluginGround, stage: Stage, short: str, **spec: Any) -> None:
+    ground.admin.patch(f"{RACKS}/{stage.namespace}-{short}", {"spec": spec})
 
 
 def create(ground: PluginGround, stage: Stage, name: str, watts: int) -> None:
     stage.create(name, scheduler=ground.scheduler, cpu="10m", annotations={WATTS: str(watts)})
 
 
-def until_bound(stage: Stage, name: str, rack: str) -> None:
+def until_bound(stage: Stage, name: str, short: str) -> None:
     stage.until(lambda: stage.node_of(name), f"{name} is bound", 60)
-    assert stage.node_of(name) == f"{stage.namespace}-{rack}"
+    assert stage.node_of(name) == f"{stage.namespace}-{short}"
 
 
 def message(stage: Stage, name: str) -> str:
@@ -117,17 +110,12 @@ def until_told(ground: PluginGround, stage: Stage, name: str, words: str) -> Non
 def test_what_is_missing_is_told_and_what_runs_goes_on(ground: PluginGround) -> None:
     ground.ask_for(ENTRY)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingCRD", "the definition is missing")
-    assert (
-        "RackPowerFit needs rackpowers.power.example.com, which the cluster does not serve; install the "
-        "CustomResourceDefinition rackpowers.power.example.com, or disable RackPowerFit"
-    ) in ground.condition("Accepted")[2]
+    assert NO_DEFINITION in ground.condition("Accepted")[2]
     define(ground)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingPermission", "the right is missing")
     told = ground.condition("Accepted")[2]
-    assert (
-        "RackPowerFit requires list, watch, patch on rackpowers.power.example.com, which system:serviceaccount:" in told
-    )
-    rule = yaml.safe_load(told.partition("add to rbac.extraRules of the chart: ")[2].partition(" (")[0])
+    assert NO_RIGHT in told
+    rule = rule_in(told)
     assert rule == RULE, "it can be copied"
     ground.release.install(values=values(PLUGIN, rule))
     ground.until(lambda: ground.condition("Ready")[0] == "True", "it has all that it needs")
@@ -141,7 +129,7 @@ def test_pods_follow_the_objects(ground: PluginGround, stage: Stage) -> None:
     until_bound(stage, "small", "high")  # which has more left
     until_bound(stage, "large", "high")  # which alone has enough
     noted = ground.admin.get(f"{RACKS}/{stage.namespace}-high")["metadata"]["annotations"]
-    assert noted["power.example.com/last-pod"].startswith(f"{stage.namespace}/")  # written before a bind
+    assert noted[LAST_POD].startswith(f"{stage.namespace}/")  # written before a bind
     stage.create("plain", scheduler=ground.scheduler, cpu="10m")  # of which the plugin says nothing
     stage.until(lambda: stage.node_of("plain"), "it is bound", 60)
 
@@ -159,7 +147,7 @@ def test_an_object_that_cannot_be_understood_is_told_until_it_can(ground: Plugin
     change_rack(ground, stage, "high", watts="lots")
     create(ground, stage, "large", 700)
     until_told(ground, stage, "large", MALFORMED)
-    said = f"rackpowers.power.example.com {stage.namespace}-high cannot be decoded: Expected `int`, got `str`"
+    said = f"rackpowers.power.example.com {stage.namespace}-high cannot be understood: Expected `int`, got `str`"
     ground.until(lambda: any(said in process.said for process in ground.processes), "the log says why")
     change_rack(ground, stage, "high", watts=12_000)
     until_bound(stage, "large", "high")

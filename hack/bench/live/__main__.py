@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
-from bench.live import chart, machine
-from bench.live.catalogue import GOALS, catalogue
+from bench.live import machine
+from bench.live.catalogue import GOALS, LARGE, LARGE_PODS, LARGE_SIZES, SIZES, catalogue
 from bench.live.contestants import CONTESTANTS, named
 from bench.live.driver import Mode
 from bench.live.programs import kubernetes_program, memory_folder
-from bench.live.report import RIVAL, Report, throughput
+from bench.live.report import RIVAL, Report
 from bench.live.run import Settings, compare, new_comparison
 from bench.live.sizes import Sized, choose
 from bench.live.workload_files import Refusal, Workload
@@ -24,12 +24,14 @@ from localcluster.errors import Problem
 from localcluster.progress import say
 
 FAULTY, UNABLE, INTERRUPTED = 1, 2, 130
+LISTED_SIZES = ",".join(map(str, SIZES))
 
 
 @click.command()
 @click.option("--workload", "names", multiple=True, help="CASE or CASE/WORKLOAD; can be repeated. Default: the goals.")
-@click.option("--nodes", "sizes", default="1000,5000", show_default=True, help="Cluster sizes.")
+@click.option("--nodes", "sizes", help=f"Cluster sizes. Default: {LISTED_SIZES}.")
 @click.option("--scale", default=1.0, show_default=True, help="Multiplies the pod counts.")
+@click.option("--pods", type=int, help="Measure so many; all other pods shrink alike. Instead of --scale.")
 @click.option("--repeats", default=1, show_default=True, help="Rounds of each contestant.")
 @click.option("--contestants", default=f"{RIVAL},pilotage", show_default=True, help=f"Of {', '.join(CONTESTANTS)}.")
 @click.option(
@@ -42,19 +44,18 @@ FAULTY, UNABLE, INTERRUPTED = 1, 2, 130
 @click.option("--latency-seconds", default=20.0, show_default=True, help="How long to measure what pods wait; 0: not.")
 @click.option("--disk", is_flag=True, help="Let etcd write to the disk of the temporary folder, not to memory.")
 @click.option("--json", "json_file", type=click.Path(path_type=Path, dir_okay=False), help="Keep all figures there.")
-@click.option("--svg", "svg_file", type=click.Path(path_type=Path, dir_okay=False), help="Draw the ratios there.")
 @click.option("--list", "list_only", is_flag=True, help="List all workloads, and why some cannot be played.")
 def main(
     names: tuple[str, ...],
-    sizes: str,
+    sizes: str | None,
     scale: float,
+    pods: int | None,
     repeats: int,
     contestants: str,
     mode: Mode,
     latency_seconds: float,
     disk: bool,
     json_file: Path | None,
-    svg_file: Path | None,
     list_only: bool,
 ) -> None:
     """Play upstream's scheduler_perf workloads with several schedulers, one at a time, and compare them.
@@ -62,7 +63,9 @@ def main(
     \b
     Examples:
       python -m bench.live --workload SchedulingBasic --nodes 1000 --scale 0.5
-      python -m bench.live --repeats 3 --json bench.json --svg docs/performance.svg
+      python -m bench.live --repeats 3 --json bench.json
+
+    Without --workload and --nodes, SchedulingBasic with few pods on large clusters comes last.
     """
     # SIGTERM gets the same cleanup as Ctrl-C.
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -74,15 +77,16 @@ def main(
         settings = Settings(
             named(contestants), repeats, mode, None if disk else memory_folder(), latency_seconds, scale
         )
-        chosen = _choose(workloads, refusals, names, sizes, scale)
+        _refuse(names, workloads, refusals)
+        chosen = [choose(workloads, name, nodes, scale, pods) for name in names or GOALS for nodes in _numbers(sizes)]
+        if not names and not sizes:
+            chosen += [choose(workloads, LARGE, nodes, scale, LARGE_PODS) for nodes in LARGE_SIZES]
         report = _empty_report(settings)
     except Problem as problem:
         say(f"ERROR: {problem}")
         sys.exit(UNABLE)
     interrupted = _play(chosen, settings, report, json_file)
     click.echo(report.text())
-    if svg_file:
-        _draw(report, svg_file)
     sys.exit(INTERRUPTED if interrupted else FAULTY if _is_faulty(report) else 0)
 
 
@@ -102,20 +106,23 @@ def _play(chosen: list[Sized], settings: Settings, report: Report, json_file: Pa
     return False
 
 
-def _choose(
-    workloads: list[Workload], refusals: list[Refusal], names: tuple[str, ...], sizes: str, scale: float
-) -> list[Sized]:
+def _refuse(names: tuple[str, ...], workloads: list[Workload], refusals: list[Refusal]) -> None:
+    """A Problem if one of these workloads is there and cannot be played."""
     refused = {refusal.title: refusal.reason for refusal in refusals}
     refused |= {title.split("/")[0]: reason for title, reason in refused.items()}
     playable = {workload.case for workload in workloads} | {workload.title for workload in workloads}
     for name in names:
         if name in refused and name not in playable:
             raise Problem(f"{name} cannot be played: {refused[name]}")
+
+
+def _numbers(sizes: str | None) -> list[int]:
+    if sizes is None:
+        return list(SIZES)
     try:
-        numbers = [int(size) for size in sizes.split(",")]
+        return [int(size) for size in sizes.split(",")]
     except ValueError as error:
         raise Problem(f"--nodes takes whole numbers with commas between, not {sizes!r}") from error
-    return [choose(workloads, name, nodes, scale) for name in names or GOALS for nodes in numbers]
 
 
 def _empty_report(settings: Settings) -> Report:
@@ -131,17 +138,6 @@ def _empty_report(settings: Settings) -> Report:
         settings.mode,
         [contestant.name for contestant in settings.contestants],
     )
-
-
-def _draw(report: Report, file: Path) -> None:
-    other = next((name for name in report.contestants if name != RIVAL), "")
-    ratios = [(one.title, one.ratio(other, throughput)) for one in report.comparisons]
-    known = [(title, ratio) for title, ratio in ratios if ratio is not None]
-    if not known:
-        say(f"{file} is not written: there is no ratio to draw")
-        return
-    title = f"Pods per second, {other} / {RIVAL} {report.versions['Kubernetes']}"
-    file.write_text(chart.bars(title, f"{report.date}, {report.machine.text()}", known))
 
 
 def _is_faulty(report: Report) -> bool:

@@ -32,6 +32,9 @@ GOALS = (
     "Gangs",
     "Quota",
 )
+SIZES = (1000, 5000)
+# Then one of them on large clusters: a few pods tell what nodes cost, and kube-scheduler takes a minute for them.
+LARGE, LARGE_SIZES, LARGE_PODS = "SchedulingBasic", (15_000, 65_000), 3000
 
 
 def catalogue() -> tuple[list[Workload], list[Refusal]]:

@@ -33,8 +33,8 @@ class Sized:
         return any(isinstance(step, CreatePods) and step.gangs for step in self.workload.operations)
 
 
-def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float) -> Sized:
-    """The workload of this name (CASE or CASE/WORKLOAD) at this size, with so much of its pods."""
+def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float, pods: int | None = None) -> Sized:
+    """The workload of this name (CASE or CASE/WORKLOAD) at this size, with so much of its pods, or so many measured."""
     candidates = [found for found in workloads if name in (found.case, found.title)]
     if not candidates:
         raise Problem(f"There is no workload {name!r} that can be played; see: python -m bench.live --list")
@@ -43,7 +43,7 @@ def choose(workloads: Sequence[Workload], name: str, nodes: int, scale: float) -
     model = [found for found in candidates if nodes_of(found) == largest]
     chosen = min(exact or model, key=lambda found: _preference(candidates.index(found), found))
     resized = chosen if exact or not nodes_of(chosen) else _resize(chosen, nodes / nodes_of(chosen))
-    scaled = _scale(resized, scale)
+    scaled = _scale(resized, scale if pods is None else _scale_for(resized, pods))
     return Sized(scaled, nodes_of(scaled), measured_of(scaled), derived=not exact)
 
 
@@ -87,6 +87,14 @@ def _resize(workload: Workload, factor: float) -> Workload:
         for step in workload.operations
     ]
     return replace(workload, operations=tuple(steps))
+
+
+def _scale_for(workload: Workload, pods: int) -> float:
+    """What leaves so many measured pods, and of the others the same share."""
+    measured = measured_of(workload)
+    if not 0 < pods <= measured:
+        raise Problem(f"{workload.case} can measure 1 to {measured:,} pods at this size, not {pods:,}")
+    return pods / measured
 
 
 def _scale(workload: Workload, scale: float) -> Workload:

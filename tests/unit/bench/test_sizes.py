@@ -72,6 +72,19 @@ def test_a_scale_changes_pods_only() -> None:
     assert sized.measured == 2000
 
 
+@pytest.mark.parametrize("nodes", [15_000, 65_000])
+def test_a_large_cluster_can_have_few_pods_and_of_all_pods_the_same_share(nodes: int) -> None:
+    sized = choose([FLOOR], "Case", nodes, 1.0, 3000)
+    assert [step.count.number for step in sized.workload.operations if hasattr(step, "count")] == [1, nodes, 300, 3000]
+    assert sized.measured == 3000
+
+
+@pytest.mark.parametrize("pods", [0, 10_001])
+def test_pods_that_the_size_does_not_have_cannot_be_measured(pods: int) -> None:
+    with pytest.raises(Problem, match="1 to 10,000 pods"):
+        choose([FLOOR], "Case", 5000, 1.0, pods)
+
+
 def test_a_scale_leaves_the_pods_that_others_must_evict() -> None:
     filled = _workload("w", 1000, 4000, 1000, case="PreemptionBasic")
     sized = choose([filled], "PreemptionBasic", 1000, 0.1)
