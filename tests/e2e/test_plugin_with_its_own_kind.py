@@ -86,11 +86,11 @@ def test_pods_follow_the_objects_of_a_plugin_that_values_mount(installed: Instal
     change(installed, LOW, watts=30_000)
     until_runs(installed, "huge", low)
 
-    # 4. One that cannot be understood is told, by pods and in the log, until it can.
+    # 4. One that cannot be decoded is reported, by pods and in the log, until it can.
     change(installed, LOW, watts="lots")
     create(installed, "greedy", 8_500)
     until_told(installed, "greedy", MALFORMED)
-    said = f"rackpowers.power.example.com {LOW} cannot be understood: Expected `int`, got `str`"
+    said = f"rackpowers.power.example.com {LOW} cannot be decoded: Expected `int`, got `str`"
     installed.until(lambda: said in logged(installed), "the log says why")
     change(installed, LOW, watts=30_000)
     until_runs(installed, "greedy", low)

@@ -147,7 +147,7 @@ def test_an_object_that_cannot_be_understood_is_told_until_it_can(ground: Plugin
     change_rack(ground, stage, "high", watts="lots")
     create(ground, stage, "large", 700)
     until_told(ground, stage, "large", MALFORMED)
-    said = f"rackpowers.power.example.com {stage.namespace}-high cannot be understood: Expected `int`, got `str`"
+    said = f"rackpowers.power.example.com {stage.namespace}-high cannot be decoded: Expected `int`, got `str`"
     ground.until(lambda: any(said in process.said for process in ground.processes), "the log says why")
     change_rack(ground, stage, "high", watts=12_000)
     until_bound(stage, "large", "high")

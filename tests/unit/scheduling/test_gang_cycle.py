@@ -330,7 +330,7 @@ async def forward(core: LiveCore, seconds: float = 30) -> None:
     """Let time pass until all back-offs are over."""
     queue: Any = core.core.queue
     clock: Callable[[], float] = queue._clock
-    queue._clock = queue._backing_off._clock = lambda: clock() + seconds
+    queue._clock = queue._backing_off._clock = queue._sweep._clock = lambda: clock() + seconds
     await core.settle()
 
 
