@@ -1,4 +1,7 @@
-"""One kind of object, listed and watched for as long as the auditor lives."""
+"""One kind of object, listed and watched for as long as the auditor lives.
+
+By hand: a judge sees everything with eyes of its own, and shares no client with those whom it judges.
+"""
 
 import asyncio
 import json

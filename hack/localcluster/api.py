@@ -1,4 +1,7 @@
-"""The few questions that starting a cluster asks its API server."""
+"""The few questions that starting a cluster asks its API server.
+
+By hand: the keeper that asks lives as long as its cluster, and the official client would double its memory.
+"""
 
 import json
 import ssl

@@ -1,34 +1,29 @@
-"""A fast client of the API server: one kept-open connection, plain manifests."""
+"""What the oracle asks of an API server, by plain manifests."""
 
-import http.client
 import json
-import ssl
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+from kit.admin import JSON, MERGE_PATCH, Admin, Refused
 from oracle.kinds import KINDS
 from oracle.scenario import Manifest, key_of
 
-AT_ONCE = {"kind": "DeleteOptions", "apiVersion": "v1", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+AT_ONCE = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
 SECONDS = 30
 
 
-class Refused(Exception):
-    """The API server did not take a request; for an object of a scenario that is a fault of its generator."""
+class Server(NamedTuple):
+    """Where to ask, and the folder of the certificates."""
 
-    def __init__(self, status: int, text: str) -> None:
-        super().__init__(text)
-        self.status = status
+    server: str
+    pki: Path
 
 
 class Client:
     """The admin of one API server."""
 
     def __init__(self, port: int, pki: Path) -> None:
-        tls = ssl.create_default_context(cafile=pki / "ca.crt")
-        tls.load_cert_chain(pki / "admin.crt", pki / "admin.key")
-        self._connection = http.client.HTTPSConnection("127.0.0.1", port, context=tls, timeout=SECONDS)
+        self._admin = Admin(Server(f"https://127.0.0.1:{port}", pki), SECONDS)
 
     def create(self, manifest: Manifest) -> Manifest:
         """Create an object, with its status where the manifest has one; gives it as the server has it."""
@@ -63,7 +58,7 @@ class Client:
     def release(self, manifest: Manifest) -> None:
         """Take the finalizers away, so that a terminating object can go."""
         path = KINDS[manifest["kind"]].path(manifest)
-        self.request("PATCH", path, {"metadata": {"finalizers": None}})
+        self._admin.patch(path, {"metadata": {"finalizers": None}})
 
     def get(self, kind: str, manifest: Manifest) -> Manifest:
         """One object as the server has it now."""
@@ -71,17 +66,13 @@ class Client:
 
     def list(self, kind: str) -> list[Manifest]:
         """All objects of a kind, oldest first."""
-        listing = self.request("GET", KINDS[kind].root)
+        listing = self._admin.get(KINDS[kind].root)
         found = [self._named(item, kind) for item in listing["items"]]
         return sorted(found, key=lambda one: int(one["metadata"]["resourceVersion"]))
 
     def delete(self, manifest: Manifest) -> None:
         """Delete an object at once; one that is gone is no error."""
-        try:
-            self.request("DELETE", KINDS[manifest["kind"]].path(manifest), AT_ONCE)
-        except Refused as refused:
-            if refused.status != HTTPStatus.NOT_FOUND:
-                raise
+        self._admin.delete(KINDS[manifest["kind"]].path(manifest), **AT_ONCE)
 
     def terminate(self, manifest: Manifest) -> Manifest:
         """Delete an object with all the grace that it asks for; gives it as it lingers."""
@@ -91,38 +82,20 @@ class Client:
     def delete_all(self, kind: str, namespace: str | None, except_for: str) -> None:
         """Delete all objects of a kind, in one namespace if it has them, except one name."""
         path = f"{KINDS[kind].collection(namespace)}?fieldSelector=metadata.name!={except_for}"
-        self.request("DELETE", path, AT_ONCE)
+        self._admin.delete(path, **AT_ONCE)
 
-    def request(self, method: str, path: str, body: Manifest | None = None) -> Any:
-        """The decoded answer; Refused unless the server agrees."""
-        status, text = self.raw(method, path, body)
-        if status >= HTTPStatus.BAD_REQUEST:
-            raise Refused(status, text)
-        return json.loads(text)
-
-    def raw(self, method: str, path: str, body: Manifest | None = None) -> tuple[int, str]:
-        """Status and text of an answer."""
-        patch = "application/merge-patch+json" if method == "PATCH" else "application/json"
-        content = None if body is None else json.dumps(body)
-        try:
-            return self._answer(method, path, content, patch)
-        except http.client.RemoteDisconnected:
-            # The server closes a connection that was idle for long, and has not read what came too late.
-            self._connection.close()
-            return self._answer(method, path, content, patch)
-
-    def _answer(self, method: str, path: str, content: str | None, kind: str) -> tuple[int, str]:
-        self._connection.request(method, path, content, {"Content-Type": kind})
-        answer = self._connection.getresponse()
-        return answer.status, answer.read().decode()
+    def page(self, path: str) -> str:
+        """A page of the server, if it has one for us."""
+        return self._admin.ask("GET", path).decode()
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        self._admin.close()
 
     def _object(self, method: str, path: str, body: Manifest | None, what: str, kind: str = "") -> Manifest:
         try:
-            return self._named(self.request(method, path, body), kind or (body or {})["kind"])
+            answer = self._admin.ask(method, path, body, MERGE_PATCH if method == "PATCH" else JSON)
+            return self._named(json.loads(answer), kind or (body or {})["kind"])
         except Refused as refused:
             shown = "" if body is None else f"\n{json.dumps(body)}"
             raise Refused(refused.status, f"cannot {what}: {refused}{shown}") from refused

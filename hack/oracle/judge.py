@@ -5,8 +5,8 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 
+from kit.admin import Refused
 from localcluster.progress import Step as Progress
-from oracle.client import Refused
 from oracle.compare import differences, subjects_of
 from oracle.decision import Decision
 from oracle.ours import Ours

@@ -11,6 +11,7 @@ from typing import Self
 
 import yaml
 
+from kit.commands import CommandFailed
 from oracle import programs
 from oracle.client import Client
 from oracle.decision import Decision
@@ -115,8 +116,7 @@ class RealScheduler:
 
 def _is_ready(client: Client) -> bool:
     try:
-        status, _ = client.raw("GET", "/readyz")
-    except OSError:
-        client.close()
+        client.page("/readyz")
+    except CommandFailed:
         return False
-    return status == 200
+    return True

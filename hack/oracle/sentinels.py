@@ -89,8 +89,8 @@ class Sentinels:
         return int(touched["metadata"]["resourceVersion"])
 
     def _unseen(self, wanted: dict[str, int]) -> list[str]:
-        _, text = self._metrics.raw("GET", "/metrics")
-        seen = {(group, resource): int(float(version)) for group, resource, version in SEEN.findall(text)}
+        found = SEEN.findall(self._metrics.page("/metrics"))
+        seen = {(group, resource): int(float(version)) for group, resource, version in found}
         # What no plugin looks at is not watched, and then nothing depends on it.
         return [
             kind

@@ -1,15 +1,14 @@
 """Pods for one scheduler, at a constant rate, each deleted after its lifetime."""
 
-import http.client
-import json
-import ssl
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
+from kit.admin import Admin, Refused
 from kit.commands import Manifest
 from localcluster.record import Cluster
 
@@ -21,9 +20,7 @@ class Feed:
         self, cluster: Cluster, namespace: str, pod: Callable[[int], Manifest], rate: float, life: float
     ) -> None:
         self.created = 0
-        self._tls = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
-        self._tls.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
-        self._connection = http.client.HTTPSConnection(cluster.host, cluster.ports.api, context=self._tls, timeout=60)
+        self._admin = Admin(cluster)
         self._collection = f"/api/v1/namespaces/{namespace}/pods"
         self._pod, self._rate, self._life = pod, rate, life
         self._alive: deque[tuple[float, str]] = deque()
@@ -39,7 +36,7 @@ class Feed:
     ) -> None:
         self._stop.set()
         self._thread.join(30)
-        self._connection.close()
+        self._admin.close()
 
     def _run(self) -> None:
         began = time.monotonic()
@@ -53,13 +50,11 @@ class Feed:
 
     def _create(self, now: float) -> None:
         pod = self._pod(self.created)
-        self._send("POST", self._collection, pod)
+        with suppress(Refused):  # a pod more or less
+            self._admin.post(self._collection, pod)
         self.created += 1
         self._alive.append((now + self._life, pod["metadata"]["name"]))
 
     def _delete(self, name: str) -> None:
-        self._send("DELETE", f"{self._collection}/{name}", {"gracePeriodSeconds": 1})
-
-    def _send(self, verb: str, path: str, body: Mapping[str, Any]) -> None:
-        self._connection.request(verb, path, json.dumps(body), {"Content-Type": "application/json"})
-        self._connection.getresponse().read()
+        with suppress(Refused):
+            self._admin.delete(f"{self._collection}/{name}", gracePeriodSeconds=1)

@@ -1,10 +1,8 @@
 """The accounts of an installed chart may do what is documented, and that is enough for scheduler and operator."""
 
-import http.client
 import json
 import os
 import re
-import ssl
 import subprocess
 import sys
 import time
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from kubernetes.client import ApiClient, Configuration
 
 from kit.control_plane import ControlPlane
 from kit.documented_rights import CONTROLLERS, OPERATOR, PLUGINS, SCHEDULER, Right, documented, rights
@@ -162,11 +161,12 @@ def patched(release: Release, account: str, path: str, change: list[dict[str, ob
     """Patch an object of the release's namespace as one of its accounts; returns the status of the answer."""
     cluster = release.control_plane.cluster
     token = release.control_plane.kubectl("create", "token", account, "-n", release.namespace).strip()
-    trust = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json-patch+json"}
-    with closing(http.client.HTTPSConnection(cluster.host, cluster.ports.api, context=trust, timeout=60)) as api:
-        api.request("PATCH", f"/api/v1/namespaces/{release.namespace}/{path}", json.dumps(change), headers)
-        return api.getresponse().status
+    url = f"{cluster.server}/api/v1/namespaces/{release.namespace}/{path}"
+    with closing(ApiClient(Configuration(cluster.server, ssl_ca_cert=str(cluster.pki / "ca.crt"), proxy=""))) as api:
+        response = api.call_api("PATCH", url, headers, change, _request_timeout=60).response
+        assert response.data
+        return int(response.status)
 
 
 @pytest.mark.parametrize(

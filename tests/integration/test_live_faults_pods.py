@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
+from kit.admin import NoAnswer, Refused
 from kit.control_plane import ControlPlane
 from kit.fault_ground import FULL, Ground
 from kit.fixtures import Audit, Nodes
-from kit.patient_client import NoAnswer, PatientClient, Refused
+from kit.patient_client import PatientClient
 from kit.storm import last_lines, still_waiting
 from pilotage.testing import pod_manifest
 

@@ -4,8 +4,6 @@ The API server writes < as \\u003c: a pod of 1.45 MB, which etcd takes, is 8.7 M
 """
 
 import asyncio
-import http.client
-import ssl
 import time
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -35,6 +33,7 @@ LARGE, NAMES = "<" * 1_450_000, [f"large-{number}" for number in range(9)]
 NOBODY = "nobody"  # a scheduler that there is not
 TERMS = 118_000  # of 13 bytes each in etcd, and 93 as JSON
 PATIENCE = 120.0  # seconds
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 
 
 @pytest.fixture
@@ -168,16 +167,8 @@ def create_many_terms(control_plane: ControlPlane, namespace: str) -> int:
     spec = _field(2, _field(1, b"c") + _field(2, b"i")) + _field(18, _field(2, term * TERMS)) + _field(19, b"nobody")
     pod = _field(1, _field(1, b"terms") + _field(3, namespace.encode())) + _field(2, spec)
     body = b"k8s\x00" + _field(1, _field(1, b"v1") + _field(2, b"Pod")) + _field(2, pod)
-    cluster = control_plane.cluster
-    tls = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
-    tls.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
-    with closing(http.client.HTTPSConnection(cluster.host, cluster.ports.api, context=tls, timeout=60)) as connection:
-        headers = {"Content-Type": "application/vnd.kubernetes.protobuf", "Accept": "application/json"}
-        connection.request("POST", f"/api/v1/namespaces/{namespace}/pods", body, headers)
-        answer = connection.getresponse()
-        content = answer.read()
-    assert answer.status == http.HTTPStatus.CREATED, content[-300:]
-    return len(content)
+    with closing(Admin(control_plane.cluster)) as admin:
+        return len(admin.ask("POST", f"/api/v1/namespaces/{namespace}/pods", body, PROTOBUF))
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -15,13 +15,10 @@ import yaml
 
 from kit.control_plane import ControlPlane
 from kit.fixtures import Audit, Nodes
+from kit.quota_definition import quotas_defined
 from kit.quota_play import Bounds, QuotaPlay
-from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
 
-CHART = REPOSITORY / "charts/pilotage/files"
-CRD = "elasticquotas.scheduling.x-k8s.io"
-RIGHTS = "test-capacity-scheduling"
 PRIORITIES = {"quota-low": 10, "quota-high": 1000}
 OVER_MAX = "Pod {pod} is rejected in PreFilter because ElasticQuota {quota} is more than Max"
 NOTHING_TO_BORROW = "total ElasticQuota used is more than min"
@@ -35,23 +32,12 @@ PROFILES = {
 @pytest.fixture(scope="module", autouse=True)
 def definitions(control_plane: ControlPlane) -> Iterator[None]:
     """The kind, the scheduler's rights that the chart gives with the plugin, and priorities."""
-    kubectl = control_plane.kubectl
-    kubectl("apply", "--server-side", "-f", str(CHART / "crds" / f"{CRD}.yaml"))
-    kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
-    group = "rbac.authorization.k8s.io"
-    rules = yaml.safe_load((CHART / "plugin-rights.yaml").read_text())["CapacityScheduling"]
-    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": RIGHTS}, "rules": rules}
-    given_to = [{"kind": "User", "name": "system:kube-scheduler", "apiGroup": group}]
-    reference = {"kind": "ClusterRole", "name": RIGHTS, "apiGroup": group}
-    binding = {**role, "kind": "ClusterRoleBinding", "subjects": given_to, "roleRef": reference}
-    del binding["rules"]
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
-    classes = [{**head, "metadata": {"name": name}, "value": value} for name, value in PRIORITIES.items()]
-    kubectl.apply(role, binding, *classes)
-    yield
-    kubectl("delete", "clusterrole,clusterrolebinding", RIGHTS)
-    kubectl("delete", "priorityclass", *PRIORITIES)
-    kubectl.delete_definitions(CRD)
+    with quotas_defined(control_plane):
+        classes = [{**head, "metadata": {"name": name}, "value": value} for name, value in PRIORITIES.items()]
+        control_plane.kubectl.apply(*classes)
+        yield
+        control_plane.kubectl("delete", "priorityclass", *PRIORITIES)
 
 
 @pytest.fixture

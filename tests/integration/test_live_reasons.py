@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kit.asking_pods import AskingPods, quotas_defined
+from kit.asking_pods import AskingPods
 from kit.control_plane import ControlPlane
 from kit.fixtures import Nodes
+from kit.quota_definition import quotas_defined
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.testing import node_manifest
 

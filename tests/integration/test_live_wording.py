@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from kit.commands import CommandFailed
+from kit.admin import Refused
 from kit.control_plane import ControlPlane, RunningPilotage
 from kit.stage import Stage, clear_pods, stage
 from kit.tiers import tiered
@@ -418,7 +418,7 @@ def forbid_binds(on: Stage) -> None:
         }
         try:
             on.admin.post(f"/api/v1/namespaces/{on.namespace}/pods/probe/binding?dryRun=All", binding)
-        except CommandFailed as refusal:
+        except Refused as refusal:
             return "nobody moves" in str(refusal)
         return False
 

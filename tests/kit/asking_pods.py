@@ -2,43 +2,15 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from kit.control_plane import ControlPlane
-from localcluster.paths import REPOSITORY
 from pilotage.testing import pod_manifest
 
-CHART = REPOSITORY / "charts/pilotage/files"
-CRD = "elasticquotas.scheduling.x-k8s.io"
-RIGHTS = "test-reasons"
 SECONDS = 90.0
-
-
-@contextmanager
-def quotas_defined(control_plane: ControlPlane) -> Iterator[None]:
-    """Define the kind, and give the scheduler the rights that the chart gives with the plugin."""
-    kubectl = control_plane.kubectl
-    kubectl("apply", "--server-side", "-f", str(CHART / "crds" / f"{CRD}.yaml"))
-    kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
-    group = "rbac.authorization.k8s.io"
-    rules = yaml.safe_load((CHART / "plugin-rights.yaml").read_text())["CapacityScheduling"]
-    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": RIGHTS}, "rules": rules}
-    binding = {
-        "apiVersion": f"{group}/v1",
-        "kind": "ClusterRoleBinding",
-        "metadata": {"name": RIGHTS},
-        "subjects": [{"kind": "User", "name": "system:kube-scheduler", "apiGroup": group}],
-        "roleRef": {"kind": "ClusterRole", "name": RIGHTS, "apiGroup": group},
-    }
-    kubectl.apply(role, binding)
-    yield
-    kubectl("delete", "clusterrole,clusterrolebinding", RIGHTS)
-    kubectl.delete_definitions(CRD)
 
 
 class AskingPods:

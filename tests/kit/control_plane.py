@@ -13,7 +13,6 @@ from urllib.parse import quote
 
 import yaml
 
-from kit.bulk import Bulk
 from kit.commands import Command, CommandFailed, Kubectl, Manifest
 from localcluster import lifecycle, real_kind, record
 from localcluster.api import Api
@@ -58,8 +57,10 @@ class ControlPlane:
 
     def create(self, manifests: Sequence[Manifest]) -> None:
         """Create many nodes or pods, fast."""
-        with closing(Bulk(self.cluster)) as bulk:
-            bulk.create(manifests)
+        from kit.admin import Admin  # every run of pytest imports this module, and few of them need a client
+
+        with closing(Admin(self.cluster)) as admin:
+            admin.create(manifests)
 
     def delete_nodes(self, selector: str) -> None:
         """Remove all nodes with these labels in one request."""

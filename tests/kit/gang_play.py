@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import Any
 
 from kit.admin import Admin
-from kit.bulk import Bulk
 from kit.commands import Manifest
 from kit.gang_judge import GangJudge, Judged
 from kit.gang_questions import LOOK, GangQuestions, is_question
@@ -54,7 +53,7 @@ class GangPlay:
         self.gangs = {gang.name: gang for gang in gangs}
         self.longest_claim = 0.0  # seconds that some gang fitted, or ran partly, and nobody was bound
         self._judge = GangJudge(capacity, (Judged(gang.name, gang.minimum) for gang in gangs))
-        self._cluster, self._namespace = cluster, namespace
+        self._namespace = namespace
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
         self._admin = Admin(cluster)
         self._lock = threading.Lock()
@@ -101,8 +100,7 @@ class GangPlay:
             self._judge.gangs[gang.name].scheduler = scheduler
         pods = [gang.pods(self._namespace, scheduler) for gang in chosen]
         longest = max(map(len, pods))
-        with closing(Bulk(self._cluster)) as bulk:
-            bulk.create([each[n] for n in range(longest) for each in pods if n < len(each)])
+        self._admin.create([each[n] for n in range(longest) for each in pods if n < len(each)])
 
     def until_over(self, seconds: float = PATIENCE) -> None:
         """Let gangs go that have run, until all have."""

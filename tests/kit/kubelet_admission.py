@@ -4,9 +4,6 @@ Pods that carry `CUSTOM_STATUS` are left alone by kwok; their phases come from h
 """
 
 import heapq
-import http.client
-import json
-import ssl
 import threading
 import time
 from collections import Counter
@@ -18,6 +15,7 @@ from typing import Any
 
 from auditor.demand import demand_of
 from auditor.quantity import parse, units
+from kit.admin import Admin
 from kit.commands import Manifest
 from kit.pod_watch import PodWatch
 from localcluster.record import Cluster
@@ -136,36 +134,22 @@ class StatusWrites:
     """What kubelets write, by a few connections; a pod that is gone by then is nobody's trouble."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._address = (cluster.host, cluster.ports.api)
-        self._tls = ssl.create_default_context(cafile=cluster.pki / "ca.crt")
-        self._tls.load_cert_chain(cluster.pki / "admin.crt", cluster.pki / "admin.key")
-        self._own = threading.local()
-        self._opened: list[http.client.HTTPSConnection] = []
-        self._pool = ThreadPoolExecutor(WRITERS)
+        self._admin, self._pool = Admin(cluster), ThreadPoolExecutor(WRITERS)
 
     def status(self, pod: Any, status: Manifest) -> None:
         """Write a pod's status."""
         body = {"metadata": {"uid": pod["metadata"]["uid"]}, "status": status}
-        self._pool.submit(self._send, "PATCH", f"{_path(pod)}/status", body)
+        self._pool.submit(self._admin.patch, f"{_path(pod)}/status", body)
 
     def delete(self, pod: Any) -> None:
         """Remove a pod that has been asked to go."""
-        body = {"gracePeriodSeconds": 0, "preconditions": {"uid": pod["metadata"]["uid"]}}
-        self._pool.submit(self._send, "DELETE", _path(pod), body)
+        same = {"uid": pod["metadata"]["uid"]}
+        self._pool.submit(self._admin.delete, _path(pod), gracePeriodSeconds=0, preconditions=same)
 
     def close(self) -> None:
         """Write what there is to write, and end."""
         self._pool.shutdown()
-        for connection in self._opened:
-            connection.close()
-
-    def _send(self, verb: str, path: str, body: Manifest) -> None:
-        if not hasattr(self._own, "connection"):
-            self._own.connection = http.client.HTTPSConnection(*self._address, context=self._tls, timeout=60)
-            self._opened.append(self._own.connection)
-        kind = "application/merge-patch+json" if verb == "PATCH" else "application/json"
-        self._own.connection.request(verb, path, json.dumps(body), {"Content-Type": kind})
-        self._own.connection.getresponse().read()
+        self._admin.close()
 
 
 def _path(pod: Any) -> str:

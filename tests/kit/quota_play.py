@@ -14,7 +14,6 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from kit.admin import Admin
-from kit.bulk import Bulk
 from kit.commands import Manifest
 from kit.pod_watch import PodWatch
 from localcluster.record import Cluster
@@ -56,7 +55,7 @@ class QuotaPlay:
         self.violations: list[str] = []
         self.gone: list[tuple[str, str]] = []  # team and name of pods that had a node, in the order in which they went
         self.quotas: dict[str, Bounds] = {}  # by the team in whose namespace it is, or team/class
-        self._cluster, self._scheduler = cluster, scheduler
+        self._scheduler = scheduler
         self._admin = Admin(cluster)
         self._teams: list[str] = []
         self._running: dict[str, Seen] = {}  # by uid, as the watch tells
@@ -122,8 +121,7 @@ class QuotaPlay:
     def create(self, team: str, *names: str, cpu: int | None = 1, **fields: Any) -> None:
         """Create pods of a team, as fast as it goes."""
         common = {"namespace": self.namespace(team), "scheduler": self._scheduler, "cpu": cpu, **fields}
-        with closing(Bulk(self._cluster)) as bulk:
-            bulk.create([pod_manifest(name, **common) for name in names])
+        self._admin.create([pod_manifest(name, **common) for name in names])
 
     def delete(self, team: str, *names: str) -> None:
         """Delete pods of a team."""
