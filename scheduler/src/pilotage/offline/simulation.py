@@ -89,9 +89,7 @@ class Simulation:
         plugins = (holders_of(self.engines), rules_of(self.engines))
         # Nobody waits for a permission, and nobody leaves without being told.
         nobody = WaitingPods()
-        return Evictions(
-            self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
-        )
+        return Evictions(self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False)
 
     def _taking_back(self, evictions: Evictions) -> Failures:
         ports = (self._pending.find, self._pending, self._pending)
@@ -132,7 +130,7 @@ class Simulation:
         """Do the same step by step, so that others get their turn in between; `results` tells what came of it."""
         while (queued := self._next()) is not None:
             yield from self._decide(queued)
-            yield
+            yield None
         for queued in self.queue:
             if queued.is_gated:
                 self._results.gated(queued.pod, queued.gating_reason)
