@@ -6,7 +6,6 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from pilotage.offline.what_if.redaction import without_nodes
 from pilotage.offline.what_if.use import Use
 
 KIND = "WhatIfAnswer"
@@ -133,11 +132,11 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
     seconds: float = 0.0  # of CPU
 
     def seen_by(
-        self, may_list_nodes: bool, sees_namespace: Callable[[str], bool], nodes: Sequence[str] = ()
+        self, may_list_nodes: bool, sees_namespace: Callable[[str], bool], words: Callable[[str], str]
     ) -> "WhatIfAnswer":
-        """Return what somebody may see of it: no node names without that right, and no names of other namespaces."""
-        answer = self._of_namespaces(sees_namespace)
-        return answer if may_list_nodes else answer._without_nodes(frozenset(nodes))
+        """Return what somebody may see of it; `words` cuts a sentence before the first foreign name."""
+        answer = self._of_namespaces(sees_namespace)._in_words(words)
+        return answer if may_list_nodes else answer._without_nodes()
 
     def _of_namespaces(self, sees: Callable[[str], bool]) -> "WhatIfAnswer":
         def shows(key: str) -> bool:
@@ -160,27 +159,39 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
             ),
         )
 
-    def _without_nodes(self, nodes: frozenset[str]) -> "WhatIfAnswer":
+    def _in_words(self, words: Callable[[str], str]) -> "WhatIfAnswer":
         others, fill = self.others, self.fill
         return msgspec.structs.replace(
             self,
-            shapes=[
-                msgspec.structs.replace(each, where="", stopped_by=without_nodes(each.stopped_by, nodes))
-                for each in self.shapes
-            ],
-            placements=(),
-            rows=(),
-            waiting=[msgspec.structs.replace(each, reason=without_nodes(each.reason, nodes)) for each in self.waiting],
-            evictions=[msgspec.structs.replace(each, by=without_nodes(each.by, nodes)) for each in self.evictions],
+            shapes=[msgspec.structs.replace(each, stopped_by=words(each.stopped_by)) for each in self.shapes],
+            waiting=[msgspec.structs.replace(each, reason=words(each.reason)) for each in self.waiting],
             others=others
             and msgspec.structs.replace(
-                others,
-                placed=[_placed_somewhere(each, nodes) for each in others.placed],
-                displaced=[_placed_somewhere(each, nodes) for each in others.displaced],
+                others, placed=_in_words(others.placed, words), displaced=_in_words(others.displaced, words)
             ),
-            fill=fill and _fill_without_nodes(fill, nodes),
-            capacity=[_fill_without_nodes(each, nodes) for each in self.capacity],
-            assumptions=[without_nodes(each, nodes) for each in self.assumptions],
+            fill=fill and msgspec.structs.replace(fill, message=words(fill.message), stopped_by=words(fill.stopped_by)),
+            capacity=[
+                msgspec.structs.replace(each, message=words(each.message), stopped_by=words(each.stopped_by))
+                for each in self.capacity
+            ],
+            assumptions=[words(each) for each in self.assumptions],
+        )
+
+    def _without_nodes(self) -> "WhatIfAnswer":
+        others, fill = self.others, self.fill
+        return msgspec.structs.replace(
+            self,
+            shapes=[msgspec.structs.replace(each, where="") for each in self.shapes],
+            placements=(),
+            rows=(),
+            more_rows=self.more_rows + len(self.rows),
+            evictions=[each if "/" in each.by else msgspec.structs.replace(each, by="") for each in self.evictions],
+            others=others
+            and msgspec.structs.replace(
+                others, placed=_somewhere(others.placed), displaced=_somewhere(others.displaced)
+            ),
+            fill=fill and msgspec.structs.replace(fill, by_node={}, where=""),
+            capacity=[msgspec.structs.replace(each, by_node={}, where="") for each in self.capacity],
         )
 
 
@@ -204,9 +215,9 @@ def _seen_eviction(each: Eviction, sees: Callable[[str], bool]) -> Eviction:
     )
 
 
-def _placed_somewhere(each: Other, nodes: frozenset[str]) -> Other:
-    return msgspec.structs.replace(each, node="a node" if each.node else "", reason=without_nodes(each.reason, nodes))
+def _in_words(others: Sequence[Other], words: Callable[[str], str]) -> list[Other]:
+    return [msgspec.structs.replace(each, reason=words(each.reason)) for each in others]
 
 
-def _fill_without_nodes(each: Fill, nodes: frozenset[str]) -> Fill:
-    return msgspec.structs.replace(each, by_node={}, where="", message=without_nodes(each.message, nodes))
+def _somewhere(others: Sequence[Other]) -> list[Other]:
+    return [msgspec.structs.replace(each, node="a node" if each.node else "") for each in others]
