@@ -163,7 +163,7 @@ MESSAGES = {
 }
 
 
-@pytest.mark.parametrize("message, words", MESSAGES.items(), ids=MESSAGES.values())
+@pytest.mark.parametrize(("message", "words"), MESSAGES.items(), ids=MESSAGES.values())
 def test_what_stops_a_pod(message: str, words: str) -> None:
     assert stopped_by(message) == words
 
@@ -178,6 +178,6 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("words, nodes", PLACES.items(), ids=PLACES)
+@pytest.mark.parametrize(("words", "nodes"), PLACES.items(), ids=PLACES)
 def test_where_pods_go(words: str, nodes: dict[str, int]) -> None:
     assert where(nodes) == words

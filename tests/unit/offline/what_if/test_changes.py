@@ -50,7 +50,7 @@ WORKLOADS = {
 }
 
 
-@pytest.mark.parametrize("manifest, pods, owner", WORKLOADS.values(), ids=WORKLOADS)
+@pytest.mark.parametrize(("manifest", "pods", "owner"), WORKLOADS.values(), ids=WORKLOADS)
 def test_what_makes_pods(manifest: dict[str, Any], pods: int, owner: str) -> None:
     taint = [{"key": "keep", "value": "off", "effect": "NoSchedule"}]
     answer = ask([make_node("n1"), make_node("n2"), make_node("n3", taints=taint)], {"add": {"manifests": [manifest]}})
@@ -154,7 +154,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("change, places", PLACES.values(), ids=PLACES)
+@pytest.mark.parametrize(("change", "places"), PLACES.values(), ids=PLACES)
 def test_nodes_that_change(change: dict[str, Any], places: dict[str, int]) -> None:
     name = next(iter(change))
     labels = {"n1": GPU, "n2": GPU if name == "cordon" else {}, "n3": GPU}
@@ -182,7 +182,7 @@ QUOTAS = {
 }
 
 
-@pytest.mark.parametrize("bounds, placed", QUOTAS.values(), ids=QUOTAS)
+@pytest.mark.parametrize(("bounds", "placed"), QUOTAS.values(), ids=QUOTAS)
 def test_a_quota_that_changes(bounds: dict[str, Any], placed: int) -> None:
     lender = make_quota("lender", {"cpu": "8"}, {"cpu": "8"}, name="lender")
     cluster = [make_node("n1", cpu="8"), lender, make_quota("default", {"cpu": "1"}, {"cpu": "2"})]
@@ -235,8 +235,8 @@ WRONG = {
     ),
     "an amount that is none": (
         {"add": {"manifests": [deployment(cpu="a lot")]}},
-        "manifests, document 1 (Pod default/web): spec.containers[0].resources.requests[cpu]: 'a lot' is not a quantity: "
-        "write it like 2, 0.5, 500m, 1e3 or 4Gi",
+        "manifests, document 1 (Pod default/web): spec.containers[0].resources.requests[cpu]: 'a lot' is not a "
+        "quantity: write it like 2, 0.5, 500m, 1e3 or 4Gi",
     ),
     "a number that is none": (
         {"add": {"manifests": [deployment(replicas="2")]}},  # type: ignore[arg-type]
@@ -244,8 +244,8 @@ WRONG = {
     ),
     "a class that is not there": (
         {"add": {"manifests": [deployment(priorityClassName="high")]}},
-        "manifests, document 1 (Pod default/web): spec.priorityClassName: no PriorityClass with name high was found; add "
-        "it to the files (there are: system-cluster-critical, system-node-critical)",
+        "manifests, document 1 (Pod default/web): spec.priorityClassName: no PriorityClass with name high was found; "
+        "add it to the files (there are: system-cluster-critical, system-node-critical)",
     ),
     "a profile that cannot run": (
         {"useProfile": {"name": "batch", "spec": {"plugins": [{"name": "NodeResourceFit"}]}}},
@@ -259,7 +259,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("change, told", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("change", "told"), WRONG.values(), ids=WRONG)
 def test_what_is_not_there(change: dict[str, Any], told: str) -> None:
     with pytest.raises(WrongRequest) as raised:
         ask([make_node("n1"), make_pod("web-1", node="n1")], change)

@@ -45,8 +45,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a quota of nothing": ({"changes": [{"quota": {"namespace": "a"}}]}, "changes[0].quota: give max or min"),
     "one copy too many": (
         {"changes": [{"addPods": {"copies": 10_001}}]},
-        "changes[0].addPods.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for how "
-        "many fit",
+        "changes[0].addPods.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for "
+        "how many fit",
     ),
     "no copy": (
         {"changes": [{"addPods": {"copies": 0}}]},
@@ -60,7 +60,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("given, told", WRONG.values(), ids=WRONG)
+@pytest.mark.parametrize(("given", "told"), WRONG.values(), ids=WRONG)
 def test_what_is_wrong(given: Any, told: str) -> None:
     with pytest.raises(WrongRequest) as raised:
         read(given)
@@ -96,7 +96,7 @@ NEEDED: dict[str, tuple[dict[str, Any], Needs]] = {
 }
 
 
-@pytest.mark.parametrize("given, wanted", NEEDED.values(), ids=NEEDED)
+@pytest.mark.parametrize(("given", "wanted"), NEEDED.values(), ids=NEEDED)
 def test_what_must_be_seen(given: dict[str, Any], wanted: Needs) -> None:
     assert needs(read(given)) == wanted
 
@@ -110,7 +110,7 @@ SELECTORS = {
 }
 
 
-@pytest.mark.parametrize("text, wanted", SELECTORS.items(), ids=SELECTORS)
+@pytest.mark.parametrize(("text", "wanted"), SELECTORS.items(), ids=SELECTORS)
 def test_selectors_as_kubectl_takes_them(text: str, wanted: list[Any]) -> None:
     assert [(each.key, each.operator, each.values) for each in selector_in(text)] == wanted
 

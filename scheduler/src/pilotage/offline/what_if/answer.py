@@ -169,11 +169,8 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
             and msgspec.structs.replace(
                 others, placed=_in_words(others.placed, words), displaced=_in_words(others.displaced, words)
             ),
-            fill=fill and msgspec.structs.replace(fill, message=words(fill.message), stopped_by=words(fill.stopped_by)),
-            capacity=[
-                msgspec.structs.replace(each, message=words(each.message), stopped_by=words(each.stopped_by))
-                for each in self.capacity
-            ],
+            fill=fill and _fill_in_words(fill, words),
+            capacity=[_fill_in_words(each, words) for each in self.capacity],
             assumptions=[words(each) for each in self.assumptions],
         )
 
@@ -217,6 +214,11 @@ def _seen_eviction(each: Eviction, sees: Callable[[str], bool]) -> Eviction:
 
 def _in_words(others: Sequence[Other], words: Callable[[str], str]) -> list[Other]:
     return [msgspec.structs.replace(each, reason=words(each.reason)) for each in others]
+
+
+def _fill_in_words(fill: Fill, words: Callable[[str], str]) -> Fill:
+    told = {"changes": fill.changes, "message": fill.message, "stopped_by": fill.stopped_by}
+    return msgspec.structs.replace(fill, **{name: words(text) for name, text in told.items()})
 
 
 def _somewhere(others: Sequence[Other]) -> list[Other]:
