@@ -87,6 +87,7 @@ def simulation(
     max_backoff: float = 10.0,
     with_scores: bool = False,
     explain_pod: str | None = None,
+    with_remedies: bool = True,
 ) -> Simulation:
     """Put the engine on an empty cluster in memory."""
     cache, clock = ClusterCache(), Clock()
@@ -101,4 +102,13 @@ def simulation(
     )
     ready = engines(profiles, cache, handles=Handles(cache, nominations=queue.nominator))
     tie_break = Random(seed)  # noqa: S311 - no secret
-    return Simulation(cache, ready, queue, clock, tie_break, with_scores=with_scores, explain_pod=explain_pod)
+    return Simulation(
+        cache,
+        ready,
+        queue,
+        clock,
+        tie_break,
+        with_scores=with_scores,
+        explain_pod=explain_pod,
+        with_remedies=with_remedies,
+    )

@@ -25,7 +25,8 @@ from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.gangs.gang_standing import standing
 from pilotage.scheduling.intake import PodIntake
-from pilotage.scheduling.outcome import Placed, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search_at_once, why_not
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
 
@@ -54,6 +55,7 @@ class Simulation:
         *,
         with_scores: bool = False,
         explain_pod: str | None = None,
+        with_remedies: bool = True,
     ) -> None:
         self._cache = cache
         self._engines = engines
@@ -64,6 +66,7 @@ class Simulation:
         self._clock = clock
         self._scores: dict[str, dict[str, PluginScore]] = {}  # of the nodes that were chosen last, by pod
         self._explain_pod = explain_pod
+        self._with_remedies = with_remedies
         self._results = Results()
         self._pending = PodsInMemory(self._results)
         self._tasks = AtOnce()
@@ -73,6 +76,7 @@ class Simulation:
         self._failures = self._taking_back(evictions)
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
+        self.remedies: Remedies | None = None  # for the pod to explain, as long as it waits
 
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
@@ -148,15 +152,33 @@ class Simulation:
         if asked is not None:
             self.explanation = explain(self._cache, engine, self._queue.nominator, asked)
         gang = standing(self._queue, engine, pod) if asked is not None else None
+        members = members_of(self._queue, engine, asked, pod) if asked is not None else None
         self._scores = {}
         decided = self._gangs.schedule(queued) or [(queued, self._scheduler.schedule(pod))]
         if asked is not None and gang is not None and self.explanation is not None:
             self.explanation = replace(self.explanation, gang=gang.after(asked, decided))
+        if asked is not None:
+            outcome = next((outcome for member, outcome in decided if member.pod.uid == asked.uid), None)
+            self.remedies = self._remedies(asked, outcome, members) if self._with_remedies else None
         for member, outcome in decided:
             if isinstance(outcome, Placed):
                 self._place(outcome)
             else:
                 self._send_back(member, outcome)
+
+    def _remedies(self, pod: Pod, outcome: Outcome | None, gang: Members | None) -> Remedies | None:
+        """Look for what would help a pod that waits, if it does not get its place by evictions anyway."""
+        if isinstance(outcome, Placed):
+            return None
+        if gang is not None and any(self._cache.find_pod(member.uid) for member in gang.waiting):
+            gang = None  # it has started, without this pod
+        if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
+            return None
+        return search_at_once(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, gang)
+
+    def why_not(self, pod: Pod, node: str) -> WhyNot:
+        """Compare a node with the one that a pod has or would get."""
+        return why_not(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, node)
 
     def _asked(self, pod: Pod) -> Pod | None:
         """Return the pod to explain, if it is this one or waits for its turn together with it."""

@@ -1,6 +1,6 @@
 """What would place a pod that waits: the smallest changes, who can make them, and how."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -77,6 +77,7 @@ class Remedy:
     target: Target | None = None
     patch: Mapping[str, Any] | None = None
     difference: Difference = Difference()
+    steps: tuple["Remedy", ...] = ()  # if it takes two changes, one after the other
     plugin: str = ""  # that offers it
     nodes: int = 0  # that it opens
     example: str = ""  # one of them
@@ -85,11 +86,18 @@ class Remedy:
     @property
     def text(self) -> str:
         """Return the whole sentence: what to do, and what it opens."""
-        said = self.words.format_map({name: _told(value) for name, value in self.values.items()})
-        return said + self._opens()
+        return self.to_do + self._opens()
+
+    @property
+    def to_do(self) -> str:
+        """Return what to do, without what it opens."""
+        if self.steps:
+            return ", and ".join(step.to_do for step in self.steps)
+        return self.words.format_map({name: _told(value) for name, value in self.values.items()})
 
     def _opens(self) -> str:
-        if not self.nodes or self.example in _nodes_named(self.values.values()):
+        named = [value for step in (self, *self.steps) for value in step.values.values() if isinstance(value, NodeName)]
+        if not self.nodes or self.example in named:
             return ""
         if not self.example:
             return f": fits on {_nodes(self.nodes)}"
@@ -101,8 +109,11 @@ class Remedy:
         """Return what somebody may see of it: no foreign name; None if nothing is left that could be done."""
         if self.target is not None and self.target.namespace and not sees_namespace(self.target.namespace):
             return None
+        steps = tuple(each for step in self.steps if (each := step.seen_by(may_list_nodes, sees_namespace)) is not None)
+        if len(steps) < len(self.steps):
+            return None
         values = {name: _seen(value, may_list_nodes, sees_namespace) for name, value in self.values.items()}
-        seen = replace(self, values=values, difference=Difference())
+        seen = replace(self, values=values, steps=steps, difference=Difference())
         if may_list_nodes:
             return seen
         if self.target is not None and self.target.kind == "Node":
@@ -128,6 +139,7 @@ def as_json(remedy: Remedy) -> dict[str, Any]:
         ],
         "target": None if target is None else _target_json(target),
         "patch": remedy.patch,
+        "steps": [as_json(step) for step in remedy.steps],
     }
 
 
@@ -149,10 +161,6 @@ def _told(value: Value) -> str:
         return str(value)
     more = len(value) - MOST_NAMED
     return ", ".join(value[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _nodes_named(values: Iterable[Value]) -> list[str]:
-    return [str(value) for value in values if isinstance(value, NodeName)]
 
 
 def _nodes(number: int) -> str:
