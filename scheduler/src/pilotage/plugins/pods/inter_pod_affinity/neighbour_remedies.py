@@ -102,7 +102,9 @@ def _told(selector: LabelSelector | None) -> str:
 
 def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:
     """Return who keeps the pod off a node; None if that are too many to tell, or some of them cannot leave."""
-    labels, found, keys = namespace_labels(cycle.objects, pod.namespace), {}, []
+    labels = namespace_labels(cycle.objects, pod.namespace)
+    found: dict[str, Pod] = {}
+    keys: list[str] = []
     for term in own.required_anti:
         for there in _domain(cycle.nodes, term.topology_key, info, cycle.placed.counts(term.query)):
             found |= {other.uid: other for other in there.pods.values() if term.matches(other)}
