@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from pilotage import app
@@ -89,7 +90,7 @@ class RemedyWorld:
         return self._find("Pod", name)
 
     def _played(self, explain: str) -> Simulation:
-        profiles = app.configured(self._config).profiles()
+        profiles = _configured(self._config).profiles()
         played = app.simulation(profiles, explain_pod=explain)
         for manifest in self.manifests:
             for shape in KNOWN.shapes_of(manifest):
@@ -187,6 +188,8 @@ def _number(remedy: Remedy, value: str) -> int:
     assert isinstance(found, int)
     return found
 
+
+_configured = cache(app.configured)
 
 ByHand = Callable[[RemedyWorld, Remedy, str], None]
 
