@@ -32,6 +32,7 @@ from pilotage.offline.results import Result
 from pilotage.offline.simulation import Simulation
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
+from pilotage.scheduling.remedies import Remedies, WhyNot
 
 AGENT = f"pilotage/{version('pilotage')} explain"
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
@@ -52,6 +53,8 @@ class Question:
     config: Path | None = None
     config_map: tuple[str, str] | None = None
     plugin_folders: Sequence[str] = ()
+    with_remedies: bool = True
+    why_not: str = ""  # a node that the pod is compared on
 
     @property
     def key(self) -> str:
@@ -67,6 +70,8 @@ class Answer:
     result: Result
     explanation: Explanation | None
     notes: list[str]
+    remedies: Remedies | None = None
+    why_not: WhyNot | None = None
 
 
 async def explain_live(access: Access, question: Question) -> Answer:
@@ -86,9 +91,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     reading = ClusterReading(api)
     pods = await reading.list(PODS)  # 1. which pod
     pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
+    waits = pod is not None and not pod.node_name
     ready = await _configured(api, reading, question, pod)  # 2. who decides about it
     profiles = ready.profiles()
-    played = simulation(profiles, explain_pod=question.key)
+    played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
@@ -98,9 +104,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:
         plugin.recall(pod, stays)
+    compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)  # 4. what they say
     notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
-    return Answer(pod, result, played.explanation, notes)
+    return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _past(
