@@ -8,6 +8,7 @@ import pytest
 from kit.what_if_ground import ask, deployment, nodes_of, pod_spec, running, with_plugins, world_of
 from pilotage.kinds.workloads import PodDisruptionBudget
 from pilotage.model.gangs import GROUP_LABEL
+from pilotage.offline.what_if.answer import as_data
 from pilotage.offline.what_if.request import WrongRequest
 from pilotage.offline.what_if.wording import stopped_by, where
 from pilotage.testing import make_node, make_pod
@@ -118,6 +119,14 @@ def test_there_is_an_end_to_filling() -> None:
     answer = ask([make_node("n1", pods=1000)], {"addPods": {}}, ask=["fill"], limits={"copies": 100})
     assert answer.fill is not None
     assert (answer.fill.copies, answer.fill.stopped_by) == (100, "the limit of 100 pods")
+
+
+def test_what_would_place_the_others() -> None:
+    answer = ask(
+        [make_node("n1", cpu="2"), make_node("n2", cpu="3")], {"addPods": {"requests": {"cpu": "4"}}}, ask=["remedies"]
+    )
+    texts = [remedy["text"] for remedy in as_data(answer)["waiting"][0]["remedies"]]
+    assert "ask for cpu 3 instead of 4 (no node is that large: the largest has 3): fits on n2" in texts
 
 
 def test_what_to_fill_with_must_be_said() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+from pilotage.framework.api.remedies import Remedy
 from pilotage.model.pod import Pod
 from pilotage.offline.what_if.answer import (
     Eviction,
@@ -26,6 +27,7 @@ from pilotage.offline.what_if.pace import Pace
 from pilotage.offline.what_if.play import Play, Steps
 from pilotage.offline.what_if.use import use_of
 from pilotage.offline.what_if.wording import stopped_by, where
+from pilotage.scheduling.remedies import Remedies, members_of, search
 
 MOST_ROWS, MOST_GROUPS, MOST_REASONS = 500, 500, 20  # that an answer lists; the rest is counted
 MOST_REMEDIES = 3  # groups of waiting pods for which remedies are looked for
@@ -122,9 +124,22 @@ class Told:
                     found[example] = yield from self._remedies_for(example, pace)
         return found
 
-    def _remedies_for(self, key: str, pace: Pace) -> Generator[None, None, Sequence[Any]]:
-        yield from pace.turn()
-        return ()
+    def _remedies_for(self, key: str, pace: Pace) -> Generator[None, None, Sequence[Remedy]]:
+        simulation = self.play.simulation
+        queued = simulation.queue.find(key)
+        if queued is None or queued.is_gated:
+            return ()
+        pod, nominations = queued.pod, simulation.queue.nominator
+        engine = simulation.engines[pod.scheduler_name]
+        gang = members_of(simulation.queue, engine, pod, pod)
+        steps = search(simulation.cache, engine, nominations, pod, gang)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: Remedies = end.value
+                return found.remedies
+            yield from pace.turn()
 
     def _verdict(self) -> Verdict:
         departures = self.play.departures
