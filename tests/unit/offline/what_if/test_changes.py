@@ -207,7 +207,7 @@ def test_a_profile_by_its_spec_decides_about_new_pods() -> None:
 
 WRONG = {
     "a node that is not there": ({"addNodes": {"like": "n11"}}, 'there is no node n11; did you mean "n1"?'),
-    "a drain of nothing": ({"drain": {"nodes": ["x"]}}, "there is no node x"),
+    "a drain of nothing": ({"drain": {"nodes": ["x"]}}, "there is no node x; `kubectl get nodes` lists all of them"),
     "no such labels": (
         {"cordon": {"selector": "pool=old"}},
         "no node has pool=old; `kubectl get nodes --show-labels` lists labels",
