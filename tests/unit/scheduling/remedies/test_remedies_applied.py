@@ -74,7 +74,7 @@ SCENES = [
         [node("n1"), node("n2"), pod("a", "n1", cpu="2"), pod("b", "n2", cpu="1500m")],
         {"cpu": "3"},
         "ask for cpu 2.5 instead of 3: fits on n2",
-        ("add one more node like n1", "let default/b leave n2"),
+        ("add one more node like n1", "move default/b off n2"),
     ),
     Scene(
         "one resource is short on several nodes that leave as much",
@@ -98,7 +98,7 @@ SCENES = [
         "no room among the pods of the node",
         [node("n1", pods=1), pod("a", "n1")],
         {},
-        "let default/a leave n1",
+        "move default/a off n1",
         ("add one more node like n1",),
     ),
     Scene(
@@ -121,13 +121,13 @@ SCENES = [
         ],
         {},
         "tolerate team=b:NoSchedule: fits on 2 nodes, such as n1",
-        ("tolerate gpu:NoExecute: fits on n3", "take team=b:NoSchedule from n1"),
+        ("tolerate gpu:NoExecute: fits on n3", "remove the taint team=b:NoSchedule from n1"),
     ),
     Scene(
         "a taint that Kubernetes has set is not to be tolerated",
         [node("n1", taints=[{"key": "node.kubernetes.io/disk-pressure", "effect": "NoSchedule"}])],
         {},
-        "have n1 well again: Kubernetes has set node.kubernetes.io/disk-pressure:NoSchedule",
+        "repair n1: Kubernetes has tainted it with node.kubernetes.io/disk-pressure:NoSchedule",
     ),
     Scene(
         "a cordoned node",
@@ -146,13 +146,13 @@ SCENES = [
         [node("n1", labels={"disk": "ssd"}), node("n2", labels={"disk": "ssd"})],
         {"node_selector": {"disk": "nvme"}},
         "ask for disk=ssd instead of nvme: fits on 2 nodes, such as n1",
-        ("take disk=nvme out of the nodeSelector: fits on 2 nodes, such as n1", "label n1 with disk=nvme"),
+        ("remove disk=nvme from the nodeSelector: fits on 2 nodes, such as n1", "label n1 with disk=nvme"),
     ),
     Scene(
         "a label of which no node has any value",
         [node("n1"), node("n2")],
         {"node_selector": {"disk": "nvme"}},
-        "take disk=nvme out of the nodeSelector: fits on 2 nodes, such as n1",
+        "remove disk=nvme from the nodeSelector: fits on 2 nodes, such as n1",
         ("label n1 with disk=nvme",),
     ),
     Scene(
@@ -180,7 +180,7 @@ SCENES = [
                 }
             }
         },
-        "take rack In (r7, r8) out of the node affinity: fits on 2 nodes, such as n1",
+        "remove rack In (r7, r8) from the node affinity: fits on 2 nodes, such as n1",
         ("label n1 with rack=r7",),
     ),
     Scene(
@@ -188,7 +188,7 @@ SCENES = [
         [node("n1"), pod("a", "n1", host_ports=[8080])],
         {"host_ports": [8080]},
         "ask for the host port 8081 instead of 8080: fits on n1",
-        ("let default/a leave n1", "add one more node like n1"),
+        ("move default/a off n1", "add one more node like n1"),
     ),
     Scene(
         "spread too unevenly",
@@ -221,13 +221,13 @@ SCENES = [
         [node("n1"), pod("a", "n1", labels={"app": "db"})],
         {"affinity": required("podAntiAffinity", app="db")},
         "prefer to be away from app=db instead of requiring it: fits on n1",
-        ("let default/a leave n1", "add one more node like n1"),
+        ("move default/a off n1", "add one more node like n1"),
     ),
     Scene(
         "pods that shun it",
         [node("n1"), pod("a", "n1", affinity=required("podAntiAffinity", app="web"))],
         {"labels": {"app": "web"}},
-        "let default/a leave n1",
+        "move default/a off n1",
         ("add one more node like n1",),
     ),
     Scene(
@@ -258,7 +258,7 @@ SCENES = [
         ],
         {"cpu": "2"},
         "ask for cpu 1 instead of 2: fits on n1",
-        ("allow the quota default/q cpu 3 instead of 2: fits on n1",),
+        ("raise max of the ElasticQuota default/q: cpu 3 instead of 2: fits on n1",),
         config=QUOTAS,
     ),
     Scene(
@@ -269,7 +269,7 @@ SCENES = [
             pod("a", "n1", cpu="1"),
         ],
         {"cpu": "1"},
-        "guarantee the quota default/q cpu 2 instead of 1: fits on n1",
+        "raise min of the ElasticQuota default/q: cpu 2 instead of 1: fits on n1",
         config=QUOTAS,
     ),
     Scene(
@@ -284,7 +284,7 @@ SCENES = [
         [node("n1"), an_object("PodGroup", "scheduling.x-k8s.io", "train", "default", spec={"minMember": 3})],
         {"labels": {"scheduling.x-k8s.io/pod-group": "train"}},
         "create 2 more of the 3 pods that default/train needs",
-        ("let the group default/train start with 1 pod instead of 3",),
+        ("set minMember of the PodGroup default/train to 1 instead of 3",),
         config=GANGS,
     ),
     Scene(
@@ -296,7 +296,7 @@ SCENES = [
         ],
         {"cpu": "1", "labels": {"scheduling.x-k8s.io/pod-group": "train"}},
         "ask for cpu 0.666 instead of 1 in every pod of the gang",
-        ("let the group default/train start with 2 pods instead of 3", "add one more node like n1"),
+        ("set minMember of the PodGroup default/train to 2 instead of 3", "add one more node like n1"),
         config=GANGS,
     ),
     Scene(
@@ -334,7 +334,7 @@ SCENES = [
             {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "high"}, "value": 100},
         ],
         {"cpu": "4", "priority": 5},
-        "let default/a leave n1",
+        "move default/a off n1",
         (
             "give it the priority class high (100 instead of 5): default/a would be evicted from n1",
             "add one more node like n1",

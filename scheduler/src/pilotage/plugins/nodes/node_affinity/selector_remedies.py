@@ -78,7 +78,7 @@ def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
             yield _Other(remedy, opened & (nodes.label_ids(key) == nodes.label_id(key, other)))
         change = with_spec(pod, {"nodeSelector": {key: None}}, node_selector=rest or None)
         remedy = _owner(
-            "dropLabel", "take {key}={from} out of the nodeSelector", change, value, None, path, 1.0, key=key
+            "dropLabel", "remove {key}={from} from the nodeSelector", change, value, None, path, 1.0, key=key
         )
         yield _Other(remedy, opened)
 
@@ -103,7 +103,7 @@ def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
             opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, required), nodes)
             if opened.any() and (others or len(terms) == 1):
                 told = _told(requirement)
-                words = "take {from} out of the node affinity"
+                words = "remove {from} from the node affinity"
                 yield _Other(_owner("dropTerm", words, _with_terms(pod, others), told, None, _PATH, 1.0), opened)
 
 
