@@ -8,12 +8,22 @@ policyTypes: [Ingress, Egress]
 # Without egress: a rule that allows everything would override other policies of the namespace.
 policyTypes: [Ingress]
 {{- end }}
-{{- if $from }}
+{{- $readers := .root.Values.networkPolicy.from | concat .root.Values.api.from | uniq -}}
+{{- $api := and .api .root.Values.api.enabled $readers }}
+{{- if or $from $api }}
 ingress:
+{{- if $from }}
 - ports:
   - {port: {{ .port }}, protocol: TCP}
   from:
     {{- toYaml $from | nindent 4 }}
+{{- end }}
+{{- if $api }}
+- ports:
+  - {port: {{ .api }}, protocol: TCP}
+  from:
+    {{- toYaml $readers | nindent 4 }}
+{{- end }}
 {{- else }}
 ingress: []
 {{- end }}
