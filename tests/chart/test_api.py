@@ -5,7 +5,7 @@ from typing import Any
 
 Render = Callable[..., list[dict[str, Any]]]
 
-EVERYBODY = {"namespaceSelector": {}}
+EVERYBODY, HERE = {"namespaceSelector": {}}, {"podSelector": {}}
 
 
 def of_kind(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any] | None:
@@ -62,8 +62,8 @@ def test_only_named_peers_reach_it(render_values: Render) -> None:
 
     assert ports({}) == []
     assert ports({"api": {"from": [EVERYBODY]}}) == [("api", [EVERYBODY])]
-    both = ports({"networkPolicy": {"from": [EVERYBODY]}})
-    assert both == [("https", [EVERYBODY]), ("api", [EVERYBODY])]
+    both = ports({"networkPolicy": {"from": [HERE]}, "api": {"from": [EVERYBODY]}})
+    assert both == [("https", [HERE]), ("api", [EVERYBODY])]
     assert ports({"api": {"enabled": False, "from": [EVERYBODY]}}) == []
 
 

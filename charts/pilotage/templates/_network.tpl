@@ -8,8 +8,7 @@ policyTypes: [Ingress, Egress]
 # Without egress: a rule that allows everything would override other policies of the namespace.
 policyTypes: [Ingress]
 {{- end }}
-{{- $readers := .root.Values.networkPolicy.from | concat .root.Values.api.from | uniq -}}
-{{- $api := and .api .root.Values.api.enabled $readers }}
+{{- $api := and .api .root.Values.api.enabled .root.Values.api.from }}
 {{- if or $from $api }}
 ingress:
 {{- if $from }}
@@ -22,7 +21,7 @@ ingress:
 - ports:
   - {port: {{ .api }}, protocol: TCP}
   from:
-    {{- toYaml $readers | nindent 4 }}
+    {{- toYaml .root.Values.api.from | nindent 4 }}
 {{- end }}
 {{- else }}
 ingress: []
