@@ -32,6 +32,7 @@ from pilotage.offline.results import Result
 from pilotage.offline.simulation import Simulation
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
+from pilotage.scheduling.remedies import Remedies, WhyNot
 
 AGENT = f"pilotage/{version('pilotage')} explain"
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
@@ -52,6 +53,8 @@ class Question:
     config: Path | None = None
     config_map: tuple[str, str] | None = None
     plugin_folders: Sequence[str] = ()
+    with_remedies: bool = True
+    why_not: str = ""  # a node that the pod is compared on
 
     @property
     def key(self) -> str:
@@ -67,6 +70,8 @@ class Answer:
     result: Result
     explanation: Explanation | None
     notes: list[str]
+    remedies: Remedies | None = None
+    why_not: WhyNot | None = None
 
 
 async def explain_live(access: Access, question: Question) -> Answer:
@@ -86,9 +91,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     reading = ClusterReading(api)
     pods = await reading.list(PODS)  # 1. which pod
     pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
+    waits = pod is not None and not pod.node_name
     ready = await _configured(api, reading, question, pod)  # 2. who decides about it
     profiles = ready.profiles()
-    played = simulation(profiles, explain_pod=question.key)
+    played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
@@ -98,9 +104,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:
         plugin.recall(pod, stays)
+    compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)  # 4. what they say
     notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
-    return Answer(pod, result, played.explanation, notes)
+    return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _past(
@@ -131,12 +138,8 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
     """Return the configuration that serves a pod; the default one where rights are missing to find it."""
     wanted, found = "" if pod is None else pod.scheduler_name, []
-    for source in await _sources(api, reading, question, wanted):
-        # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
-        if isinstance(source, Unit):
-            ready = unit_configured(source, plugins(question.plugin_folders)[0])
-        else:
-            ready = configured(source, question.plugin_folders)
+    for source in await sources(api, reading, question, wanted):
+        ready = loaded(source, question)
         names = [str(profile.scheduler_name) for profile in ready.loaded.config.profiles]
         if wanted in names or pod is None:
             return ready
@@ -149,9 +152,15 @@ async def _configured(api: ApiClient, reading: ClusterReading, question: Questio
     )
 
 
-async def _sources(
-    api: ApiClient, reading: ClusterReading, question: Question, wanted: str
-) -> list[Path | Unit | None]:
+def loaded(source: Path | Unit | None, question: Question) -> Configured:
+    """Load a configuration with the plugins that the question names."""
+    # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
+    if isinstance(source, Unit):
+        return unit_configured(source, plugins(question.plugin_folders)[0])
+    return configured(source, question.plugin_folders)
+
+
+async def sources(api: ApiClient, reading: ClusterReading, question: Question, wanted: str) -> list[Path | Unit | None]:
     """Return the configurations in which the pod's profile may be, as files or units; None is the default one."""
     if question.config is not None:
         return [question.config]

@@ -8,6 +8,7 @@ import click
 from pilotage.app.explaining import Answer, CannotExplain, Question, explain_live
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cli.explain_pod import explained_data, explained_text
+from pilotage.cli.explain_remedies import why_not_data
 from pilotage.cli.formats import FORMATS
 from pilotage.cluster.credentials.access import find
 from pilotage.model.pod import Pod
@@ -16,6 +17,7 @@ EPILOG = """\b
 Examples:
   pilotage explain web-1
   pilotage explain shop/web-1 -o json
+  pilotage explain web-1 --why-not n3
   pilotage explain web-1 -n shop --config-map pilotage/pilotage-config
 
 \b
@@ -33,6 +35,10 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 )
 @click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
 @plugin_dir_option
+@click.option(
+    "--why-not", "node", default="", metavar="NODE", help="Compare NODE with the pod's node, plugin by plugin."
+)
+@click.option("--no-remedies", is_flag=True, help="Do not look for changes that would place the pod.")
 @click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
 @verbose_option
 def command(
@@ -43,6 +49,8 @@ def command(
     config: str | None,
     config_map: str | None,
     plugin_dirs: tuple[str, ...],
+    node: str,
+    no_remedies: bool,
     output: str,
 ) -> None:
     """Tell node by node and plugin by plugin why a pod waits, or what speaks for the node that it has.
@@ -55,7 +63,15 @@ def command(
     place, name = _place(pod, namespace)
     access = find(kubeconfig, context=context)
     file = None if config is None else Path(config)
-    question = Question(place or access.namespace, name, file, _named(config_map), plugin_dirs)
+    question = Question(
+        place or access.namespace,
+        name,
+        file,
+        _named(config_map),
+        plugin_dirs,
+        with_remedies=not no_remedies,
+        why_not=node,
+    )
     try:
         answer = asyncio.run(explain_live(access, question))
     except CannotExplain as error:
@@ -89,13 +105,15 @@ def _named(config_map: str | None) -> tuple[str, str] | None:
 
 
 def _told(answer: Answer) -> str:
-    first, *others = explained_text(answer.result, answer.explanation).splitlines()
+    first, *others = explained_text(answer.result, answer.explanation, answer.remedies).splitlines()
     if answer.pod.node_name:
         fate = first.removeprefix(f"{answer.pod.name}  ")
         first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
     said = _said(answer.pod)
     if said and said != answer.result.message:
         others.insert(0, f"  Its status says: {said}")
+    if answer.why_not is not None:
+        others.append(f"  {answer.why_not.text}")
     return "\n".join([first, *others])
 
 
@@ -107,4 +125,8 @@ def _said(pod: Pod) -> str:
 
 def _data(answer: Answer) -> dict[str, object]:
     told = {"currentNode": answer.pod.node_name, "statusMessage": _said(answer.pod)}
-    return {**explained_data(answer.result, answer.explanation), **told}
+    return {
+        **explained_data(answer.result, answer.explanation, answer.remedies),
+        **told,
+        **why_not_data(answer.why_not),
+    }

@@ -14,15 +14,18 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
+    "capacity": Listed("pilotage.cli.capacity", "Tell how many copies of a pod fit, and what stops the next one."),
     "check": Listed("pilotage.cli.check", "Validate SchedulerProfiles as the operator does."),
     "check-config": Listed("pilotage.cli.check_config", "Validate a KubeSchedulerConfiguration, and print all of it."),
     "convert": Listed("pilotage.cli.convert", "Convert other schedulers' configuration to SchedulerProfiles."),
+    "drain-sim": Listed("pilotage.cli.drain_sim", "Tell where a node's pods would go if it were drained."),
     "explain": Listed("pilotage.cli.explain", "Explain why a pod is pending, or why it runs on its node."),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to kube-scheduler, as an HTTP extender."),
     "plugins": Listed("pilotage.cli.plugins", "List all plugins, or describe one."),
     "profile": Listed("pilotage.cli.profile", "Enable or disable a plugin of a SchedulerProfile."),
     "run": Listed("pilotage.cli.run", "Run the scheduler on a cluster."),
     "simulate": Listed("pilotage.cli.simulate", "Schedule pods from manifests or dumps, without a cluster."),
+    "what-if": Listed("pilotage.cli.what_if", "Tell what would happen if pods, nodes or policy changed."),
 }
 
 

@@ -13,8 +13,12 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cache.object_store import ObjectStore
 from pilotage.kinds.every import KNOWN, KindTable
 from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.storage import StorageClass
+from pilotage.kinds.workloads import PriorityClass
+from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.offline.admission import SYSTEM_CLASSES
 from pilotage.offline.simulation import Simulation
 from pilotage.queue.scheduling_queue import SchedulingQueue
 
@@ -115,6 +119,10 @@ class World:
     def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
         self.moment, self.scheduling = moment, scheduling
         self.cache = ClusterCache()
+        self.keys: set[str] = set()  # of all pods, as namespace/name
+        self.classes: dict[str, KubeObject] = {}  # that new objects may name, by kind and name
+        self._uids: set[str] = set()  # of placed pods
+        self._identities: set[tuple[type, str, str]] = set()  # of objects
         self._is_filled = False
 
     def steps(self) -> Iterator[None]:
@@ -126,6 +134,9 @@ class World:
         moment, cache = self.moment, self.cache
         for each in moment.objects:
             cache.objects.put(each)
+            self._identities.add(_identity(each))
+            if isinstance(each, PriorityClass | StorageClass):
+                self.classes[f"{type(each).__name__}/{each.metadata.name}"] = each
             yield
         for trouble in moment.troubles:
             cache.objects.note_trouble(trouble.kind, trouble.name, trouble.namespace, trouble.reason)
@@ -136,7 +147,20 @@ class World:
             cache.believe(name, "moment", amounts)
         for pod in moment.placed:
             cache.put_pod(pod)
+            self._uids.add(pod.uid)
+            self._note(pod)
             yield
+        for pod in moment.waiting:
+            self._note(pod)
+            yield
+
+    def _note(self, pod: Pod) -> None:
+        """Take note of a pod's name, and of its class: who runs a scheduler alone does not read priority classes."""
+        self.keys.add(pod.key)
+        name = pod.spec.priority_class_name
+        if name and name not in SYSTEM_CLASSES and f"{PriorityClass.__name__}/{name}" not in self.classes:
+            found = PriorityClass(Metadata(name), pod.priority, preemption_policy=pod.spec.preemption_policy)
+            self.classes[f"{PriorityClass.__name__}/{name}"] = found
 
     def _put_back(self) -> Iterator[None]:
         yield from self._put_nodes_back()
@@ -158,9 +182,8 @@ class World:
             yield
 
     def _put_pods_back(self) -> Iterator[None]:
-        known = {pod.uid for pod in self.moment.placed}
         for pod in self.cache.pods():
-            if pod.uid not in known:
+            if pod.uid not in self._uids:
                 self.cache.remove_pod(pod.uid)
             yield
         for pod in self.moment.placed:
@@ -170,11 +193,10 @@ class World:
 
     def _put_objects_back(self) -> Iterator[None]:
         store = self.cache.objects
-        known = {_identity(each) for each in self.moment.objects}
         for kind in store.kinds():
             there: Iterable[KubeObject] = store.all(kind)
             for each in there:
-                if _identity(each) not in known:
+                if _identity(each) not in self._identities:
                     store.drop(each)
                 yield
         for each in self.moment.objects:
