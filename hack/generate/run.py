@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from generate import (
+    api_description,
     chart_values,
     dependencies,
-    performance_chart,
     plugin_reference,
     profile_crd,
     profile_document,
@@ -21,6 +21,7 @@ FILES: dict[str, Callable[[], str]] = {
     "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml": profile_crd.text,
     "charts/pilotage/files/plugin-rights.yaml": rights.plugins_text,
     "charts/pilotage/files/controller-rights.yaml": rights.controllers_text,
+    "docs/openapi.json": api_description.text,
     "docs/operations.md": rights.document_text,
     "docs/schedulerprofile.md": profile_document.text,
     "docs/dependencies.md": dependencies.text,

@@ -82,6 +82,10 @@ class SchedulingQueue:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._waiting.values()))
 
+    def keys(self) -> set[str]:
+        """Return all waiting pods, by namespace/name."""
+        return set(self._waiting)
+
     def find(self, key: str) -> QueuedPod | None:
         """Return a waiting pod by namespace/name."""
         return self._waiting.get(key)
@@ -93,6 +97,19 @@ class SchedulingQueue:
     def pending(self) -> Pending:
         """Return how many pods wait."""
         return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
+
+    def ahead_of(self, queued: QueuedPod) -> tuple[int, int] | None:
+        """Return how many pods come before a waiting one that is ready or in back-off, and how many there are."""
+        total = len(self._active) + len(self._backoff)
+        if queued.place is self._active:
+            return self._active.ahead_of(queued), total
+        if queued.place is self._backoff:
+            return len(self._active) + self._backoff.ahead_of(queued), total
+        return None
+
+    def next_try(self, queued: QueuedPod) -> float | None:
+        """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
+        return self._backoff.end_of(queued) if queued.place is self._backoff else queued.again_at
 
     def in_flight_counts(self) -> Counter[str]:
         """Return how many pods are in flight, and how many events are kept for them."""
@@ -378,7 +395,7 @@ class SchedulingQueue:
         if before is not None:
             before.remove(queued)
         place.add(queued)
-        queued.place = place
+        queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
         if before is None:
             self._gangs.join(queued)

@@ -1,15 +1,17 @@
 """How an attempt to place a pod ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.verdicts import PluginFailed, Wait
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
+
+Counted = Sequence[tuple[Rejection, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,8 @@ class Placed:
     feasible: int
     cycle: Cycle
     engine: Engine
-    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that ask to wait
+    ties: int = 1  # nodes that were as good as this one, itself among them
+    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that hold the pod back for a while
 
     @property
     def node(self) -> str:
@@ -41,11 +44,12 @@ class Unplaced:
     note: str = ""  # the message of events and groups: it changes too often for a condition
     is_news: bool = True  # False if the same was reported a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is nominated
-    again_at: float | None = None  # when to retry even without an event
-    gang_fits: int | None = None  # how many pods of its gang were placed, if tried
-    failed_plugin: str = field(default="", compare=False)  # the plugin whose failure failed the attempt
-    rest: float = field(default=0.0, compare=False)  # minimum seconds until the next attempt
-    cost: float = field(default=0.0, compare=False)  # seconds that the scheduler has lost by a plugin
+    again_at: float | None = None  # when to try again even if nothing happens
+    gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
+    failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
+    rest: float = field(default=0.0, compare=False)  # seconds until the next try at least, whatever happens
+    cost: float = field(default=0.0, compare=False)  # seconds that everybody has lost by a plugin
+    counted: Counted = field(default=(), compare=False)  # the rejections, each with its number of nodes
 
 
 Outcome = Placed | Unplaced

@@ -16,7 +16,7 @@ HELD = Rejection("node(s) rejected pods recently and are avoided for a while", p
 def held_back(diagnosis: Diagnosis) -> Unplaced:
     """Return the outcome for a pod that only has to wait: its nomination stays, and no autoscaler is triggered."""
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
-    return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None)
+    return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None, counted=diagnosis.counted)
 
 
 class HoldEnd(Pod):

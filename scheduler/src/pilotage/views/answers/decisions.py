@@ -1,0 +1,34 @@
+"""How attempts ended."""
+
+from datetime import datetime
+
+from msgspec import field
+
+from pilotage.views.answers.parts import Common, Part
+
+
+class DecisionShown(Part, frozen=True):
+    """How one attempt ended."""
+
+    at: datetime
+    n: int  # its number in the log
+    pod: str  # namespace/name
+    uid: str = ""
+    attempt: int = 0
+    outcome: str = ""  # placed, waits, nominated or error
+    node: str = ""
+    feasible: int = 0
+    nodes: int = 0
+    ties: int = 0
+    micros: int = 0
+    profile: str = ""
+    hash: str = ""
+    arm: str = ""
+    because: str = ""
+
+
+class Decisions(Common, frozen=True, tag="Decisions"):
+    """The last decisions, the newest first."""
+
+    items: list[DecisionShown] = []
+    continue_: str = field(name="continue", default="")

@@ -1,0 +1,75 @@
+"""What answers are made of."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+PREFIX = "/pilotage/v1"
+
+Tier = Literal["owner", "admin", "wait", "scheduler"]
+Place = Literal["active", "backoff", "unschedulable", "gated", "inFlight", "permit"]
+
+
+class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A part of an answer."""
+
+
+class Common(Part, frozen=True, kw_only=True, tag_field="kind", omit_defaults=True, rename="camel"):
+    """What every answer says: when it was true, and which state it shows."""
+
+    at: datetime
+    revision: int  # grows with every change that somebody could see
+    source: str  # live, local or recording
+
+
+class Reason(Part, frozen=True):
+    """Why a pod waits: the words of its condition, a code for programs, and who can do something."""
+
+    text: str
+    code: str
+    tier: Tier
+
+
+class ReasonGroup(Part, frozen=True):
+    """Nodes that one plugin turned down for the same reasons."""
+
+    plugin: str
+    reasons: list[str]
+    code: str
+    nodes: int  # how many
+    preemption_helps: bool = False
+    example: str = ""  # a node, for those who may list nodes
+
+
+class Change(Part, frozen=True):
+    """One field to change."""
+
+    path: str
+    from_: Any = field(name="from", default=None)
+    to: Any = None
+    unit: str = ""
+
+
+class RemedyShown(Part, frozen=True):
+    """A change that would place the pod, as `pilotage.framework.api.remedies` describes it."""
+
+    code: str
+    actor: Literal["owner", "admin", "wait"]
+    text: str
+    verified: bool = False
+    nodes: int = 0  # how many it opens
+    example: str = ""
+    size: float = 0.0
+    plugin: str = ""  # that offers it
+    values: dict[str, Any] = {}  # with which the code says the same in another language
+    changes: list[Change] = []
+    target: dict[str, str] | None = None  # the object that the patch is for
+    patch: dict[str, Any] | None = None
+
+
+class Position(Part, frozen=True):
+    """Where in its queue a pod is."""
+
+    ahead: int
+    total: int

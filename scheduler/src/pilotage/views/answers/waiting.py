@@ -1,0 +1,98 @@
+"""Who waits, and what is known about one pod."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import field
+
+from pilotage.views.answers.parts import Common, Part, Place, Position, Reason, ReasonGroup, RemedyShown
+
+
+class QueueItem(Part, frozen=True):
+    """A waiting pod."""
+
+    namespace: str
+    name: str
+    uid: str
+    profile: str
+    place: Place
+    since: datetime  # when it came into the queue first
+    attempts: int = 0
+    priority: int = 0
+    next_try: datetime | None = None  # None: as soon as something happens that could help
+    woken_by: str = ""  # the event that brought it to where it is
+    position: Position | None = None
+    gang: str = ""
+    owner: str = ""  # Kind/name
+    reason: Reason | None = None  # None before its first attempt has ended
+    plugins: list[str] = []  # that turned it down
+    nominated_node: str = ""
+    requests: dict[str, int] = {}
+
+
+class QueueGroup(Part, frozen=True):
+    """Waiting pods that have something in common."""
+
+    key: str
+    pods: int
+    oldest: datetime
+    example: str  # namespace/name
+    reason: Reason | None = None
+    remedy: RemedyShown | None = None  # of the example
+
+
+class Queue(Common, frozen=True, tag="Queue"):
+    """Who waits: groups if `groupBy` was given, else items."""
+
+    total: int = 0  # pods that match, on this page or not
+    groups: list[QueueGroup] = []
+    items: list[QueueItem] = []
+    continue_: str = field(name="continue", default="")
+
+
+class AttemptShown(Part, frozen=True):
+    """One try to place a pod."""
+
+    at: datetime
+    n: int
+    outcome: str  # placed, waits, nominated or error
+    message: str = ""
+    groups: list[ReasonGroup] = []
+    node: str = ""  # where it was placed, or the node that was nominated
+    feasible: int = 0
+    nodes: int = 0  # looked at
+    ties: int = 0  # nodes with the highest score
+    micros: int = 0  # how long it took
+    hash: str = ""  # of the configuration
+    because: str = ""
+
+
+class Estimate(Part, frozen=True):
+    """For how much longer pods like this one have waited, in seconds."""
+
+    p50: float
+    p90: float
+    basis: int  # how many of them
+
+
+class PodView(Common, frozen=True, tag="Pod"):
+    """What the scheduler knows about one pod."""
+
+    namespace: str
+    name: str
+    uid: str
+    profile: str
+    state: Literal["waiting", "inFlight", "assumed", "bound"]
+    place: Place | Literal[""] = ""
+    node: str = ""
+    priority: int = 0
+    since: datetime | None = None
+    next_try: datetime | None = None
+    position: Position | None = None
+    estimate: Estimate | None = None
+    reason: Reason | None = None
+    attempts: list[AttemptShown] = []  # the newest first, 20 at most
+    gang: str = ""
+    quota: str = ""
+    owner: str = ""
+    requests: dict[str, int] = {}
