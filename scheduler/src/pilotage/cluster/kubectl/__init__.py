@@ -1,0 +1,1 @@
+"""What can be asked with kubectl and Python alone: the small plugin has nothing else, so nothing else is imported here."""
