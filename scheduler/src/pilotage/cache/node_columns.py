@@ -91,6 +91,10 @@ class NodeColumns:
         """Return a number that grows when images or the number of nodes change."""
         return self._images.version
 
+    def resources(self) -> list[str]:
+        """Return the resources that any node has."""
+        return list(self._offered)
+
     def has_resource(self, resource: str) -> bool:
         """Tell whether any node has ever so little of a resource; only then a column for it is worth its memory."""
         return resource in self._offered

@@ -77,6 +77,15 @@ class BackoffQueue:
         """Let go of a pod."""
         self._heap_of.pop(queued.key).remove(queued)
 
+    def ahead_of(self, queued: QueuedPod) -> int:
+        """Return how many pods' back-off ends before that of one that is here."""
+        end = self._backoff.expiration(queued)
+        return sum(self._backoff.expiration(each) < end for each in self)
+
+    def end_of(self, queued: QueuedPod) -> float:
+        """Return when the back-off of a pod that is here will be over."""
+        return self._backoff.expiration(queued) + 1
+
     def first_rejected(self) -> QueuedPod | None:
         """Return the pod to take when nobody else is ready, whatever is left of its back-off."""
         return self._rejected.first()

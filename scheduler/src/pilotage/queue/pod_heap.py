@@ -63,6 +63,15 @@ class PodHeap:
                 self._fall_back()
         return None
 
+    def ahead_of(self, queued: QueuedPod) -> int:
+        """Return how many pods come before one that is here."""
+        own = self._alive[queued.key]
+        try:
+            return sum(entry < own for entry in self._alive.values())
+        except Exception:
+            self._fall_back()
+            return self.ahead_of(queued)
+
     def _fall_back(self) -> None:
         log.exception("pods cannot be sorted in the %s queue; priority and time decide", self.name)
         self._order = self._fallback

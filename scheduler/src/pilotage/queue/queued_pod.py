@@ -38,6 +38,7 @@ class QueuedPod:
         "gating_reason",
         "initial_attempt_timestamp",
         "key",
+        "moved_by",
         "overruns",
         "pending_plugins",
         "place",
@@ -54,6 +55,7 @@ class QueuedPod:
         self.key = pod.key
         self.gang: GangName | None = None  # among whose pods the queue has it
         self.place: Place | None = None  # None while nobody waits: in flight, bound or deleted
+        self.moved_by = ""  # the event that brought it there
         self.timestamp = timestamp  # when it came into the queue, or came back from an attempt
         self.initial_attempt_timestamp: float | None = None  # when it was first ready, past all gates
         self.attempts = 0

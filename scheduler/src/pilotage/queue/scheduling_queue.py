@@ -94,6 +94,19 @@ class SchedulingQueue:
         """Return how many pods wait."""
         return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
 
+    def ahead_of(self, queued: QueuedPod) -> tuple[int, int] | None:
+        """Return how many pods come before a waiting one that is ready or in back-off, and how many there are."""
+        total = len(self._active) + len(self._backoff)
+        if queued.place is self._active:
+            return self._active.ahead_of(queued), total
+        if queued.place is self._backoff:
+            return len(self._active) + self._backoff.ahead_of(queued), total
+        return None
+
+    def next_try(self, queued: QueuedPod) -> float | None:
+        """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
+        return self._backoff.end_of(queued) if queued.place is self._backoff else queued.again_at
+
     def in_flight_counts(self) -> Counter[str]:
         """Return how many pods are in flight, and how many events are kept for them."""
         return self._in_flight.counts()
@@ -378,7 +391,7 @@ class SchedulingQueue:
         if before is not None:
             before.remove(queued)
         place.add(queued)
-        queued.place = place
+        queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
         if before is None:
             self._gangs.join(queued)

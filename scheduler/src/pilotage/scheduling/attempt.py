@@ -87,6 +87,7 @@ class Attempt:
         self.codes = NO_CODES  # the verdict about every node
         self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
         self.preempts = True  # at the expense of others, if there is no other way
+        self.ties = 1  # nodes that were as good as the chosen one, itself among them
         self.is_held = False  # it would fit where nobody goes for a while
         self.remembering = True  # the entry is that of the pod's class, and not made for this attempt
         self._only_by_entry = False
@@ -389,7 +390,10 @@ def unplaced_by(rejection: Rejection) -> Unplaced:
     """Return the outcome for a pod that a plugin sent back after it had its place."""
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), PreFilterResult())
     reason = rejection.held_as or NO_NODE_DOES
-    return Unplaced(diagnosis.message(""), reason, rejected_by=diagnosis.rejected_by(), pending=diagnosis.pending())
+    plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
+    return Unplaced(
+        diagnosis.message(""), reason, rejected_by=plugins, pending=pending, counted=diagnosis.counted
+    )
 
 
 def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:

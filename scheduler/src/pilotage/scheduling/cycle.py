@@ -93,7 +93,8 @@ class Scheduler:
             return nodes[0].name
         percent = self._spread(attempt.engine)
         best = attempt.near_best(nodes, percent, self._tie_break) if percent else attempt.best(nodes)
-        slot = int(best[0] if len(best) == 1 else best[self._tie_break.randrange(len(best))])
+        attempt.ties = len(best)
+        slot = int(best[0] if attempt.ties == 1 else best[self._tie_break.randrange(attempt.ties)])
         if self._on_choice is not None:
             self._on_choice(attempt, nodes, slot)
         return attempt.cycle.nodes[slot].name
@@ -127,7 +128,7 @@ class Scheduler:
         if isinstance(answer, Rejection):
             self._unreserve(attempt, placed)
             return unplaced_by(answer)
-        return Placed(placed, feasible, attempt.cycle, attempt.engine, answer or {})
+        return Placed(placed, feasible, attempt.cycle, attempt.engine, attempt.ties, answer or {})
 
     def _unreserve(self, attempt: Attempt, placed: Pod) -> None:
         for complaint in attempt.engine.runner.unreserve(attempt.cycle, placed.node_name):

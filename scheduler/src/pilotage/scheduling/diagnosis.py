@@ -26,7 +26,7 @@ class Diagnosis:
     @property
     def nodes(self) -> int:
         """Return how many nodes exist for the profile."""
-        return len(self.verdicts.codes) - sum(n for rejection, n in self._counted if is_left_out(rejection))
+        return len(self.verdicts.codes) - sum(n for rejection, n in self.counted if is_left_out(rejection))
 
     def message(self, after: str) -> str:
         """Return the text for the pod's owner; `after` is what came of trying to make room."""
@@ -42,7 +42,7 @@ class Diagnosis:
     def reasons(self) -> Counter[str]:
         """Return on how many nodes each reason holds."""
         reasons: Counter[str] = Counter()
-        for rejection, number in self._counted:
+        for rejection, number in self.counted:
             if is_left_out(rejection):
                 continue
             for reason in rejection.reasons:
@@ -56,12 +56,12 @@ class Diagnosis:
 
     def rejected_by(self) -> frozenset[str]:
         """Return the plugins whose change of mind could help."""
-        rejecting = {rejection.plugin for rejection, _ in self._counted if rejection.plugin}
+        rejecting = {rejection.plugin for rejection, _ in self.counted if rejection.plugin}
         return frozenset(rejecting.union(self.before.restricting))
 
     def pending(self) -> frozenset[str]:
         """Return those of them that will say themselves when to try again."""
-        return frozenset(rejection.plugin for rejection, _ in self._counted if rejection.pending)
+        return frozenset(rejection.plugin for rejection, _ in self.counted if rejection.pending)
 
     def beyond_help(self, slots: Iterable[int]) -> "Diagnosis":
         """Return the same about nodes, some of which evictions do not help any more."""
@@ -74,7 +74,8 @@ class Diagnosis:
         return Diagnosis(Verdicts(codes, rejections), self.before)
 
     @cached_property
-    def _counted(self) -> list[tuple[Rejection, int]]:
+    def counted(self) -> list[tuple[Rejection, int]]:
+        """Return the rejections that hold on any node, each with its number of nodes."""
         numbers = np.bincount(self.verdicts.codes, minlength=1).tolist()
         return [(self.verdicts.rejections[code - 1], number) for code, number in enumerate(numbers) if code and number]
 

@@ -1,15 +1,17 @@
 """How an attempt to place a pod ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.verdicts import PluginFailed, Wait
+from pilotage.framework.api.verdicts import PluginFailed, Rejection, Wait
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
+
+Counted = Sequence[tuple[Rejection, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,7 @@ class Placed:
     feasible: int
     cycle: Cycle
     engine: Engine
+    ties: int = 1  # nodes that were as good as this one, itself among them
     waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that hold the pod back for a while
 
     @property
@@ -46,6 +49,7 @@ class Unplaced:
     failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
     rest: float = field(default=0.0, compare=False)  # seconds until the next try at least, whatever happens
     cost: float = field(default=0.0, compare=False)  # seconds that everybody has lost by a plugin
+    counted: Counted = field(default=(), compare=False)  # the rejections, each with its number of nodes
 
 
 Outcome = Placed | Unplaced

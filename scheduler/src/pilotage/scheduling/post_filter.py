@@ -61,4 +61,5 @@ class PostFilterResult:
             again_at=again_at,
             rest=self.rest,
             cost=self.cost,
+            counted=diagnosis.counted,
         )

@@ -16,7 +16,7 @@ HELD = Rejection("node(s) rejected pods lately and are left alone for a while", 
 def held_back(diagnosis: Diagnosis) -> Unplaced:
     """Return the outcome for a pod that has only to wait; what was nominated for it stands, and no node is bought."""
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
-    return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None)
+    return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None, counted=diagnosis.counted)
 
 
 class HoldEnd(Pod):

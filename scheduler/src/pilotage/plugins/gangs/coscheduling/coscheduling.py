@@ -100,6 +100,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         group = self._group(gang)
         return None if group is None else group.quorum
 
+    def placed(self, gang: GangName) -> int:
+        """Return how many pods of a gang have a place and are not about to lose it."""
+        return self._records.placed(gang)
+
     def missing(self, gang: GangName, pod: Pod) -> int | None:
         """Return how many more pods of a gang must find a place at once; None if there is no such group."""
         quorum, policy = self.quorum(gang, pod), self._policy(gang)

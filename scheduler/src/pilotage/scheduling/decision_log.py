@@ -1,0 +1,189 @@
+"""The last decisions: one tuple for each, put down as it is made and put into words when somebody asks."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from itertools import islice
+from time import perf_counter
+from typing import NamedTuple
+
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.binding import Bindings
+from pilotage.scheduling.loop import Loop
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Counted, Outcome, Placed, Unplaced
+
+MOST_DECISIONS = 20_000
+MOST_ATTEMPTS = 20  # of one waiting pod
+MOST_KEPT = 40_000  # attempts of all waiting pods together
+
+
+class Decision(NamedTuple):
+    """How one attempt ended, as it is kept; times are those of `perf_counter`."""
+
+    ended: float
+    started: float
+    key: str  # namespace/name
+    uid: str
+    profile: str
+    attempt: int
+    first: float | None  # when the pod was first ready, by the queue's clock
+    hash: str  # of the configuration
+    node: str  # its place, or the node that was nominated for it
+    feasible: int  # 0 where it got no place
+    nodes: int  # there were
+    ties: int
+    reason: str  # as in the condition; "" where it got a place
+    message: str
+    victims: int
+    counted: Counted
+    fits: int | None  # how many pods of its gang found a place, where that was tried
+
+    @property
+    def namespace(self) -> str:
+        """Return the pod's namespace."""
+        return self.key.partition("/")[0]
+
+    @property
+    def outcome(self) -> str:
+        """Return placed, error, nominated or waits."""
+        if self.feasible:
+            return "placed"
+        if self.reason == SCHEDULER_ERROR:
+            return "error"
+        return "nominated" if self.node else "waits"
+
+
+class Expired(Exception):
+    """What was asked for is not kept any more."""
+
+
+class DecisionLog:
+    """The newest decisions by number, and of each pod that waits its last attempts."""
+
+    def __init__(self, *, most: int = MOST_DECISIONS, most_kept: int = MOST_KEPT) -> None:
+        self.count = 0  # of all decisions so far: the number of the next one
+        self.failed = 0  # attempts that ended without a place
+        self.bound: Counter[str] = Counter()  # pods, by profile
+        self.hash = ""  # of the configuration that decides
+        self._ring: deque[tuple[object, ...]] = deque(maxlen=most)
+        self._attempts: dict[str, list[tuple[object, ...]]] = {}  # by uid, the oldest first
+        self._kept, self._most_kept = 0, most_kept
+        self._wall = time.time() - perf_counter()
+
+    def watch(self, loop: Loop, bindings: Bindings) -> None:
+        """Hear how attempts end."""
+        loop.on_decided.connect(self.decided)
+        bindings.on_bound.connect(self._bound)
+        bindings.on_failed.connect(lambda queued, outcome, started: self.decided(queued, outcome, started, None))
+
+    def decided(self, queued: QueuedPod, outcome: Outcome, started: float, ended: float | None) -> None:
+        """Put a decision down."""
+        pod = queued.pod
+        self.count += 1
+        ended = perf_counter() if ended is None else ended
+        about = ended, started, queued.key, pod.uid, pod.scheduler_name, queued.attempts
+        since = queued.initial_attempt_timestamp, self.hash
+        if isinstance(outcome, Placed):
+            found = outcome.pod.node_name, outcome.feasible, outcome.cycle.node_count, outcome.ties
+            self._ring.append((*about, *since, *found, "", "", 0, (), None))
+        else:
+            self._unplaced((*about, *since), outcome)
+
+    def _unplaced(self, about: tuple[object, ...], outcome: Unplaced) -> None:
+        self.failed += 1
+        text, counted = outcome.note or outcome.message, outcome.counted
+        made = (
+            *about,
+            outcome.nominate or "",
+            0,
+            0,
+            0,
+            outcome.reason,
+            text,
+            len(outcome.victims),
+            counted,
+            outcome.gang_fits,
+        )
+        self._ring.append(made)
+        uid: str = about[3]  # type: ignore[assignment]
+        attempts = self._attempts.get(uid)
+        if attempts is None:
+            attempts = self._attempts[uid] = []
+        attempts.append(made)
+        self._kept += 1
+        if len(attempts) > MOST_ATTEMPTS:
+            del attempts[0]
+            self._kept -= 1
+        if self._kept > self._most_kept:
+            self._drop_some()
+
+    def _bound(self, queued: QueuedPod, _placed: Placed, _started: float) -> None:
+        pod = queued.pod
+        self.bound[pod.scheduler_name] += 1
+        if pod.uid in self._attempts:
+            self._kept -= len(self._attempts.pop(pod.uid))
+
+    def _drop_some(self) -> None:
+        """Keep half: of each pod the newest attempts, and of the pods those whose last attempt was not long ago."""
+        half = self._most_kept // 2
+        pods = sorted(self._attempts.items(), key=lambda each: each[1][-1][0], reverse=True)[:half]  # type: ignore[arg-type,return-value]
+        of_each = max(1, half // len(pods))
+        self._attempts = {uid: attempts[-of_each:] for uid, attempts in pods}
+        self._kept = sum(map(len, self._attempts.values()))
+
+    def forget_all_but(self, is_waiting: Callable[[str], bool]) -> None:
+        """Drop the attempts of pods that wait no more, by namespace/name."""
+        self._attempts = {uid: each for uid, each in self._attempts.items() if is_waiting(str(each[-1][2]))}
+        self._kept = sum(map(len, self._attempts.values()))
+
+    # ------------------------------------------------------------------------------------------------------- reading
+
+    def __len__(self) -> int:
+        return len(self._ring)
+
+    @property
+    def oldest(self) -> int:
+        """Return the number of the oldest decision that is kept."""
+        return self.count - len(self._ring)
+
+    @property
+    def kept(self) -> int:
+        """Return how many attempts of waiting pods are kept."""
+        return self._kept
+
+    def moment(self, when: float) -> float:
+        """Return a moment of `perf_counter` as seconds since 1970."""
+        return self._wall + when
+
+    def newest_first(self, before: int | None = None) -> Iterator[tuple[int, Decision]]:
+        """Return decisions with their numbers, from the newest, or the one before a number, to the oldest."""
+        end = self.count if before is None else min(before, self.count)
+        if end < self.oldest:
+            raise Expired
+        kept = list(islice(reversed(self._ring), self.count - end, None))  # others come while somebody looks
+        return ((end - 1 - place, Decision._make(made)) for place, made in enumerate(kept))
+
+    def since(self, number: int) -> list[tuple[int, Decision]]:
+        """Return the decisions from a number on, the oldest first; Expired if some of them are not kept any more."""
+        if number < self.oldest:
+            raise Expired
+        found = islice(reversed(self._ring), max(0, self.count - number))
+        newest = list(found)
+        return [(self.count - 1 - place, Decision._make(newest[place])) for place in range(len(newest) - 1, -1, -1)]
+
+    def attempts(self, uid: str) -> list[Decision]:
+        """Return the attempts of a pod that waits, the newest first."""
+        return [Decision._make(made) for made in reversed(self._attempts.get(uid, ()))]
+
+    def words(self, uid: str) -> tuple[str, str, Counted] | None:
+        """Return reason, message and rejections of the last attempt of a pod that waits."""
+        attempts = self._attempts.get(uid)
+        if not attempts:
+            return None
+        *_, reason, message, _victims, counted, _fits = attempts[-1]
+        return reason, message, counted  # type: ignore[return-value]
+
+    def last(self, uid: str) -> Decision | None:
+        """Return the last attempt of a pod that waits."""
+        attempts = self._attempts.get(uid)
+        return Decision._make(attempts[-1]) if attempts else None

@@ -1,0 +1,148 @@
+"""Profiles: what runs, what was wanted, and how two configurations differ."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from pilotage.framework.api.plugin import Plugin
+from pilotage.framework.runtime.plugin_set import PluginSet
+from pilotage.model.redaction import redacted
+from pilotage.scheduling.engine import Engine
+from pilotage.views.answers import (
+    Difference,
+    HistoryEntry,
+    PluginOfProfile,
+    Profile,
+    ProfileDiff,
+    Profiles,
+    ProfileView,
+)
+from pilotage.views.paging import InvalidQuestion
+from pilotage.views.state import Stamp, State
+
+Manifest = Mapping[str, Any]  # a SchedulerProfile, as the API server has it
+
+SPEC, LAST_GOOD = "spec", "lastGood"
+MOST_DIFFERENCES = 500
+
+
+def profiles(state: State, stamp: Stamp, resources: Mapping[str, Manifest]) -> Profiles:
+    """Return all profiles in service, with what their resources say, by scheduler name."""
+    items = [_view(state, name, engine, resources.get(name)) for name, engine in state.engines.items()]
+    return Profiles(at=stamp.at, revision=stamp.revision, source=stamp.source, items=items)
+
+
+def profile(state: State, stamp: Stamp, name: str, resource: Manifest | None) -> Profile | None:
+    """Return one profile; None if neither runs nor is wanted."""
+    engine = state.engines.get(name)
+    if engine is None and resource is None:
+        return None
+    shown = _view(state, name, engine, resource)
+    return Profile(at=stamp.at, revision=stamp.revision, source=stamp.source, profile=shown)
+
+
+def _view(state: State, name: str, engine: Engine | None, resource: Manifest | None) -> ProfileView:
+    status = dict((resource or {}).get("status") or {})
+    conditions = redacted(list(status.get("conditions") or ()))
+    ready = next((each for each in conditions if each.get("type") == "Ready"), None)
+    return ProfileView(
+        name=name,
+        ready=engine is not None if ready is None else ready.get("status") == "True",
+        reason="" if ready is None else str(ready.get("reason", "")),
+        hash=state.log.hash,
+        plugins=[] if engine is None else _plugins(engine.runner.plugin_set),
+        conditions=conditions,
+        history=list(_history(status)),
+    )
+
+
+def _plugins(plugin_set: PluginSet) -> list[PluginOfProfile]:
+    points: dict[str, list[str]] = {}
+    for point in fields(PluginSet):
+        if point.name != "weights":
+            for plugin in getattr(plugin_set, point.name):
+                points.setdefault(plugin.name, []).append(_camel(point.name))
+    return [
+        PluginOfProfile(
+            name=name,
+            points=points[name],
+            weight=plugin_set.weights.get(name, 0) if "score" in points[name] else 0,
+            args=_arguments(plugin),
+            origin="pilotage" if type(plugin).__module__.startswith("pilotage.") else type(plugin).__module__,
+        )
+        for name, plugin in plugin_set.plugins().items()
+    ]
+
+
+def _arguments(plugin: Plugin) -> dict[str, Any]:
+    """Return the arguments of a plugin, without credentials."""
+    args = getattr(plugin, "args", None)
+    if args is None:
+        return {}
+    found: dict[str, Any] = redacted(args.model_dump(mode="json", by_alias=True, exclude_none=True))
+    return found
+
+
+def _history(status: Manifest) -> Iterator[HistoryEntry]:
+    for each in status.get("history") or ():
+        if isinstance(each, dict) and each.get("time"):
+            yield HistoryEntry(
+                at=each["time"],
+                hash=str(each.get("hash", "")),
+                result=str(each.get("result", "")),
+                because=str(each.get("message", "")),
+            )
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.title() for part in rest)
+
+
+# ---------------------------------------------------------------------------------------------------------- comparing
+
+
+def profile_diff(stamp: Stamp, name: str, resource: Manifest, from_: str, to: str) -> ProfileDiff:
+    """Return what two configurations of a profile do differently."""
+    before, after = (_part(resource, which) for which in (from_ or LAST_GOOD, to or SPEC))
+    found = list(_differences("", redacted(before[0]), redacted(after[0])))[:MOST_DIFFERENCES]
+    return ProfileDiff(
+        at=stamp.at,
+        revision=stamp.revision,
+        source=stamp.source,
+        name=name,
+        from_hash=before[1],
+        to_hash=after[1],
+        differences=found,
+    )
+
+
+def _part(resource: Manifest, which: str) -> tuple[dict[str, Any], str]:
+    status = resource.get("status") or {}
+    if which == SPEC:
+        return dict(resource.get("spec") or {}), str(status.get("hash", ""))
+    if which == LAST_GOOD:
+        good = status.get("lastGood") or {}
+        return dict(good.get("spec") or {}), str(good.get("hash", ""))
+    raise InvalidQuestion(f"from, to: {which!r} is unknown; use {SPEC} or {LAST_GOOD}")
+
+
+def _differences(path: str, before: Any, after: Any) -> Iterator[Difference]:
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _differences(f"{path}.{key}" if path else str(key), before.get(key), after.get(key))
+        return
+    ours, theirs = _by_name(before), _by_name(after)
+    if ours is not None and theirs is not None:
+        yield from _differences(path, ours, theirs)
+        return
+    yield Difference(path=path, from_=before, to=after)
+
+
+def _by_name(value: Any) -> dict[str, Any] | None:
+    """Return a list of things with names by those; None if it is none."""
+    if not isinstance(value, list) or not all(isinstance(each, dict) and "name" in each for each in value):
+        return None
+    return {str(each["name"]): each for each in value}

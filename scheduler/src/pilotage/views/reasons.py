@@ -1,0 +1,108 @@
+"""Why pods wait, in the few words and codes by which they are sorted."""
+
+from collections.abc import Sequence
+
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.framework.runtime.own_nodes import NodesOfProfile, is_left_out
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.attempt import POD_LIMITS
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Counted
+from pilotage.scheduling.sharing.held_nodes import GUARD
+from pilotage.views.answers import Reason, ReasonGroup, Tier
+from pilotage.views.state import State
+from pilotage.views.viewer import Words
+
+Code = tuple[str, Tier]
+
+ERROR: Code = ("SchedulerError", "scheduler")
+OTHER: Code = ("RejectedByPlugin", "wait")
+NO_NODES: Code = ("NoNodes", "admin")
+MOST_GROUPS = 50  # of one pod; a plugin that names nodes has a reason for each
+
+# What a plugin's rejection means for programs, and who can do something about it.
+CODES: dict[str, Code] = {
+    "NodeResourcesFit": ("InsufficientResources", "wait"),
+    "TaintToleration": ("UntoleratedTaint", "owner"),
+    "NodeUnschedulable": ("NodeCordoned", "admin"),
+    "NodeAffinity": ("NoMatchingNode", "owner"),
+    "NodeName": ("NoMatchingNode", "owner"),
+    "NodePorts": ("PortTaken", "wait"),
+    "NodeDeclaredFeatures": ("NoMatchingNode", "owner"),
+    "PodTopologySpread": ("TopologySpread", "wait"),
+    "InterPodAffinity": ("PodAffinity", "wait"),
+    "VolumeBinding": ("Volume", "owner"),
+    "VolumeZone": ("Volume", "owner"),
+    "VolumeRestrictions": ("Volume", "wait"),
+    "NodeVolumeLimits": ("TooManyVolumes", "wait"),
+    "DynamicResources": ("Device", "wait"),
+    "NodeResourceTopologyMatch": ("Topology", "wait"),
+    "CapacityScheduling": ("QuotaExceeded", "wait"),
+    "Coscheduling": ("GangNotComplete", "wait"),
+    "SchedulingGates": ("Gated", "owner"),
+    POD_LIMITS: ("TooLarge", "owner"),
+    GUARD: ("NodeHeldBack", "wait"),
+    NodesOfProfile.name: ("NotOwnNode", "admin"),
+}
+_TIERS: tuple[Tier, ...] = ("scheduler", "wait", "owner", "admin")
+
+
+def code_of(plugin: str) -> Code:
+    """Return the code of a plugin's rejections."""
+    return CODES.get(plugin, OTHER)
+
+
+def main_code(reason: str, counted: Counted) -> Code:
+    """Return the code of an attempt: what time can heal first, then what the owner can, and of those the most."""
+    if reason == SCHEDULER_ERROR:
+        return ERROR
+    found = [(code_of(rejection.plugin), number) for rejection, number in counted if not is_left_out(rejection)]
+    if not found:
+        return NO_NODES
+    tier = min((tier for (_, tier), _ in found), key=_TIERS.index)
+    return max((each for each in found if each[0][1] == tier), key=lambda each: each[1])[0]
+
+
+def summary(message: str, counted: Counted) -> str:
+    """Return the reasons without numbers, the most frequent first: equal for pods that wait for the same."""
+    ranked = sorted(counted, key=lambda each: -each[1])
+    texts = [text for rejection, _ in ranked if not is_left_out(rejection) for text in rejection.reasons]
+    return ", ".join(dict.fromkeys(texts[:MOST_GROUPS])) or message
+
+
+def groups_of(counted: Counted, words: Words) -> list[ReasonGroup]:
+    """Return the rejections as groups, the largest first."""
+    ranked = sorted(counted, key=lambda each: -each[1])[:MOST_GROUPS]
+    return [group_of(rejection, number, words) for rejection, number in ranked if not is_left_out(rejection)]
+
+
+def group_of(rejection: Rejection, number: int, words: Words, example: str = "") -> ReasonGroup:
+    """Return one rejection as a group."""
+    return ReasonGroup(
+        plugin=rejection.plugin,
+        reasons=words.all(rejection.reasons),
+        code=code_of(rejection.plugin)[0],
+        nodes=number,
+        preemption_helps=rejection.preemption_helps,
+        example=example,
+    )
+
+
+def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
+    """Return why a pod waits; None if it was not tried yet and nothing is known from before."""
+    if queued.is_gated:
+        code, tier = code_of(queued.gating_plugin or "")
+        return Reason(text=words(queued.gating_reason), code=code, tier=tier)
+    said = state.log.words(queued.pod.uid)
+    if said is not None:
+        reason, message, counted = said
+        code, tier = main_code(reason, counted)
+        return Reason(text=words(message), code=code, tier=tier)
+    condition = queued.pod.status.condition("PodScheduled")  # from before this process led
+    if condition is None or condition.status != "False":
+        return None
+    code, tier = _by_plugins(sorted(queued.unschedulable_plugins | queued.pending_plugins))
+    return Reason(text=words(condition.message), code=code, tier=tier)
+
+
+def _by_plugins(plugins: Sequence[str]) -> Code:
+    return min((code_of(plugin) for plugin in plugins), key=lambda code: _TIERS.index(code[1]), default=OTHER)

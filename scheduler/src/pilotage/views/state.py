@@ -1,0 +1,62 @@
+"""What views read: the parts of a running scheduler, and the moment that an answer is about."""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeAlias, TypeVar
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.waiting import WaitingPods
+from pilotage.model.pod import Pod
+from pilotage.queue.scheduling_queue import SchedulingQueue
+from pilotage.scheduling.decision_log import DecisionLog
+from pilotage.scheduling.engine import Engine
+
+Answered = TypeVar("Answered")
+# An answer in steps: whoever runs it lets others have their turn at each yield.
+Steps: TypeAlias = Generator[None, None, Answered]
+
+SLICE = 200  # pods, nodes or decisions that are looked at between two yields
+
+
+@dataclass(frozen=True)
+class State:
+    """The scheduler as it is now."""
+
+    cache: ClusterCache
+    queue: SchedulingQueue
+    engines: Mapping[str, Engine]
+    waiting: WaitingPods
+    log: DecisionLog
+    pods: Callable[[], Mapping[str, Pod]]  # all that the API server has, by namespace/name
+    clock: Callable[[], float]  # of the queue
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Which state an answer shows."""
+
+    at: datetime
+    revision: int
+    source: str = "live"
+
+
+def when(seconds: float) -> datetime:
+    """Return a moment of the clock on the wall."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def owner_of(pod: Pod) -> str:
+    """Return Kind/name of who manages a pod; "" if nobody does."""
+    owner = pod.metadata.controller
+    return "" if owner is None else f"{owner.kind}/{owner.name}"
+
+
+def finish(steps: Steps[Answered]) -> Answered:
+    """Return an answer without letting anybody else have a turn."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            answered: Answered = end.value
+            return answered

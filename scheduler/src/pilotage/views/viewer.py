@@ -1,0 +1,82 @@
+"""Who looks, and what of a text they may see."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pilotage.views.state import State
+
+_WORD = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]*[A-Za-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_A_NODE = re.compile(r"\bnode \"", re.IGNORECASE)  # whose name follows, also of one that is gone
+_NO_PODS = frozenset({"affinity/selector"})  # words of our own messages that look like namespace/name
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """What one user may see; asked for before a view is made."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    everywhere: bool = False  # may list the pods of all namespaces
+    namespaces: frozenset[str] = frozenset()  # else those of these
+    nodes: bool = False  # may list nodes
+
+    def sees(self, namespace: str) -> bool:
+        """Tell whether the pods of a namespace may be seen."""
+        return self.everywhere or namespace in self.namespaces
+
+
+EVERYTHING = Viewer("", everywhere=True, nodes=True)
+
+
+class Words:
+    """Shows texts to a viewer: up to the first name that is none of the viewer's business."""
+
+    def __init__(self, state: State, viewer: Viewer) -> None:
+        self._state, self._viewer = state, viewer
+        self._sees_all = viewer.everywhere and viewer.nodes
+        self._known: dict[str, str] = {}
+
+    @property
+    def names_nodes(self) -> bool:
+        """Tell whether the viewer may know the names of nodes."""
+        return self._viewer.nodes
+
+    def sees(self, namespace: str) -> bool:
+        """Tell whether the viewer may see the pods of a namespace."""
+        return self._viewer.sees(namespace)
+
+    def __call__(self, text: str) -> str:
+        """Return a text, cut before a foreign name."""
+        if self._sees_all:
+            return text
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = self._cut(text)
+        return found
+
+    def all(self, texts: Iterable[str]) -> list[str]:
+        """Return several texts like that."""
+        return [self(text) for text in texts]
+
+    def _cut(self, text: str) -> str:
+        end = len(text)
+        if not self._viewer.nodes and (named := _A_NODE.search(text)) is not None:
+            end = named.end()
+        for word in _WORD.finditer(text, 0, end):
+            if self._is_foreign(word.group()):
+                end = word.start()
+                break
+        return text if end == len(text) else text[:end].rstrip(" \"'`([{:,") + " ..."
+
+    def _is_foreign(self, word: str) -> bool:
+        if not self._viewer.nodes and self._state.cache.find_node(word) is not None:
+            return True
+        namespace, slash, name = word.partition("/")
+        if not slash or "/" in name or word in _NO_PODS or not _LABEL.fullmatch(namespace):
+            return False
+        if self._viewer.sees(namespace):
+            return False
+        # 0/14 is a number of nodes, unless there is such a pod.
+        return not (namespace.isdigit() and name.isdigit()) or word in self._state.pods()
