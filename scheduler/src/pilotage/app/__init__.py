@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from pilotage.app.handles import Handles
-from pilotage.app.profile_engines import engines, retries
+from pilotage.app.handles import NO_SUBSCRIPTIONS, Handles, Subscriptions
+from pilotage.app.profile_engines import engines, let_go, retries
 from pilotage.app.profile_files import Source, configuration_of, read_source
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.handshake import Unit
@@ -87,9 +87,11 @@ def simulation(
     max_backoff: float = 10.0,
     with_scores: bool = False,
     explain_pod: str | None = None,
+    cache: ClusterCache | None = None,
+    load: Subscriptions = NO_SUBSCRIPTIONS,
 ) -> Simulation:
-    """Put the engine on an empty cluster in memory."""
-    cache, clock = ClusterCache(), Clock()
+    """Put the engine on a cluster in memory, which is empty unless one is given."""
+    cache, clock = ClusterCache() if cache is None else cache, Clock()
     first = next(iter(profiles.values()))
     queue = SchedulingQueue(
         first.plugin_set.queue_sort[0],
@@ -99,6 +101,16 @@ def simulation(
         initial_backoff=initial_backoff,
         max_backoff=max_backoff,
     )
-    ready = engines(profiles, cache, handles=Handles(cache, nominations=queue.nominator))
-    tie_break = Random(seed)  # noqa: S311 - no secret
-    return Simulation(cache, ready, queue, clock, tie_break, with_scores=with_scores, explain_pod=explain_pod)
+    handles = Handles(cache, nominations=queue.nominator, load=load)
+    ready = engines(profiles, cache, handles=handles)
+    return Simulation(
+        cache,
+        ready,
+        queue,
+        clock,
+        Random(seed),  # noqa: S311 - no secret
+        with_scores=with_scores,
+        explain_pod=explain_pod,
+        changes=handles.changes,
+        close=lambda: let_go(handles, ready.values(), {}),
+    )

@@ -10,10 +10,18 @@ from pilotage.cluster.services.load_sources import LoadUnavailable, Provider, So
 from pilotage.cluster.watch.listing import GetApi
 from pilotage.framework.api.handle import LoadQuery
 from pilotage.framework.api.nodes import NodeInfo
+from pilotage.model.node_load import Loads
 from pilotage.model.outside_services import CREDENTIALS, OutsideRules, refusals
 from pilotage.plugins.load._shared.arguments import PROMETHEUS
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class LoadOfThen:
+    """Figures that nobody keeps up."""
+
+    loads: Loads
 
 
 @dataclass
@@ -51,6 +59,11 @@ class LoadCollecting:
         self._sources[settings].queries.append(query)
         self._settle_soon()
         return self._sources[settings].collector
+
+    def as_of_now(self, query: LoadQuery) -> "LoadOfThen | None":
+        """Return the latest figures of a source as they stay from now on; None if nobody collects them."""
+        running = self._sources.get(settings_of(query, self._rules))
+        return None if running is None else LoadOfThen(running.collector.loads)
 
     def unsubscribe(self, query: LoadQuery) -> None:
         """Take note that a plugin does not run any more."""

@@ -122,6 +122,10 @@ class ClusterCache:
             total.update(amounts)
         return total
 
+    def beliefs(self) -> dict[str, Mapping[str, int]]:
+        """Return the same for all nodes of which there is anything to say."""
+        return {name: self.believed(name) for name in self._beliefs}
+
     def believe(self, name: str, source: Hashable, amounts: Mapping[str, int]) -> None:
         """Count amounts as taken on a node though no pod that we see has them, in place of those of the same source."""
         info, known = self.find_node(name), self._beliefs.get(name, {})

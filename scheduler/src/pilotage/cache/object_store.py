@@ -61,6 +61,14 @@ class ObjectStore:
             return list(by_namespace.get(namespace, {}).values())
         return [found for objects in by_namespace.values() for found in objects.values()]
 
+    def kinds(self) -> list[type]:
+        """Return the kinds of which there are objects, or have been."""
+        return list(self._objects)
+
+    def all_troubles(self) -> list[tuple[type, str, str, str]]:
+        """Return all objects that cannot be understood: kind, namespace, name and what is wrong."""
+        return [(*place, name, reason) for place, named in self._troubles.items() for name, reason in named.items()]
+
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
         """Return the names of objects that are there and cannot be understood, and what is wrong with each."""
         return self._troubles.get((kind, namespace), NO_TROUBLES)

@@ -24,7 +24,7 @@ from pilotage.offline.admission import (
     complete_node,
     is_stored,
 )
-from pilotage.offline.manifest_entries import Entry, WrittenProfile, find_entries
+from pilotage.offline.manifest_entries import Entry, Found, WrittenProfile, find_entries
 from pilotage.offline.manifest_faults import Fault, name_faults, quantity_faults, type_faults
 
 Kind = TypeVar("Kind")
@@ -64,10 +64,17 @@ class Manifests:
 
 def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Manifests:
     """Read files, folders and standard input; BadManifests tells everything that is wrong with them."""
-    found = find_entries(names, progress, kinds)  # 1. what is there
-    work = _Work(found.problems)
+    return completed(find_entries(names, progress, kinds))  # 1. what is there
+
+
+def completed(found: Found, there: Iterable[KubeObject] = ()) -> Manifests:
+    """Complete what was read as an API server does that has some objects already; BadManifests as above."""
+    work, there = _Work(found.problems), list(there)
     entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. each once
-    admission = Admission(_of_kind(entries, PriorityClass), _of_kind(entries, StorageClass))
+    admission = Admission(
+        [*_instances(there, PriorityClass), *_of_kind(entries, PriorityClass)],
+        [*_instances(there, StorageClass), *_of_kind(entries, StorageClass)],
+    )
     for entry in entries:  # 3. as an API server would have it
         work.take(entry, admission)
     if work.problems:
@@ -75,6 +82,10 @@ def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds
     work.result.profiles, work.result.left_out = found.profiles, found.left_out
     work.result.objects += _other_namespaces(work.result.objects)
     return work.result
+
+
+def _instances(objects: Iterable[KubeObject], kind: type[Kind]) -> Iterator[Kind]:
+    return (each for each in objects if isinstance(each, kind))
 
 
 def _of_kind(entries: Iterable[Entry], kind: type[Kind]) -> Iterator[Kind]:

@@ -1,11 +1,12 @@
 """The engine on a cluster that exists in memory only: every pending pod is scheduled, and victims are gone at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from random import Random
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.nodes import Nodes
+from pilotage.framework.api.signal import Signal
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.gangs import gang_of
@@ -24,7 +25,9 @@ from pilotage.scheduling.explanation import Explanation, PluginScore, explain, s
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.gangs.gang_standing import standing
-from pilotage.scheduling.intake import PodIntake
+from pilotage.scheduling.gangs.gang_words import Decision
+from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
+from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outcome import Placed, Unplaced
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
@@ -54,10 +57,13 @@ class Simulation:
         *,
         with_scores: bool = False,
         explain_pod: str | None = None,
+        changes: ObjectChanges | None = None,
+        close: Callable[[], None] = lambda: None,
     ) -> None:
-        self._cache = cache
-        self._engines = engines
-        self._queue = queue
+        self.cache = cache
+        self.engines = engines
+        self.queue = queue
+        self.close = close  # tells its plugins nothing more
         on_choice = self.keep_scores if with_scores else None
         self._scheduler = Scheduler(cache, engines, queue.nominator, tie_break, on_choice)
         self._gangs = GangScheduler(cache, queue, engines, self._scheduler)
@@ -68,19 +74,23 @@ class Simulation:
         self._pending = PodsInMemory(self._results)
         self._tasks = AtOnce()
         evictions = self._evictions()
-        self._pods = PodIntake(cache, queue, WaitingPods(), evictions, engines, wake=lambda: None)
-        self._pending.on_gone.connect(self._pods.deleted)
+        self.pods = PodIntake(cache, queue, WaitingPods(), evictions, engines, wake=lambda: None)
+        self.nodes = NodeIntake(cache, queue, wake=lambda: None)
+        self.objects = ObjectIntake(cache, queue, lambda: None, changes)
+        self._pending.on_gone.connect(self.pods.deleted)
+        self.on_evicted = self._pending.on_gone
+        self.on_evicting: Signal[Pod, tuple[str, ...]] = Signal()  # the pod that needs room, and its victims
         self._failures = self._taking_back(evictions)
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
 
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
-        plugins = (holders_of(self._engines), rules_of(self._engines))
+        plugins = (holders_of(self.engines), rules_of(self.engines))
         # Nobody waits for a permission, and nobody leaves without being told.
         nobody = WaitingPods()
         return Evictions(
-            self._cache, self._queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
+            self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
         )
 
     def _taking_back(self, evictions: Evictions) -> Failures:
@@ -88,68 +98,79 @@ class Simulation:
         # Nobody adds nodes, and what there is to tell is in the results.
         nobody_asks = Demand({})
         return Failures(
-            self._queue, *ports, evictions, self._engines, demand=nobody_asks, report=lambda _pod, _outcome: None
+            self.queue, *ports, evictions, self.engines, demand=nobody_asks, report=lambda _pod, _outcome: None
         )
 
     def add(self, found: Pod | Node | KubeObject) -> None:
         """Take in an object: a pod without a node is pending."""
         if isinstance(found, Node):
-            self._cache.put_node(found)
+            self.cache.put_node(found)
         elif not isinstance(found, Pod):
-            self._cache.objects.put(found)
+            self.cache.objects.put(found)
         elif found.node_name:
-            self._cache.put_pod(found)
-        elif found.scheduler_name not in self._engines:
+            self.cache.put_pod(found)
+        elif found.scheduler_name not in self.engines:
             self.unserved.append(found)
         else:
             self._clock.now += 1e-6  # so that pods of one priority keep their order
             self._pending.put(found)
-            self._queue.add(found)
+            self.queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
         """Take note of an object that is there and cannot be understood."""
-        self._cache.objects.note_trouble(kind, name, namespace, reason)
+        self.cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:
         """Schedule until nothing that is left can change, and tell what became of every pending pod."""
-        total = len(self._queue)
-        while (queued := self._next()) is not None:
-            self._decide(queued)
+        total = len(self.queue)
+        for _ in self.steps():
             if progress is not None:
                 progress(len(self._results), total)
-        for queued in self._queue:
+        return list(self._results)
+
+    def steps(self) -> Generator[object, None, None]:
+        """Do the same step by step, so that others get their turn in between; `results` tells what came of it."""
+        while (queued := self._next()) is not None:
+            yield from self._decide(queued)
+            yield
+        for queued in self.queue:
             if queued.is_gated:
                 self._results.gated(queued.pod, queued.gating_reason)
-        return list(self._results)
+
+    @property
+    def results(self) -> Results:
+        """Return what became of every pod so far."""
+        return self._results
 
     def decide_only(self, key: str) -> Result:
         """Tell what would become of one pending pod now, out of turn; the others keep what is nominated for them."""
-        queued = self._queue.find(key)
+        queued = self.queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
             self._results.gated(queued.pod, queued.gating_reason)
         else:
-            self._queue.take(queued)
-            self._decide(queued)
+            self.queue.take(queued)
+            for _ in self._decide(queued):
+                pass
         return self._results[key]
 
     def _next(self) -> QueuedPod | None:
         """Take the next pod; if all are in back-off, time passes."""
-        queued = self._queue.pop()
-        while queued is None and self._queue.pending().backoff:
-            self._clock.now = max(self._clock.now + 1, self._queue.next_wake_up() or 0)
-            self._queue.flush_backoff()
-            queued = self._queue.pop()
+        queued = self.queue.pop()
+        while queued is None and self.queue.pending().backoff:
+            self._clock.now = max(self._clock.now + 1, self.queue.next_wake_up() or 0)
+            self.queue.flush_backoff()
+            queued = self.queue.pop()
         return queued
 
-    def _decide(self, queued: QueuedPod) -> None:
-        pod, engine = queued.pod, self._engines[queued.pod.scheduler_name]
+    def _decide(self, queued: QueuedPod) -> Generator[object, None, None]:
+        pod, engine = queued.pod, self.engines[queued.pod.scheduler_name]
         asked = self._asked(pod)
         if asked is not None:
-            self.explanation = explain(self._cache, engine, self._queue.nominator, asked)
-        gang = standing(self._queue, engine, pod) if asked is not None else None
+            self.explanation = explain(self.cache, engine, self.queue.nominator, asked)
+        gang = standing(self.queue, engine, pod) if asked is not None else None
         self._scores = {}
-        decided = self._gangs.schedule(queued) or [(queued, self._scheduler.schedule(pod))]
+        decided = (yield from self._decided_as_gang(queued)) or [(queued, self._scheduler.schedule(pod))]
         if asked is not None and gang is not None and self.explanation is not None:
             self.explanation = replace(self.explanation, gang=gang.after(asked, decided))
         for member, outcome in decided:
@@ -158,12 +179,16 @@ class Simulation:
             else:
                 self._send_back(member, outcome)
 
+    def _decided_as_gang(self, queued: QueuedPod) -> Generator[object, None, list[Decision]]:
+        steps = self._gangs.steps(queued)
+        return [] if steps is None else (yield from steps)
+
     def _asked(self, pod: Pod) -> Pod | None:
         """Return the pod to explain, if it is this one or waits for its turn together with it."""
         if self._explain_pod is None:
             return None
         name = gang_of(pod)
-        siblings = [] if name is None else self._queue.gang(name, pod.scheduler_name)
+        siblings = [] if name is None else self.queue.gang(name, pod.scheduler_name)
         turn = (pod, *(sibling.pod for sibling in siblings if not sibling.is_gated))
         return next((each for each in turn if self._explain_pod in (each.key, each.name)), None)
 
@@ -173,15 +198,16 @@ class Simulation:
 
     def _place(self, outcome: Placed) -> None:
         pod = outcome.pod
-        self._queue.done(pod.uid)
-        self._queue.nominator.delete(pod)
-        self._pods.added(pod)
+        self.queue.done(pod.uid)
+        self.queue.nominator.delete(pod)
+        self.pods.added(pod)
         self._results.placed(pod, self._scores.get(pod.uid, {}))
 
     def _send_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
         if outcome.victims:
             self._results.evicts(queued.pod, outcome.victims)
+            self.on_evicting(queued.pod, outcome.victims)
         self._failures.requeue(queued, replace(outcome, is_news=True))  # a result is what was said last
         if not outcome.rejected_by and not outcome.pending:
-            self._queue.delete(queued.pod)  # an error: here it would be the same each time
+            self.queue.delete(queued.pod)  # an error: here it would be the same each time
         self._tasks.finish()

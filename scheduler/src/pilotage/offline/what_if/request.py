@@ -1,0 +1,261 @@
+"""What somebody asks: the one schema of files, flags and HTTP; unknown fields are refused."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+import msgspec
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
+
+from pilotage.config.strict_reading import read_section
+from pilotage.config.types import Section
+
+KIND = "WhatIf"
+LARGEST_BODY = 1 << 20
+MOST_COPIES = 10_000
+USUAL_SECONDS, MOST_SECONDS = 5.0, 60.0
+
+Ask = Literal["placements", "fill", "remedies", "evictions", "others"]
+USUAL_ASKS: tuple[Ask, ...] = ("placements", "evictions", "others")
+
+Name = Annotated[StrictStr, Field(max_length=253)]
+Labels = dict[StrictStr, StrictStr]
+Quantity = StrictStr | StrictInt | StrictFloat
+Amounts = dict[StrictStr, Quantity]
+Copies = Annotated[StrictInt, Field(ge=1)]
+
+
+class WrongRequest(Exception):
+    """A request that cannot be answered; the text says why and what to change, one line for each mistake."""
+
+    def __init__(self, *problems: str) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class Add(Section):
+    """Manifests of new pods, or of what makes them; copies of all of them."""
+
+    manifests: list[dict[str, Any]] = Field(min_length=1)
+    copies: Copies = 1
+
+
+class AddPods(Section):
+    """New pods by what they ask for."""
+
+    requests: Amounts = Field(default_factory=dict)
+    limits: Amounts = Field(default_factory=dict)
+    copies: Copies = 1
+    name: Name = "pod"
+    namespace: Name = "default"
+    labels: Labels = Field(default_factory=dict)
+    node_selector: Labels = Field(default_factory=dict)
+    tolerations: list[dict[str, Any]] = Field(default_factory=list)
+    priority_class_name: Name = ""
+    scheduler_name: Name = ""
+
+
+class TaintEntry(Section):
+    """A taint."""
+
+    key: StrictStr
+    value: StrictStr = ""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+
+
+class NodeTemplate(Section):
+    """A node that the cluster may not have yet."""
+
+    labels: Labels = Field(default_factory=dict)
+    taints: list[TaintEntry] = Field(default_factory=list)
+    capacity: Amounts = Field(default_factory=dict)
+    allocatable: Amounts = Field(default_factory=dict)
+
+
+class AddNodes(Section):
+    """New nodes: like one that is there, or by a template."""
+
+    like: Name = ""
+    template: NodeTemplate | None = None
+    count: Annotated[StrictInt, Field(ge=1, le=MOST_COPIES)] = 1
+
+
+class SomeNodes(Section):
+    """Nodes by their names, or by a selector of labels such as pool=old."""
+
+    nodes: list[Name] = Field(default_factory=list)
+    selector: StrictStr = ""
+
+
+class Label(SomeNodes):
+    """Labels that nodes get; null takes one away."""
+
+    labels: dict[StrictStr, StrictStr | None]
+
+
+class Taint(SomeNodes):
+    """Taints that nodes get, and keys of taints that they lose."""
+
+    taints: list[TaintEntry] = Field(default_factory=list)
+    remove: list[StrictStr] = Field(default_factory=list)
+
+
+class Evict(Section):
+    """Pods that go, as namespace/name, and wait again if somebody makes them anew."""
+
+    pods: list[StrictStr] = Field(min_length=1)
+
+
+class Quota(Section):
+    """Other bounds of an elastic quota: +2 and -2 are relative, 2 is absolute."""
+
+    namespace: Name
+    name: Name = ""
+    max: Amounts = Field(default_factory=dict)
+    min: Amounts = Field(default_factory=dict)
+
+
+class UseProfile(Section):
+    """The profile that decides about new pods; with a spec, a profile of that name as it would be."""
+
+    name: Name
+    spec: dict[str, Any] | None = None
+
+
+class Change(Section):
+    """One change; exactly one field is there."""
+
+    add: Add | None = None
+    add_pods: AddPods | None = None
+    add_nodes: AddNodes | None = None
+    drain: SomeNodes | None = None
+    remove_nodes: SomeNodes | None = None
+    cordon: SomeNodes | None = None
+    label: Label | None = None
+    taint: Taint | None = None
+    evict: Evict | None = None
+    quota: Quota | None = None
+    use_profile: UseProfile | None = None
+
+    @property
+    def named(self) -> tuple[str, Section]:
+        """Return the field that is there, by the file's name."""
+        return next((field, value) for field, value in self.given())
+
+    def given(self) -> Iterator[tuple[str, Section]]:
+        """Yield all fields that are there."""
+        for name, field in type(self).model_fields.items():
+            if (value := getattr(self, name)) is not None:
+                yield str(field.alias), value
+
+
+class Limits(Section):
+    """How long it may take, and how many pods it may be about."""
+
+    seconds: Annotated[StrictFloat | StrictInt, Field(gt=0, le=MOST_SECONDS)] = USUAL_SECONDS
+    copies: Annotated[StrictInt, Field(ge=1, le=MOST_COPIES)] = MOST_COPIES
+
+
+class WhatIf(Section):
+    """The whole request; changes happen in their order, and then the scheduler decides."""
+
+    api_version: StrictStr = ""
+    kind: Literal["WhatIf"] = KIND
+    profile: StrictStr | dict[str, Any] | None = None
+    changes: list[Change] = Field(default_factory=list)
+    ask: list[Ask] = Field(default_factory=lambda: list(USUAL_ASKS))
+    limits: Limits = Field(default_factory=Limits)
+
+    def asks(self, wanted: Ask) -> bool:
+        """Tell whether somebody wants to know this."""
+        return wanted in self.ask
+
+
+class Needs(msgspec.Struct, frozen=True):
+    """What somebody must be allowed to look at to get an answer."""
+
+    nodes: bool  # list nodes
+    profiles: bool  # get schedulerprofiles
+    namespaces: frozenset[str]  # list pods there
+
+
+def read_body(body: bytes) -> WhatIf:
+    """Read a request as it comes over HTTP; WrongRequest says what is wrong with it."""
+    if len(body) > LARGEST_BODY:
+        raise WrongRequest(f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read; leave out manifests")
+    try:
+        return read(msgspec.json.decode(body))
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise WrongRequest(f"the request is no JSON: {error}") from None
+
+
+def read(given: Any) -> WhatIf:
+    """Read a request from plain data; WrongRequest says what is wrong with it."""
+    if not isinstance(given, dict):
+        raise WrongRequest(f"a request is a map with kind: {KIND} and a list of changes")
+    request, faults = read_section(WhatIf, given)
+    problems = [f"{each.text}; {each.hint}" if each.hint else each.text for each in faults]
+    if request is not None:
+        problems += _problems(request)
+    if request is None or problems:
+        raise WrongRequest(*problems)
+    return request
+
+
+def needs(request: WhatIf) -> Needs:
+    """Return what somebody must be allowed to look at before this is answered."""
+    changes = [name for change in request.changes for name, _ in change.given()]
+    of_nodes = {"addNodes", "drain", "removeNodes", "cordon", "label", "taint"}
+    named = request.profile is not None or "useProfile" in changes
+    return Needs(not of_nodes.isdisjoint(changes), named, frozenset(_namespaces(request)))
+
+
+def _namespaces(request: WhatIf) -> Iterator[str]:
+    for change in request.changes:
+        for manifest in change.add.manifests if change.add else ():
+            metadata = manifest.get("metadata")
+            yield str((metadata if isinstance(metadata, dict) else {}).get("namespace") or "default")
+        if change.add_pods is not None:
+            yield change.add_pods.namespace
+        if change.quota is not None:
+            yield change.quota.namespace
+        for pod in change.evict.pods if change.evict else ():
+            yield pod.rpartition("/")[0] or "default"
+
+
+def _problems(request: WhatIf) -> Iterator[str]:
+    for place, change in enumerate(request.changes):
+        at, given = f"changes[{place}]", [name for name, _ in change.given()]
+        if len(given) != 1:
+            several = f"write {' and '.join(given)} as changes of their own" if given else "name one, such as addNodes"
+            yield f"{at}: a change has exactly one field; {several}"
+            continue
+        yield from _about(at, change)
+    yield from _about_copies(request)
+
+
+def _about(at: str, change: Change) -> Iterator[str]:
+    name, what = change.named
+    if isinstance(what, SomeNodes) and not what.nodes and not what.selector:
+        yield f"{at}.{name}: name nodes, or a selector such as pool=old"
+    if change.add_nodes is not None and bool(change.add_nodes.like) == (change.add_nodes.template is not None):
+        yield f"{at}.addNodes: give either like, the name of a node, or a template"
+    template = change.add_nodes and change.add_nodes.template
+    if template is not None and not template.capacity and not template.allocatable:
+        yield f"{at}.addNodes.template: give its capacity, such as cpu and memory"
+    if change.taint is not None and not change.taint.taints and not change.taint.remove:
+        yield f"{at}.taint: give taints to add, or keys to remove"
+    if change.quota is not None and not change.quota.max and not change.quota.min:
+        yield f"{at}.quota: give max or min"
+
+
+def _about_copies(request: WhatIf) -> Iterator[str]:
+    for place, change in enumerate(request.changes):
+        for name, what in change.given():
+            copies = what.copies if isinstance(what, Add | AddPods) else 0
+            if copies > request.limits.copies:
+                yield f"changes[{place}].{name}.copies: {too_many(copies, request.limits.copies)}"
+
+
+def too_many(pods: int, most: int) -> str:
+    """Return what to say to somebody who asks about too many pods."""
+    return f"{pods} are more than {most}; ask for fewer, or by `fill` (`pilotage capacity`) for how many fit"
