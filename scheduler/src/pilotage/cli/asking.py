@@ -3,16 +3,18 @@
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
 from pilotage.cli.command import BadInput, note
 from pilotage.cli.program import is_small
-from pilotage.cluster.kubectl.programme import Kubectl
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.requests import Documents, namespaced
-from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
-from pilotage.cluster.kubectl.way_in import Wanted, identity_for, scheduler
+
+# Help and completion do without whatever asks: they must be there at once.
+if TYPE_CHECKING:
+    from pilotage.cluster.kubectl.replicas import Replica
+    from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
 T = TypeVar("T")
 NO_OTHER_USER = (
@@ -26,7 +28,7 @@ class Here:
 
     asked: Asked
     documents: Documents
-    scheduler: SchedulerClient | None = None
+    scheduler: "SchedulerClient | None" = None
 
     @property
     def namespace(self) -> str:
@@ -37,10 +39,16 @@ class Here:
         """Return the pods of that namespace."""
         return await self.documents.items(namespaced("pods", self.namespace))
 
+    async def replicas(self) -> "list[Replica]":
+        """Return the replicas of the release that is meant, or of all."""
+        from pilotage.cluster.kubectl.way_in import replicas_of
+
+        return await replicas_of(self.documents, self.asked.release)
+
 
 def run(work: Coroutine[Any, Any, T]) -> T:
     """Run what a verb does; an interrupt ends it quietly."""
-    import asyncio  # help and completion do without
+    import asyncio
 
     return asyncio.run(work)
 
@@ -83,6 +91,8 @@ async def _documents(asked: Asked) -> Documents:
 
         return FileCluster(asked.source)
     if is_small():
+        from pilotage.cluster.kubectl.programme import Kubectl
+
         kubectl = Kubectl(asked.way)
         context = (await kubectl.chosen())["context"]
         return Documents(kubectl, context.get("namespace") or "default")
@@ -94,7 +104,7 @@ async def _documents(asked: Asked) -> Documents:
 
 async def _scheduler(
     asked: Asked, documents: Documents, stack: AsyncExitStack, by_itself: str
-) -> SchedulerClient | None:
+) -> "SchedulerClient | None":
     if asked.source not in (AUTO, LIVE) and not asked.is_address:
         return None
     try:
@@ -111,7 +121,11 @@ async def _scheduler(
     return client
 
 
-async def _client(asked: Asked, documents: Documents, stack: AsyncExitStack) -> SchedulerClient:
+async def _client(asked: Asked, documents: Documents, stack: AsyncExitStack) -> "SchedulerClient":
+    from pilotage.cluster.kubectl.programme import Kubectl
+    from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
+    from pilotage.cluster.kubectl.way_in import Wanted, identity_for, scheduler
+
     kubectl = Kubectl(asked.way)
     if asked.is_address:
         return SchedulerClient(asked.source, await identity_for(kubectl, asked.token_from))

@@ -1,6 +1,5 @@
 """What could come next on a command line: verbs and flags at once, names of objects from the cluster within a second."""
 
-import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -8,9 +7,9 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import CompletionItem, ShellComplete
 
-from pilotage.cluster.kubectl.programme import Kubectl, Way
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.requests import namespaced
+from pilotage.cluster.kubectl.way import Way
 
 PATIENCE = 1.0  # seconds; who presses <TAB> does not wait longer
 MOST = 500
@@ -73,6 +72,10 @@ def _names(context: click.Context, path: str, incomplete: str) -> list[str]:
 
 
 def _lines(context: click.Context, *words: str) -> list[str]:
+    import asyncio  # verbs and flags are there without it, and at once
+
+    from pilotage.cluster.kubectl.programme import Kubectl
+
     given = context.params
     way = Way(
         str(given.get("kubeconfig") or ""),

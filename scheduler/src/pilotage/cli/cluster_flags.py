@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pilotage.cli.command import BadInput
-from pilotage.cluster.kubectl.programme import Way
+from pilotage.cluster.kubectl.way import Way
 
 AUTO, LIVE, LOCAL = "auto", "live", "local"
 FORMATS = ("json", "yaml")

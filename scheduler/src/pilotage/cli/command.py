@@ -64,6 +64,8 @@ def _lacks_the_engine(error: Exception) -> bool:
 
 
 def _said(error: Exception) -> str:
+    if isinstance(error, Refused) and error.is_forbidden:
+        return f"{error}; {program_name()} doctor shows what you may do"
     if not _lacks_the_engine(error):
         return str(error)
     return f"this is the small plugin, which asks a running scheduler; for an answer without one, install all: {WHOLE}"

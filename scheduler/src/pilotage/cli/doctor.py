@@ -2,23 +2,21 @@
 
 import base64
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import click
 
-from pilotage.cli.asking import cluster, opened_quietly, run
+from pilotage.cli.asking import Here, cluster, opened_quietly, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
 from pilotage.cli.printing import coloured, print_table, printed
 from pilotage.cli.status import PROFILES
-from pilotage.cluster.kubectl.programme import Kubectl
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
-from pilotage.cluster.kubectl.replicas import Replica
+from pilotage.cluster.kubectl.replicas import USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents
-from pilotage.cluster.kubectl.way_in import USUAL_NAMESPACE, replicas_of
 from pilotage.views.objects.findings import FAULT, OK, WARNING, Facts, Finding, Right, findings
 
 NOT_WELL = NOT_ALL_PLACED
@@ -70,7 +68,7 @@ async def _facts(asked: Asked) -> Facts:
         facts = Facts(server=server, program=_version(), kubectl=await _kubectl(asked))
         facts.user, facts.clock = await _who(documents)
         facts.definitions = await _serves_profiles(documents)
-        facts.replicas = await _seen(lambda: replicas_of(documents, asked.release))
+        facts.replicas = await _seen(Here(asked, documents).replicas)
         facts.profiles = await _seen(lambda: documents.items(PROFILES)) or []
         facts.deployments = await _seen(lambda: documents.items(DEPLOYMENTS, OF_PILOTAGE)) or []
         facts.rights = await _rights(documents, facts.replicas or ())
@@ -90,6 +88,8 @@ def _version() -> str:
 
 
 async def _kubectl(asked: Asked) -> str | None:
+    from pilotage.cluster.kubectl.programme import Kubectl  # help does without
+
     try:
         found = json.loads(await Kubectl(asked.way).run("version", "--client", "-o", "json"))
         return str(found["clientVersion"]["gitVersion"])
@@ -132,7 +132,7 @@ async def _seen(look: Callable[[], Awaitable[Any]]) -> Any:
         raise
 
 
-async def _rights(documents: Documents, replicas: tuple[Replica, ...] | list[Replica]) -> list[Right]:
+async def _rights(documents: Documents, replicas: Sequence[Replica]) -> list[Right]:
     place = replicas[0].namespace if replicas else USUAL_NAMESPACE
     explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} --user=YOU"
     forward = (
@@ -176,6 +176,8 @@ async def _certificates(asked: Asked) -> dict[str, float]:
     """Return how many days certificates of the kubeconfig are still good."""
     try:
         from cryptography import x509  # the small plugin has it not
+
+        from pilotage.cluster.kubectl.programme import Kubectl
 
         chosen = await Kubectl(asked.way).chosen()
     except (ImportError, NotReached, Refused):

@@ -50,7 +50,9 @@ def _documents(name: str) -> Iterator[Any]:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise NotReached(f"cannot read {name}: {reason}; --source takes auto, live, local, a file or https://...") from error
+        raise NotReached(
+            f"cannot read {name}: {reason}; --source takes auto, live, local, a file or https://..."
+        ) from error
     if text.lstrip().startswith("{"):
         yield _json(text, name)
         return
@@ -58,7 +60,7 @@ def _documents(name: str) -> Iterator[Any]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        yield from yaml.load_all(text, loader)  # noqa: S506 - it makes nothing but plain values
+        yield from yaml.load_all(text, loader)
     except (yaml.YAMLError, RecursionError) as error:
         raise NotReached(f"{name} is no YAML: {' '.join(str(error).split())}") from error
 
@@ -75,7 +77,9 @@ def _objects(documents: Iterator[Any], name: str) -> Iterator[dict[str, Any]]:
         if each is None:
             continue
         if not isinstance(each, dict) or not isinstance(each.get("kind"), str):
-            raise NotReached(f"{name} holds something that is no Kubernetes object; give manifests, or kubectl's output")
+            raise NotReached(
+                f"{name} holds something that is no Kubernetes object; give manifests, or kubectl's output"
+            )
         if each["kind"].endswith("List") and isinstance(each.get("items"), list):
             kind = each["kind"].removesuffix("List")
             yield from _objects(iter([{"kind": kind, **item} if kind else item for item in each["items"]]), name)

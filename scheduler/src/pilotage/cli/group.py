@@ -7,8 +7,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 
-from pilotage.cli.program import is_small, program_name
+from pilotage.cli.program import WHOLE, is_small, program_name
 
 
 class Listed(NamedTuple):
@@ -70,9 +71,18 @@ class CommandsOnDemand(click.Group):
         listed = COMMANDS.get(cmd_name)
         if listed is None:
             return None
+        if is_small() and not listed.small:
+            raise click.UsageError(f"{cmd_name} is not in the small plugin; install all: {WHOLE}")
         command = import_module(listed.module).command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands that begin so, and nothing that would have to be imported."""
+        found = [
+            CompletionItem(name, help=listed.help) for name, listed in _offered().items() if name.startswith(incomplete)
+        ]
+        return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table above, so that help is there at once."""

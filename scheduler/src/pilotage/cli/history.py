@@ -93,7 +93,9 @@ async def _of_profile(here: Here, name: str) -> list[dict[str, Any]]:
 
 async def _events(here: Here, path: str, kind: str, name: str) -> list[dict[str, Any]]:
     try:
-        found = await here.documents.items(path, {"fieldSelector": f"involvedObject.kind={kind},involvedObject.name={name}"})
+        found = await here.documents.items(
+            path, {"fieldSelector": f"involvedObject.kind={kind},involvedObject.name={name}"}
+        )
     except Refused as error:
         if not error.is_forbidden:
             raise

@@ -70,7 +70,7 @@ def amount(number: float, unit: str) -> str:
     """Return an amount in the API's smallest unit as Kubernetes writes it: 1500m, 2, 3.5Gi."""
     if unit == "m":
         return f"{number:.0f}m" if number % THOUSAND else f"{number // THOUSAND:.0f}"
-    if unit != "B":
+    if unit != "bytes":
         return f"{number:.0f}"
     size = 0
     while abs(number) >= KIBI and size < len(BINARY) - 1:

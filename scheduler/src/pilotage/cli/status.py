@@ -1,6 +1,5 @@
 """`pilotage status`: whether schedulers and their profiles are well, once, again and again, or until they are."""
 
-import asyncio
 from time import monotonic
 from typing import Any
 
@@ -12,7 +11,6 @@ from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, v
 from pilotage.cli.printing import clear, coloured, print_table, printed
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import Documents
-from pilotage.cluster.kubectl.way_in import replicas_of
 from pilotage.views.objects.health import health, is_settled
 
 PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
@@ -85,7 +83,9 @@ class _Show:
         print_table(header, profiles, headers=self._headers)
         for alarm in data["alarms"]:
             colour = "red" if alarm["severity"] == "fault" else "yellow"
-            click.echo(f"\n{coloured(alarm['severity'], colour)}: {alarm['about']}: {alarm['text']}\n  do: {alarm['do']}")
+            click.echo(
+                f"\n{coloured(alarm['severity'], colour)}: {alarm['about']}: {alarm['text']}\n  do: {alarm['do']}"
+            )
 
 
 def _profile_row(each: dict[str, Any]) -> list[str]:
@@ -105,6 +105,8 @@ def _profile_row(each: dict[str, Any]) -> list[str]:
 async def _status(
     asked: Asked, names: tuple[str, ...], *, watch: bool, wait: bool, timeout: float, show: _Show
 ) -> dict[str, Any]:
+    import asyncio
+
     deadline, before = monotonic() + timeout, None
     async with opened(asked, by_itself="profiles and pods at the API server") as here:
         while True:
@@ -125,7 +127,7 @@ async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], boo
     """Return how all is now, and whether waiting changes nothing any more."""
     profiles = await _profiles(here.documents, names)
     try:
-        replicas = await replicas_of(here.documents, here.asked.release)
+        replicas = await here.replicas()
     except Refused as error:
         if not error.is_forbidden:
             raise

@@ -89,9 +89,7 @@ class Simulation:
         plugins = (holders_of(self.engines), rules_of(self.engines))
         # Nobody waits for a permission, and nobody leaves without being told.
         nobody = WaitingPods()
-        return Evictions(
-            self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False
-        )
+        return Evictions(self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False)
 
     def _taking_back(self, evictions: Evictions) -> Failures:
         ports = (self._pending.find, self._pending, self._pending)

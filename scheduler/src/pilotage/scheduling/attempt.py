@@ -391,9 +391,7 @@ def unplaced_by(rejection: Rejection) -> Unplaced:
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), PreFilterResult())
     reason = rejection.held_as or NO_NODE_DOES
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
-    return Unplaced(
-        diagnosis.message(""), reason, rejected_by=plugins, pending=pending, counted=diagnosis.counted
-    )
+    return Unplaced(diagnosis.message(""), reason, rejected_by=plugins, pending=pending, counted=diagnosis.counted)
 
 
 def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:

@@ -5,11 +5,11 @@ import json
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.way import Way
 
 LONGEST_RUN = 60.0  # seconds
 STATUS = {
@@ -28,25 +28,6 @@ STATUS = {
 SERVER_SAID = re.compile(r"Error from server(?: \((\w+)\))?: (.*)", re.DOTALL)
 _LONGEST_QUOTE = 500
 _NOTHING: Mapping[str, str] = {}
-
-
-@dataclass(frozen=True)
-class Way:
-    """Which cluster is meant, and as whom: the flags of kubectl that say so."""
-
-    kubeconfig: str = ""
-    context: str = ""
-    user: str = ""
-    groups: tuple[str, ...] = ()
-
-    @property
-    def flags(self) -> list[str]:
-        """Return them as kubectl takes them."""
-        named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.user}
-        return [
-            *(f"{flag}={value}" for flag, value in named.items() if value),
-            *(f"--as-group={group}" for group in self.groups),
-        ]
 
 
 class Kubectl:
@@ -94,9 +75,7 @@ class Kubectl:
     async def chosen(self) -> dict[str, Any]:
         """Return the cluster, the user and the context that the kubeconfig names, each as its own map."""
         whole = json.loads(await self.run("config", "view", "--minify", "--raw", "--flatten", "-o", "json"))
-        return {
-            kind: (whole.get(f"{kind}s") or [{}])[0].get(kind) or {} for kind in ("cluster", "user", "context")
-        }
+        return {kind: (whole.get(f"{kind}s") or [{}])[0].get(kind) or {} for kind in ("cluster", "user", "context")}
 
 
 def failure(said: str) -> Refused | NotReached:

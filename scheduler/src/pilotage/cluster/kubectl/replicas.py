@@ -8,7 +8,8 @@ from typing import Any
 Manifest = Mapping[str, Any]
 
 SELECTOR = "app.kubernetes.io/part-of=pilotage,app.kubernetes.io/component=scheduler"
-INSTANCE, VERSION = "app.kubernetes.io/instance", "app.kubernetes.io/version"
+INSTANCE = "app.kubernetes.io/instance"
+USUAL_NAMESPACE = "pilotage"
 LEADS = "pilotage.dev/leads"  # a label of the replica that leads
 FINGERPRINT = "pilotage.dev/serving-certificate"  # an annotation: the SHA-256 of the certificate that it shows
 # As config.handshake has them, which the small plugin cannot import; a contract test compares.

@@ -9,12 +9,11 @@ from pilotage.cluster.kubectl.identity import Identity, bearer, identity_of
 from pilotage.cluster.kubectl.port_forward import forwarded
 from pilotage.cluster.kubectl.programme import Kubectl
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
-from pilotage.cluster.kubectl.replicas import SELECTOR, Replica, leader, replicas
+from pilotage.cluster.kubectl.replicas import SELECTOR, USUAL_NAMESPACE, Replica, leader, replicas
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
 PORT = 10260
-USUAL_NAMESPACE = "pilotage"
 SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 NAME_ONE = "name one with --release NAMESPACE/NAME"
 
@@ -76,7 +75,9 @@ def _one_of(found: Sequence[Replica], release: str) -> Replica:
         raise NotReached(f"there are several releases ({', '.join(there)}); {NAME_ONE}")
     chosen = leader(found)
     if chosen is None:
-        raise NotReached(f"no replica of {there[0]} is ready; look at its pods: kubectl get pods -n {found[0].namespace}")
+        raise NotReached(
+            f"no replica of {there[0]} is ready; look at its pods: kubectl get pods -n {found[0].namespace}"
+        )
     return chosen
 
 

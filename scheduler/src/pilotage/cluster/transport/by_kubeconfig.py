@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from pilotage.cluster.credentials.access import find
-from pilotage.cluster.kubectl.programme import Way
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.way import Way
 from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 

@@ -181,7 +181,9 @@ class Needs(msgspec.Struct, frozen=True):
 def read_body(body: bytes) -> WhatIf:
     """Read a request as it comes over HTTP; WrongRequest says what is wrong with it."""
     if len(body) > LARGEST_BODY:
-        raise WrongRequest(f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read; leave out manifests")
+        raise WrongRequest(
+            f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read; leave out manifests"
+        )
     try:
         return read(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:

@@ -82,7 +82,9 @@ def _versions(facts: Facts) -> Iterator[Finding]:
 def _clock(facts: Facts) -> Iterator[Finding]:
     if facts.clock is None:
         return
-    text = f"this machine's clock is {abs(facts.clock):.0f} s {'ahead of' if facts.clock > 0 else 'behind'} the server's"
+    text = (
+        f"this machine's clock is {abs(facts.clock):.0f} s {'ahead of' if facts.clock > 0 else 'behind'} the server's"
+    )
     if abs(facts.clock) < CLOCK:
         yield Finding("clock", OK, "this machine and the server agree about the time")
     else:
@@ -106,7 +108,9 @@ def _definitions(facts: Facts) -> Iterator[Finding]:
         yield Finding("definitions", OK, "the cluster serves SchedulerProfiles")
     else:
         do = "helm install pilotage charts/pilotage --namespace pilotage --create-namespace"
-        yield Finding("definitions", FAULT, "the cluster does not serve SchedulerProfiles: Pilotage is not installed", do)
+        yield Finding(
+            "definitions", FAULT, "the cluster does not serve SchedulerProfiles: Pilotage is not installed", do
+        )
 
 
 def _releases(facts: Facts) -> Iterator[Finding]:

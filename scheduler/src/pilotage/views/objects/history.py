@@ -75,9 +75,7 @@ def _conditions(profile: Manifest) -> Iterator[dict[str, Any]]:
 def _last_good(profile: Manifest) -> Iterator[dict[str, Any]]:
     status = profile.get("status") or {}
     failed = status.get("failed")
-    rolled_back = next(
-        (each for each in status.get("conditions") or () if each.get("type") == "RolledBack"), {}
-    )
+    rolled_back = next((each for each in status.get("conditions") or () if each.get("type") == "RolledBack"), {})
     if failed and rolled_back.get("status") != "True":
         yield _entry(rolled_back.get("lastTransitionTime"), "operator", str(failed.get("reason", "Failed")), failed)
 
