@@ -72,17 +72,26 @@ async def opened(asked: Asked, *, by_itself: str = "as the API server has it") -
         yield Here(asked, documents, client)
 
 
+@asynccontextmanager
+async def opened_or_why(asked: Asked) -> "AsyncIterator[tuple[Here, str]]":
+    """Give whoever answers, and why that is no scheduler; nothing is said about it."""
+    async with AsyncExitStack() as stack:
+        documents = await stack.enter_async_context(cluster(asked))
+        try:
+            if asked.way.user:
+                raise NotReached(NO_OTHER_USER)
+            client = await _client(asked, documents, stack)
+            await client.get("/access")
+        except (NotReached, Refused) as error:
+            yield Here(asked, documents), str(error)
+        else:
+            yield Here(asked, documents, client), ""
+
+
 async def opened_quietly(asked: Asked) -> str:
     """Return why no scheduler answers; "" if one does."""
-    try:
-        async with AsyncExitStack() as stack:
-            documents = await stack.enter_async_context(cluster(asked))
-            if asked.way.user:
-                return NO_OTHER_USER
-            await (await _client(asked, documents, stack)).get("/access")
-    except (NotReached, Refused) as error:
-        return str(error)
-    return ""
+    async with opened_or_why(asked) as (_, why):
+        return why
 
 
 async def _documents(asked: Asked) -> Documents:

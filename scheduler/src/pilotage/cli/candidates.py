@@ -1,4 +1,4 @@
-"""What could come next on a command line: verbs and flags at once, names of objects from the cluster within a second."""
+"""What could come next on a command line: verbs and flags at once, names of objects within a second."""
 
 import json
 import sys

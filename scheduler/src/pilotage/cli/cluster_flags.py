@@ -1,7 +1,7 @@
 """The flags that kubectl has, too: which cluster, as whom, which namespace, and how it is printed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -19,7 +19,7 @@ Function = Callable[..., Any]
 class Asked:
     """Which cluster is asked, as whom, about which namespace, and who is to answer."""
 
-    way: Way = Way()
+    way: Way = field(default_factory=Way)
     namespace: str = ""  # "": that of the context
     all_namespaces: bool = False
     source: str = AUTO

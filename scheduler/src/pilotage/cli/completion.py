@@ -15,7 +15,8 @@ SHELLS = ("bash", "zsh", "fish", "kubectl")
 EPILOG = """\b
 Examples:
   pilotage completion bash > /etc/bash_completion.d/pilotage
-  pilotage completion kubectl > ~/.local/bin/kubectl_complete-pilotage && chmod +x ~/.local/bin/kubectl_complete-pilotage
+  pilotage completion kubectl > ~/.local/bin/kubectl_complete-pilotage
+  chmod +x ~/.local/bin/kubectl_complete-pilotage
 
 \b
 The second lets kubectl complete `kubectl pilotage` after `source <(kubectl completion bash)`; pipx and uv install that

@@ -27,7 +27,7 @@ COMMANDS = {
     "completion": Listed("pilotage.cli.completion", "Print what lets a shell, or kubectl, complete words.", True),
     "convert": Listed("pilotage.cli.convert", "Convert other schedulers' configuration to SchedulerProfiles."),
     "diff": Listed("pilotage.cli.diff", "Compare a SchedulerProfile with a file, or with what runs."),
-    "doctor": Listed("pilotage.cli.doctor", "Look for what is wrong with an installation, or with your rights.", True),
+    "doctor": Listed("pilotage.cli.doctor", "Look for what is wrong, and say what to do.", True),
     "explain": Listed("pilotage.cli.explain", "Explain why a pod is pending, or why it runs on its node.", True),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to kube-scheduler, as an HTTP extender."),
     "history": Listed("pilotage.cli.history", "Show what happened to a SchedulerProfile, or to a pod.", True),

@@ -9,7 +9,7 @@ from pilotage.cli.asking import Here, opened, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import PlainCommand, note, verbose_option
 from pilotage.cli.printing import age, clear, coloured, print_table, printed
-from pilotage.views.objects.waiting import GROUPINGS, queue
+from pilotage.views.objects.waiting import GROUPINGS, queue, short
 
 PAUSE = 2.0  # seconds between two looks
 TIERS = {"owner": "green", "admin": "yellow"}
@@ -53,15 +53,15 @@ def command(
     are in their status.
     """
     query = {"groupBy": "" if one_by_one or output == "name" else by, "profile": scheduler, "plugin": plugin}
-    show = _Show(output, headers=not no_headers)
+    show = _Show(output, by, headers=not no_headers)
     run(_queue(asked, query, limit, show, watch=watch))
 
 
 class _Show:
     """Prints one answer after the other."""
 
-    def __init__(self, output: str, *, headers: bool) -> None:
-        self._output, self._headers = output, headers
+    def __init__(self, output: str, by: str, *, headers: bool) -> None:
+        self._output, self._by, self._headers = output, by, headers
 
     def __call__(self, data: dict[str, Any], *, again: bool = False) -> None:
         if again:
@@ -74,23 +74,29 @@ class _Show:
         elif not data.get("total"):
             note("no pod waits")
         elif "groups" in data:
-            _print_groups(data["groups"], headers=self._headers)
+            _print_groups(data["groups"], self._by, headers=self._headers)
         else:
             _print_pods(data.get("items", ()), wide=self._output == "wide", headers=self._headers)
 
 
-def _print_groups(groups: list[dict[str, Any]], *, headers: bool) -> None:
+def _print_groups(groups: list[dict[str, Any]], by: str, *, headers: bool) -> None:
     rows = []
     for each in groups:
         reason = each.get("reason") or {}
         tier = reason.get("tier", "")
-        text = reason.get("text") or each["key"]
+        text = each["key"] or "none"
         help_most = (each.get("remedy") or {}).get("text", "")
         rows.append(
-            [str(each["pods"]), age(each["oldest"]), text, coloured(tier, TIERS.get(tier, "white")), each["example"]]
-            + [help_most]
+            [
+                str(each["pods"]),
+                age(each["oldest"]),
+                text,
+                coloured(tier, TIERS.get(tier, "white")),
+                each["example"],
+                help_most,
+            ]
         )
-    header = ["WAITING", "OLDEST", "REASON", "TIER", "EXAMPLE", "WOULD HELP MOST"]
+    header = ["WAITING", "OLDEST", by.upper(), "TIER", "EXAMPLE", "WOULD HELP MOST"]
     print_table(header, rows, headers=headers)
 
 
@@ -106,7 +112,7 @@ def _print_pods(items: list[dict[str, Any]], *, wide: bool, headers: bool) -> No
             each.get("owner", "") if wide else "",
             each["profile"] if wide else "",
             each.get("nominatedNode", ""),
-            (each.get("reason") or {}).get("text", ""),
+            short((each.get("reason") or {}).get("text", "")),
         ]
         for each in items
     ]

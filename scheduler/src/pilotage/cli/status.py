@@ -46,7 +46,7 @@ def command(
     """
     if asked.source == "auto" and wait:
         asked = Asked(asked.way, source="local", release=asked.release)  # profiles and pods say all that counts
-    found = run(_status(asked, names, watch=watch, wait=wait, timeout=timeout, show=_Show(output, no_headers)))
+    found = run(_status(asked, names, watch=watch, wait=wait, seconds=timeout, show=_Show(output, no_headers)))
     if not found["well"]:
         raise SystemExit(NOT_WELL)
 
@@ -103,11 +103,11 @@ def _profile_row(each: dict[str, Any]) -> list[str]:
 
 
 async def _status(
-    asked: Asked, names: tuple[str, ...], *, watch: bool, wait: bool, timeout: float, show: _Show
+    asked: Asked, names: tuple[str, ...], *, watch: bool, wait: bool, seconds: float, show: _Show
 ) -> dict[str, Any]:
     import asyncio
 
-    deadline, before = monotonic() + timeout, None
+    deadline, before = monotonic() + seconds, None
     async with opened(asked, by_itself="profiles and pods at the API server") as here:
         while True:
             found, is_over = await _look(here, names)

@@ -1,1 +1,1 @@
-"""What can be asked with kubectl and Python alone: the small plugin has nothing else, so nothing else is imported here."""
+"""What can be asked with kubectl and Python alone, which is all that the small plugin has."""

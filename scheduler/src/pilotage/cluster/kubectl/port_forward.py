@@ -30,7 +30,8 @@ async def forwarded(kubectl: Kubectl, namespace: str, pod: str, port: int) -> As
 
 
 async def _port(child: asyncio.subprocess.Process) -> int:
-    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout is not None
+    assert child.stderr is not None
     with suppress(TimeoutError):
         async with asyncio.timeout(READY_WITHIN):
             while line := await child.stdout.readline():

@@ -1,5 +1,6 @@
 """The way to a running scheduler: which replica to ask, and the tunnel to it."""
 
+import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -90,6 +91,6 @@ async def identity_for(kubectl: Kubectl, token_from: str = "") -> Identity:
         words = ("create", "token", name, "-n", namespace, "--audience=pilotage", "--duration=10m")
         return Identity(bearer((await kubectl.run(*words)).decode()))
     chosen = await kubectl.chosen()
-    if not chosen["cluster"] and SERVICE_ACCOUNT_TOKEN.is_file():
+    if not chosen["cluster"] and "KUBERNETES_SERVICE_HOST" in os.environ:
         return await identity_of({"tokenFile": str(SERVICE_ACCOUNT_TOKEN)}, {})
     return await identity_of(chosen["user"], chosen["cluster"])

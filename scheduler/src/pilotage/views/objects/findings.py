@@ -157,8 +157,9 @@ def _profiles(facts: Facts) -> Iterator[Finding]:
         if ready.get("status") == "True":
             yield Finding("profile", OK, f"{name} is ready")
         else:
-            text = f"{name} is not ready: {ready.get('reason', 'no operator has looked at it')}: {ready.get('message', '')}"
-            yield Finding("profile", FAULT, text.rstrip(": "), f"kubectl describe schedulerprofile {name}")
+            reason, message = ready.get("reason", "no operator has looked at it"), ready.get("message", "")
+            text = f"{name} is not ready: {reason}: {message}".rstrip(": ")
+            yield Finding("profile", FAULT, text, f"kubectl describe schedulerprofile {name}")
 
 
 def _names(facts: Facts) -> Iterator[Finding]:

@@ -13,25 +13,48 @@ Manifest = Mapping[str, Any]
 Item = dict[str, Any]
 
 GROUPINGS = ("reason", "plugin", "namespace", "owner", "profile")
-# What a plugin's words contain, and who can usually do something: messages of kube-scheduler and of ours are the same.
+# What the words of a plugin contain: messages of kube-scheduler and of ours are the same.
 WORDS = (
-    ("Insufficient ", "NodeResourcesFit", "wait"),
-    ("Too many pods", "NodeResourcesFit", "wait"),
-    ("untolerated taint", "TaintToleration", "owner"),
-    ("node affinity/selector", "NodeAffinity", "owner"),
-    ("were unschedulable", "NodeUnschedulable", "admin"),
-    ("free ports", "NodePorts", "owner"),
-    ("topology spread", "PodTopologySpread", "owner"),
-    ("affinity", "InterPodAffinity", "owner"),
-    ("max volume count", "NodeVolumeLimits", "admin"),
-    ("volume node affinity conflict", "VolumeBinding", "owner"),
-    ("persistentvolumeclaim", "VolumeBinding", "owner"),
-    ("persistent volumes to bind", "VolumeBinding", "admin"),
-    ("sibling pods", "Coscheduling", "owner"),
-    ("quota", "CapacityScheduling", "admin"),
-    ("resourceclaim", "DynamicResources", "owner"),
+    ("Insufficient ", "NodeResourcesFit"),
+    ("Too many pods", "NodeResourcesFit"),
+    ("untolerated taint", "TaintToleration"),
+    ("node affinity/selector", "NodeAffinity"),
+    ("were unschedulable", "NodeUnschedulable"),
+    ("free ports", "NodePorts"),
+    ("topology spread", "PodTopologySpread"),
+    ("max volume count", "NodeVolumeLimits"),
+    ("volume node affinity conflict", "VolumeBinding"),
+    ("persistentvolumeclaim", "VolumeBinding"),
+    ("persistent volumes to bind", "VolumeBinding"),
+    ("affinity", "InterPodAffinity"),
+    ("sibling pods", "Coscheduling"),
+    ("quota", "CapacityScheduling"),
+    ("resourceclaim", "DynamicResources"),
+    ("scheduling gates", "SchedulingGates"),
 )
+# As views.reasons has them, which the small plugin cannot import; a test compares.
+CODES = {
+    "NodeResourcesFit": ("InsufficientResources", "wait"),
+    "TaintToleration": ("UntoleratedTaint", "owner"),
+    "NodeAffinity": ("NoMatchingNode", "owner"),
+    "NodeUnschedulable": ("NodeCordoned", "admin"),
+    "NodePorts": ("PortTaken", "wait"),
+    "PodTopologySpread": ("TopologySpread", "wait"),
+    "NodeVolumeLimits": ("TooManyVolumes", "wait"),
+    "VolumeBinding": ("Volume", "owner"),
+    "InterPodAffinity": ("PodAffinity", "wait"),
+    "Coscheduling": ("GangNotComplete", "wait"),
+    "CapacityScheduling": ("QuotaExceeded", "wait"),
+    "DynamicResources": ("Device", "wait"),
+    "SchedulingGates": ("Gated", "owner"),
+}
+OTHER = ("RejectedByPlugin", "wait")
+TIERS = ("scheduler", "wait", "owner", "admin")  # what time can heal counts first, as in views.reasons
 AVAILABLE = re.compile(r"^0/\d+ nodes are available: (.*?)\.?(?: preemption: .*)?$", re.DOTALL)
+BETWEEN = re.compile(r",\s+(?=\d)")
+COUNTED = re.compile(r"(\d+) (.+)", re.DOTALL)
+GROUP_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.pilotage.dev/name")
+NOT_TRIED = "no attempt has ended yet"
 GATED, ACTIVE, UNSCHEDULABLE = "gated", "active", "unschedulable"
 
 
@@ -56,24 +79,23 @@ def waits(pod: Manifest) -> bool:
 
 
 def groups(items: Sequence[Item], group_by: str) -> list[dict[str, Any]]:
-    """Return what items have in common; one that several plugins turned down is in the group of each."""
+    """Return what items have in common, the largest group first."""
     found: dict[str, list[Item]] = {}
     for each in items:
-        for key in _KEYS[group_by](each):
-            found.setdefault(key, []).append(each)
-    told = [_group(key, members, group_by) for key, members in found.items()]
-    return sorted(told, key=lambda each: (-each["pods"], each["oldest"], each["key"]))
+        found.setdefault(_KEYS[group_by](each), []).append(each)
+    told = [_group(key, together) for key, together in found.items()]
+    return sorted(told, key=lambda each: (-each["pods"], each["key"]))
 
 
-def _group(key: str, members: Sequence[Item], group_by: str) -> dict[str, Any]:
-    first = members[0]
+def _group(key: str, together: Sequence[Item]) -> dict[str, Any]:
+    first = together[0]
     told = {
         "key": key,
-        "pods": len(members),
+        "pods": len(together),
         "oldest": first["since"],
         "example": f"{first['namespace']}/{first['name']}",
     }
-    return {**told, "reason": first["reason"]} if group_by == "reason" and "reason" in first else told
+    return {**told, "reason": first["reason"]} if "reason" in first else told
 
 
 def item(pod: Manifest) -> Item:
@@ -93,7 +115,8 @@ def item(pod: Manifest) -> Item:
     text = message(pod)
     plugins = plugins_in(text)
     if text:
-        told["reason"] = {"text": short(text), "code": _code(pod, plugins), "tier": tier(pod, text)}
+        code, tier = code_of(plugins)
+        told["reason"] = {"text": text, "code": code, "tier": tier}
     return {name: value for name, value in {**told, "plugins": plugins}.items() if value not in ("", [], 0)}
 
 
@@ -111,18 +134,63 @@ def short(text: str) -> str:
     return (found[1] if found else text).removesuffix(".")
 
 
+def reason_groups(text: str) -> list[dict[str, Any]]:
+    """Return the nodes that a message counts, by reason, the largest group first."""
+    found = AVAILABLE.match(text)
+    if found is None:
+        return []
+    counted = (COUNTED.fullmatch(each) for each in BETWEEN.split(found[1]))
+    groups = [{"plugin": _plugin(each[2]), "reasons": [each[2]], "nodes": int(each[1])} for each in counted if each]
+    return sorted(groups, key=lambda each: -int(str(each["nodes"])))
+
+
 def plugins_in(text: str) -> list[str]:
     """Return the plugins whose words a message contains."""
-    reasons = re.split(r",\s+(?=\d)", short(text))
-    found = (next((plugin for words, plugin, _ in WORDS if words in each), "") for each in reasons)
+    found = (_plugin(each) for each in BETWEEN.split(short(text)))
     return list(dict.fromkeys(each for each in found if each))
 
 
-def tier(pod: Manifest, text: str) -> str:
-    """Return who can do something: the owner of the pod, an administrator, or nobody but time."""
-    if _place(pod) == GATED:
-        return "owner"
-    return next((who for words, _, who in WORDS if words in text), "scheduler")
+def _plugin(reason: str) -> str:
+    return next((plugin for words, plugin in WORDS if words in reason), "")
+
+
+def code_of(plugins: Sequence[str]) -> tuple[str, str]:
+    """Return what a rejection by these plugins means, and who can do something: owner, admin, or nobody but time."""
+    return min((CODES.get(plugin, OTHER) for plugin in plugins), key=lambda code: TIERS.index(code[1]), default=OTHER)
+
+
+def summary(text: str) -> str:
+    """Return the reasons of a message without numbers, the most frequent first: equal for pods that wait for the same."""
+    return ", ".join(reason for each in reason_groups(text) for reason in each["reasons"]) or short(text)
+
+
+def members(pods: Iterable[Manifest], kind: str, name: str) -> list[Any]:
+    """Return the pods of an owner: deployment, job and the like, or the group that a label or the spec names."""
+    return [pod for pod in pods if _belongs(pod, kind, name)]
+
+
+def _belongs(pod: Manifest, kind: str, name: str) -> bool:
+    if kind == "podgroup":
+        labels = pod["metadata"].get("labels") or {}
+        group = ((pod.get("spec") or {}).get("schedulingGroup") or {}).get("podGroupName")
+        return name in (group, *(labels.get(label) for label in GROUP_LABELS))
+    direct = [
+        (str(each.get("kind", "")).lower(), each.get("name", ""))
+        for each in pod["metadata"].get("ownerReferences") or ()
+        if each.get("controller")
+    ]
+    made, _, of = owner(pod).partition("/")
+    if kind == "cronjob":  # whose jobs have its name and a time
+        return any(one == "job" and job.rpartition("-")[0] == name for one, job in direct)
+    return (kind, name) in direct or (made.lower(), of) == (kind, name)
+
+
+def alike(pods: Iterable[Manifest]) -> list[list[Any]]:
+    """Return pods that wait for the same together, the most first."""
+    found: dict[str, list[Any]] = {}
+    for pod in pods:
+        found.setdefault(message(pod), []).append(pod)
+    return sorted(found.values(), key=lambda each: -len(each))
 
 
 def owner(pod: Manifest) -> str:
@@ -144,19 +212,14 @@ def _place(pod: Manifest) -> str:
     return UNSCHEDULABLE if condition(pod, "PodScheduled").get("status") == "False" else ACTIVE
 
 
-def _code(pod: Manifest, plugins: Sequence[str]) -> str:
-    reason = str(condition(pod, "PodScheduled").get("reason") or "")
-    return reason if reason not in ("", "Unschedulable") else (plugins[0] if plugins else "Unschedulable")
-
-
 def _by_plugin(each: Item, plugin: str) -> bool:
     return not plugin or plugin in each.get("plugins", ())
 
 
-_KEYS: dict[str, Callable[[Item], Sequence[str]]] = {
-    "reason": lambda each: [each.get("reason", {}).get("text") or "no attempt has ended yet"],
-    "plugin": lambda each: each.get("plugins") or ["none"],
-    "namespace": lambda each: [each["namespace"]],
-    "owner": lambda each: [f"{each['namespace']}/{each.get('owner') or 'Pod/' + each['name']}"],
-    "profile": lambda each: [each["profile"]],
+_KEYS: dict[str, Callable[[Item], str]] = {
+    "reason": lambda each: summary(each.get("reason", {}).get("text", "")) or NOT_TRIED,
+    "plugin": lambda each: ", ".join(sorted(each.get("plugins", ()))),
+    "namespace": lambda each: str(each["namespace"]),
+    "owner": lambda each: f"{each['namespace']}/{each.get('owner') or each['name']}",
+    "profile": lambda each: str(each["profile"]),
 }
