@@ -42,6 +42,11 @@ class HotConfiguration:
         if first is not None:
             self.following.begin_with(first)
 
+    def label(self, labels: Mapping[str, str | None]) -> None:
+        """Let our own pod have these labels, if we are in one."""
+        if self._pod is not None:
+            self._pod.label(labels)
+
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
         """Return what runs for as long as the scheduler does."""
         own = [] if self._pod is None else [self._pod.run()]

@@ -10,6 +10,7 @@ from socket import gethostname
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pilotage.app import EMULATES, Configured, calm_garbage_collection
+from pilotage.app.candidate import election
 from pilotage.app.clients import AGENT, connect, limits
 from pilotage.app.comparing import Comparing
 from pilotage.app.core import Core, Outside, core, steady_wall_clock
@@ -19,7 +20,7 @@ from pilotage.app.kept_objects import KeptObjects
 from pilotage.app.load_collecting import LoadCollecting
 from pilotage.app.measuring import Measuring
 from pilotage.app.memory import give_back, keep_giving_back
-from pilotage.app.options import InvalidOptions, Options
+from pilotage.app.options import Options
 from pilotage.app.plugin_watch import PluginWatch
 from pilotage.app.probes import health
 from pilotage.app.race_watching import RaceWatching
@@ -28,10 +29,7 @@ from pilotage.app.start_line import Started
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.credentials.access import find
 from pilotage.cluster.election.leadership_events import announce_leadership, lease_subject
-from pilotage.cluster.election.lease import LeaderElection
-from pilotage.cluster.election.lease_settings import LeaseSettings, new_identity
 from pilotage.cluster.services.extender import Extender
-from pilotage.cluster.transport.api_client import ApiClient
 from pilotage.cluster.watch.resources import NODES, PODS
 from pilotage.cluster.write.binder import Binder
 from pilotage.cluster.write.event_objects import EventsV1
@@ -40,7 +38,6 @@ from pilotage.cluster.write.evictor import Evictor
 from pilotage.cluster.write.group_status_writer import GroupStatusWriter
 from pilotage.cluster.write.status_writer import StatusWriter
 from pilotage.config.types import KubeSchedulerConfiguration
-from pilotage.config.types import LeaderElection as LeaderElectionSettings
 from pilotage.extenders.extenders import settings_of
 from pilotage.framework.api.own_metrics import MetricStore
 from pilotage.framework.runtime.call_watch import Suspicion
@@ -58,6 +55,7 @@ from pilotage.telemetry.metrics import Build, Metrics
 from pilotage.telemetry.verbosity import Verbosity
 
 if TYPE_CHECKING:
+    from pilotage.app.read_api.serving import LiveApi
     from pilotage.telemetry.server import Server
 
 log = logging.getLogger(__name__)
@@ -81,17 +79,18 @@ class Live:
         self, ready: Configured, options: Options, verbosity: Verbosity, *, followed: str | None = None
     ) -> None:
         self.config, self.options = options.applied(ready.loaded.config), options
+        self.began_with = ready
         self.profiles = ready.profiles()
         self.access = find(self.config.client_connection.kubeconfig, master=options.master)
         build, disabled = Build(version("pilotage"), kubernetes=EMULATES), options.disabled_metrics
         self.metrics = Metrics(build, disabled=disabled, allowed=options.allowed_labels)
         observe = self.metrics.requests_to(f"{self.access.host}:{self.access.port}")
         self.clients = connect(self.access, *limits(ready, options), observe)
-        self._clock = steady_wall_clock()
+        self.clock = steady_wall_clock()
         self.known = KnownPods()
-        self.election = self._election(self.config.leader_election)
+        self.election = election(self.config.leader_election, self.access)
         self.recorder = EventRecorder(
-            self.clients.events, EventsV1(self._own_name()), busy=lambda: self.core.bindings.being_sent() > 0
+            self.clients.events, EventsV1(self.own_name()), busy=lambda: self.core.bindings.being_sent() > 0
         )
         self.statuses = StatusWriter(self.clients.statuses, self.known.newest)
         self.groups = GroupStatusWriter(self.clients.statuses, self._group)
@@ -99,7 +98,7 @@ class Live:
         self.extenders = [Extender(settings, self._pod_json, self._node_json) for settings in asked]
         cache = ClusterCache()
         self.posting = self._posting(cache)
-        self.load = LoadCollecting(self.clients.watches, cache.nodes, self._clock, options.outside)
+        self.load = LoadCollecting(self.clients.watches, cache.nodes, self.clock, options.outside)
         self.core = self._core(cache)
         self.core.pods.on_resolved.connect(self.posting.resolved)
         self.watching = self._watching()
@@ -110,12 +109,13 @@ class Live:
         self.is_stopping = False  # and nothing may be begun any more
         self._measure()
         annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
-        self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self._clock)
+        self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self.clock)
         self.races.measure(self.metrics)
         health = None if self.hot is None else self.hot.policy_health
         self.plugin_watch = PluginWatch(self.profiles, self.metrics, health)
         self._verbosity = verbosity
         self._server: Server | None = None
+        self._read_api: LiveApi | None = None
         self._tasks: list[asyncio.Task[Any]] = []
 
     def _posting(self, cache: ClusterCache) -> Posting:
@@ -124,7 +124,7 @@ class Live:
         )
 
     def _measure(self) -> None:
-        measuring = Measuring(self.metrics, self.core, self._clock)
+        measuring = Measuring(self.metrics, self.core, self.clock)
         measuring.watch(self.watching, self.recorder, self.election)
         self.metrics.read_load(self.load.ages, self.load.healthy)
         if self.hot is not None:
@@ -148,7 +148,7 @@ class Live:
             if self.hot is not None:
                 self.hot.leave_out(each)
 
-    def _own_name(self) -> str:
+    def own_name(self) -> str:
         """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
         place = self.options.config_map
         return place.pod_name if place is not None and place.pod_name else gethostname()
@@ -181,23 +181,6 @@ class Live:
         info = self.core.cache.find_node(name)
         return None if info is None else self._whole_nodes.json(info.node.uid)
 
-    def _election(self, settings: LeaderElectionSettings) -> LeaderElection | None:
-        if not settings.leader_elect:
-            return None
-        try:
-            wanted = LeaseSettings(
-                namespace=settings.resource_namespace,
-                name=settings.resource_name,
-                identity=new_identity(),
-                lease_duration=settings.lease_duration / 1e9,
-                renew_deadline=settings.renew_deadline / 1e9,
-                retry_period=settings.retry_period / 1e9,
-            )
-        except ValueError as error:
-            raise InvalidOptions(f"{error}; change --leader-elect-lease-duration and the like") from None
-        client = partial(ApiClient, self.access, agent=f"{AGENT} leader-election", connections=1)
-        return LeaderElection(wanted, lambda: client(timeout=wanted.request_timeout))
-
     def _core(self, cache: ClusterCache) -> Core:
         evictor = Evictor(self.clients.statuses)
         binder = Binder(self.clients.binds, self.posting.may_send)
@@ -217,7 +200,7 @@ class Live:
         return core(
             self.profiles,
             outside,
-            clock=self._clock,
+            clock=self.clock,
             initial_backoff=self.config.pod_initial_backoff_seconds,
             max_backoff=self.config.pod_max_backoff_seconds,
             longest_unschedulable=self.options.longest_unschedulable,
@@ -271,6 +254,8 @@ class Live:
         self.watching.stop()
         for task in self._tasks:
             task.cancel()
+        if self._read_api is not None:
+            await self._read_api.close(LAST_SECONDS)
         if self._server is not None:
             await self._server.stop(LAST_SECONDS)
         await asyncio.gather(self.load.close(), *(extender.close() for extender in self.extenders))
@@ -291,7 +276,12 @@ class Live:
         options = self.options.serving
         if not options.secure_port:
             return
-        from pilotage.app.serving import content, guard, server  # an HTTP server and its certificates take 20 MiB
+        from pilotage.app.serving import (
+            certificate,
+            content,
+            guard,
+            server,
+        )  # an HTTP server and its certificates take 20 MiB
 
         auth = guard(self.clients.statuses, options)
         self._begin(auth.run())
@@ -305,9 +295,17 @@ class Live:
             self._verbosity.put,
             self.races.page,
         )
-        found = server(shown, auth, options)
+        shows = certificate(auth, options)
+        found = server(shown, auth, options, shows)
         await found.start(options.bind_address, options.secure_port, share_port=options.share_port)
         self._server = found
+        if options.api_port:
+            from pilotage.app.read_api.wiring import wired
+
+            self._read_api = wired(self)
+            await self._read_api.start(shows)
+            for job in self._read_api.jobs():
+                self._begin(job)
 
     def _running_config(self) -> KubeSchedulerConfiguration:
         if self.hot is None:

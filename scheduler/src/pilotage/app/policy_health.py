@@ -62,6 +62,11 @@ class PolicyHealth:
             self._condemned[name] = plugin, message, is_there
             self._tell_failing(name, plugin, message)
 
+    def troubles(self) -> dict[str, str]:
+        """Return why profiles do not work, by scheduler name."""
+        failing = dict.fromkeys(self._failing, "one of its plugins has failed for every pod since the last change")
+        return failing | {name: f"{plugin}: {message}" for name, (plugin, message, _) in self._condemned.items()}
+
     def _take(self, name: str, outcome: Unplaced | None) -> None:
         if name in self._has_worked:
             return

@@ -1,6 +1,6 @@
 """The HTTPS server of a live scheduler: what it shows, and who may see it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 
 from pilotage.app import EMULATES
@@ -46,7 +46,7 @@ def content(
     )
 
 
-def guard(api: ApiClient, serving: Serving) -> DelegatedAuth:
+def guard(api: ApiClient, serving: Serving, audiences: Sequence[str] = ()) -> DelegatedAuth:
     """Return who decides who may see what: the API server, asked for each and remembered for a few seconds."""
     return DelegatedAuth(
         api,
@@ -56,6 +56,7 @@ def guard(api: ApiClient, serving: Serving) -> DelegatedAuth:
             authorized_ttl=serving.authorized_cache_seconds,
             unauthorized_ttl=serving.unauthorized_cache_seconds,
             trust=_trust(serving),
+            audiences=audiences,
         ),
     )
 
@@ -76,9 +77,14 @@ def _trust(serving: Serving) -> TrustSettings:
     )
 
 
-def server(shown: Content, auth: DelegatedAuth, serving: Serving) -> Server:
-    """Return the server, which is still to be started."""
+def certificate(auth: DelegatedAuth, serving: Serving) -> ServingCertificate:
+    """Return the certificate that all servers of the process show."""
     tls = TlsSettings(
         serving.tls_cert_file, serving.tls_private_key_file, serving.tls_min_version, serving.tls_cipher_suites
     )
-    return Server(Pages(shown), auth, ServingCertificate(tls, client_authorities=auth.client_authorities))
+    return ServingCertificate(tls, client_authorities=auth.client_authorities)
+
+
+def server(shown: Content, auth: DelegatedAuth, serving: Serving, shows: ServingCertificate | None = None) -> Server:
+    """Return the server, which is still to be started."""
+    return Server(Pages(shown), auth, certificate(auth, serving) if shows is None else shows)

@@ -11,7 +11,7 @@ import click
 import yaml
 
 from pilotage import app
-from pilotage.app.options import FollowedConfigMap, Options, Serving
+from pilotage.app.options import API_PORT, FollowedConfigMap, Options, Serving
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option
 from pilotage.cli.flag_types import GoDuration, Names, Verbosity, go_bool, names, options
 from pilotage.cli.ignored_flags import IGNORED, IGNORED_BOOLS, ignored_options
@@ -150,6 +150,11 @@ SERVING = options(
         default=10259,
         show_default=True,
         help="The HTTPS port; 0: none.",
+    ),
+    click.option(
+        "--api-port",
+        type=click.IntRange(0, 65535),
+        help=f"The HTTPS port of the read API, docs/api.md; 0: none. Default: {API_PORT}, if --secure-port is not 0.",
     ),
     click.option("--tls-cert-file", default="", help="The serving certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", default="", help="Its key."),
@@ -305,6 +310,8 @@ def _serving(given: dict[str, Any]) -> Serving:
     return Serving(
         bind_address=given["bind_address"],
         secure_port=given["secure_port"],
+        api_port=API_PORT if given["api_port"] is None else given["api_port"],
+        api_port_is_wanted=given["api_port"] is not None,
         tls_cert_file=given["tls_cert_file"],
         tls_private_key_file=given["tls_private_key_file"],
         tls_min_version=given["tls_min_version"],

@@ -130,7 +130,7 @@ class Simulation:
         """Do the same step by step, so that others get their turn in between; `results` tells what came of it."""
         while (queued := self._next()) is not None:
             yield from self._decide(queued)
-            yield
+            yield None
         for queued in self.queue:
             if queued.is_gated:
                 self._results.gated(queued.pod, queued.gating_reason)

@@ -82,6 +82,10 @@ class SchedulingQueue:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._waiting.values()))
 
+    def keys(self) -> set[str]:
+        """Return all waiting pods, by namespace/name."""
+        return set(self._waiting)
+
     def find(self, key: str) -> QueuedPod | None:
         """Return a waiting pod by namespace/name."""
         return self._waiting.get(key)

@@ -147,6 +147,11 @@ class DecisionLog:
         return self.count - len(self._ring)
 
     @property
+    def pods(self) -> int:
+        """Return of how many pods attempts are kept."""
+        return len(self._attempts)
+
+    @property
     def kept(self) -> int:
         """Return how many attempts of waiting pods are kept."""
         return self._kept

@@ -4,11 +4,12 @@ import asyncio
 import json
 import logging
 import platform
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pilotage.model.go_text import as_json
+from pilotage.model.users import User
 from pilotage.telemetry import profiling
 from pilotage.telemetry.health import Health, Probe
 
@@ -32,6 +33,8 @@ class Question:
     query: Mapping[str, Sequence[str]] = field(default_factory=dict)
     accept: str = ""
     body: bytes = b""
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # named in lower case
+    user: User | None = None  # where the guard hands it on
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,15 @@ class Answer:
     status: int
     body: bytes
     content_type: str = TEXT
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """An answer that comes bit by bit, for as long as somebody reads it."""
+
+    pieces: AsyncGenerator[bytes, None]
+    content_type: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

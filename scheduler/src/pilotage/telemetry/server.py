@@ -10,7 +10,8 @@ from aiohttp import web
 
 from pilotage.listening.front_door import FrontDoor, Patience
 from pilotage.model.go_text import quoted
-from pilotage.telemetry.pages import Answer, Pages, Question, status_answer
+from pilotage.model.users import User
+from pilotage.telemetry.pages import Answer, Question, Stream, status_answer
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
 
 log = logging.getLogger(__name__)
@@ -33,8 +34,21 @@ class Guard(Protocol):
 
     async def judge(
         self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
-    ) -> Denial | None:
-        """Return why the request is refused, or None; headers are named in lower case, the certificate is DER."""
+    ) -> Denial | User | None:
+        """Return why the request is refused, or who asks, or None where that is no matter.
+
+        Headers are named in lower case, the certificate is DER.
+        """
+
+
+class Answers(Protocol):
+    """What is shown under which path."""
+
+    def reads_body(self, method: str, path: str) -> bool:
+        """Tell whether the body of such a request matters."""
+
+    async def answer(self, question: Question) -> Answer | Stream:
+        """Answer a question, whatever it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +70,19 @@ class Server:
 
     def __init__(
         self,
-        pages: Pages,
+        pages: Answers,
         guard: Guard,
         certificate: ServingCertificate,
         *,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        port_flag: str = "--secure-port",
         refresh_every: float = 2.0,  # until client certificates are asked for, once their authorities are known
     ) -> None:
         self._pages = pages
         self._guard = guard
         self._certificate = certificate
         self._limits = limits
+        self._port_flag = port_flag
         self._refresh_every = refresh_every
         self._connections: _Connections | None = None
         self._door: FrontDoor | None = None
@@ -92,7 +108,8 @@ class Server:
         except OSError as error:
             self._door = None
             raise CannotServe(
-                f"cannot listen on {address}:{port}: {error.strerror}; choose another --bind-address or --secure-port"
+                f"cannot listen on {address}:{port}: {error.strerror}; "
+                f"choose another --bind-address or {self._port_flag}"
             ) from error
         self._refreshing = asyncio.create_task(self._refresh(), name="serving-certificate")
 
@@ -122,6 +139,8 @@ class Server:
 
     async def _responded(self, request: web.BaseRequest) -> web.StreamResponse:
         answer = await self._answer(request)
+        if isinstance(answer, Stream):
+            return await self._streamed(request, answer)
         response = web.StreamResponse(status=answer.status, headers=_headers(answer))
         response.content_length = len(answer.body)
         if answer.status in (408, 413):
@@ -135,25 +154,44 @@ class Server:
                 transport.abort()
         return response
 
-    async def _answer(self, request: web.BaseRequest) -> Answer:
+    async def _streamed(self, request: web.BaseRequest, answer: Stream) -> web.StreamResponse:
+        """Send bit by bit; who does not take what is sent in time is hung up on, and nothing is kept for them."""
+        response = web.StreamResponse(headers=_headers(answer))
+        transport = request.transport
+        try:
+            async with asyncio.timeout(self._limits.sending):
+                await response.prepare(request)
+            async for piece in answer.pieces:
+                async with asyncio.timeout(self._limits.sending):
+                    await response.write(piece)
+                    await request.writer.drain()
+            await response.write_eof()
+        except (TimeoutError, ConnectionError):
+            if transport is not None:
+                transport.abort()
+        finally:
+            await answer.pieces.aclose()
+        return response
+
+    async def _answer(self, request: web.BaseRequest) -> Answer | Stream:
         if (request.content_length or 0) > self._limits.body:
             return _TOO_LARGE
         headers = _by_name(request)
         if not _is_text(request.path, headers):
             return Answer(400, b"400 bad request\n")
         try:
-            denial = await self._guard.judge(request.method, request.path, headers, _peer_certificate(request))
+            judged = await self._guard.judge(request.method, request.path, headers, _peer_certificate(request))
         except Exception:
             log.exception("a request could not be authorized")
             return Answer(500, b"500 internal server error\n")
-        if denial is not None:
-            return _refused(request.path, denial)
+        if judged is not None and not isinstance(judged, User):
+            return _refused(request.path, judged)
         body = await self._body(request) if self._pages.reads_body(request.method, request.path) else b""
         if isinstance(body, Answer):
             return body
         query = {name: request.query.getall(name) for name in request.query}
         accept = ",".join(request.headers.getall("Accept", ()))
-        return await self._pages.answer(Question(request.method, request.path, query, accept, body))
+        return await self._pages.answer(Question(request.method, request.path, query, accept, body, headers, judged))
 
     async def _body(self, request: web.BaseRequest) -> bytes | Answer:
         try:
@@ -215,7 +253,7 @@ class _Connection(web.RequestHandler):
         return response
 
 
-def _headers(answer: Answer) -> dict[str, str]:
+def _headers(answer: Answer | Stream) -> dict[str, str]:
     return {**_HEADERS, **answer.headers, "Content-Type": answer.content_type}
 
 

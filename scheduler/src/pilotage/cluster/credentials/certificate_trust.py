@@ -9,17 +9,11 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 from cryptography.x509.oid import NameOID
 
+from pilotage.model.users import User
+
+__all__ = ["Authorities", "FrontProxy", "Headers", "Trust", "User"]
+
 Headers = Mapping[str, Sequence[str]]
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Who asks, as the API server knows them."""
-
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class Authorities:

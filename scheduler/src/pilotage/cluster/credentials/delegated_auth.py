@@ -10,18 +10,20 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from pilotage.cluster.credentials.certificate_trust import Headers, Trust, User
+from pilotage.cluster.credentials.certificate_trust import Headers, Trust
 from pilotage.cluster.credentials.remembered_answers import RememberedAnswers
 from pilotage.cluster.credentials.trust_source import TrustSettings, UnusableTrust, read_trust
 from pilotage.cluster.transport.api_calls import Api
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.model.go_text import quoted
+from pilotage.model.users import ANONYMOUS as NOBODY
+from pilotage.model.users import MASTERS, User
 
 log = logging.getLogger(__name__)
 
 TOKEN_REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"  # noqa: S105 - a path
 ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-ANONYMOUS = User("system:anonymous", groups=("system:unauthenticated",))
+ANONYMOUS = User(NOBODY, groups=("system:unauthenticated",))
 MOST_REMEMBERED = 4096
 
 _FAILURES = (ApiError, Unreachable, OutcomeUnknown, TimeoutError, msgspec.MsgspecError, UnicodeDecodeError)
@@ -48,10 +50,29 @@ class AuthSettings:
     authorized_ttl: float = 10.0
     unauthorized_ttl: float = 10.0
     trust: TrustSettings = TrustSettings()  # noqa: RUF009 - it is frozen
+    # Whom a token may be meant for, besides the API server; asked about first.
+    audiences: Sequence[str] = ()
     lookup_timeout: float = 10.0
     lookups_at_once: int = 16
     trust_refresh: float = 60.0
     trust_retry: float = 5.0
+
+
+class PathAttributes(msgspec.Struct, frozen=True):
+    """A path of a server, and what is to be done with it."""
+
+    path: str
+    verb: str
+
+
+class ResourceAttributes(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Objects of the API server, and what is to be done with them."""
+
+    verb: str
+    resource: str
+    group: str = ""
+    namespace: str = ""  # "" for all of them
+    name: str = ""
 
 
 class _ReviewedUser(msgspec.Struct):
@@ -63,6 +84,7 @@ class _ReviewedUser(msgspec.Struct):
 
 class _TokenStatus(msgspec.Struct):
     authenticated: bool = False
+    audiences: list[str] | None = None
     user: _ReviewedUser = msgspec.field(default_factory=_ReviewedUser)
 
 
@@ -122,15 +144,21 @@ class DelegatedAuth:
         if any(_covers(allowed, path) for allowed in self._settings.always_allow_paths):
             return None
         # 2. Who is it?
-        user = await self._authenticate(headers, peer_certificate)
+        user = await self.identify(headers, peer_certificate)
         if user is None:
             return UNAUTHORIZED
-        if "system:masters" in user.groups:
-            return None
         # 3. May they?
         return await self._authorize(user, method.lower(), path)
 
-    async def _authenticate(self, headers: Headers, peer_certificate: bytes | None) -> User | None:
+    async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool | None:
+        """Tell whether a user may do something; None if the API server did not answer."""
+        if MASTERS in user.groups:
+            return True
+        found = await self._right(user, wanted)
+        return None if found is None else found.allowed
+
+    async def identify(self, headers: Headers, peer_certificate: bytes | None) -> User | None:
+        """Return who asks, nobody in particular included; None if what they show is not accepted."""
         user = None if peer_certificate is None else self._trust.user(peer_certificate, headers)
         token = _bearer_token(headers)
         if user is None and token:
@@ -143,14 +171,22 @@ class DelegatedAuth:
 
     async def _user_of_token(self, token: str) -> User | None:
         key = self._digest(token.encode())
-        found = await self._users.get(key, lambda: self._review_token(token), lambda _: self._settings.token_ttl)
+        found = await self._users.get(key, lambda: self._judge_token(token), lambda _: self._settings.token_ttl)
         if found is None or not found.authenticated:
             return None
         user = found.user
         return User(user.username, user.uid, tuple(user.groups or ()), user.extra or {})
 
-    async def _review_token(self, token: str) -> _TokenStatus | None:
-        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+    async def _judge_token(self, token: str) -> _TokenStatus | None:
+        if audiences := list(self._settings.audiences):
+            found = await self._review_token({"token": token, "audiences": audiences})
+            # An authenticator that knows no audiences names none, and has not checked them.
+            if found is not None and found.authenticated and set(found.audiences or ()) & set(audiences):
+                return found
+        return await self._review_token({"token": token})
+
+    async def _review_token(self, spec: dict[str, object]) -> _TokenStatus | None:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
         try:
             return _decode_token(await self._ask(TOKEN_REVIEWS, review)).status
         except _FAILURES as error:
@@ -158,21 +194,27 @@ class DelegatedAuth:
             return None
 
     async def _authorize(self, user: User, verb: str, path: str) -> Denial | None:
-        spec: dict[str, object] = {
-            "nonResourceAttributes": {"path": path, "verb": verb},
-            "user": user.name,
-            "uid": user.uid,
-            "groups": user.groups,
-            "extra": user.extra,
-        }
-        key = self._digest(msgspec.json.encode(spec))
-        found = await self._rights.get(key, lambda: self._review_access(spec), self._lifetime)
+        if MASTERS in user.groups:
+            return None
+        found = await self._right(user, PathAttributes(path, verb))
         if found is None:
             return Denial(500, "the API server did not answer the access review")
         if found.allowed:
             return None
         text = f"forbidden: User {quoted(user.name)} cannot {verb} path {quoted(path)}"
         return Denial(403, f"{text}: {found.reason}" if found.reason else text)
+
+    async def _right(self, user: User, wanted: PathAttributes | ResourceAttributes) -> _AccessStatus | None:
+        field = "nonResourceAttributes" if isinstance(wanted, PathAttributes) else "resourceAttributes"
+        spec: dict[str, object] = {
+            field: msgspec.to_builtins(wanted),
+            "user": user.name,
+            "uid": user.uid,
+            "groups": user.groups,
+            "extra": user.extra,
+        }
+        key = self._digest(msgspec.json.encode(spec))
+        return await self._rights.get(key, lambda: self._review_access(spec), self._lifetime)
 
     def _digest(self, question: bytes) -> bytes:
         return hashlib.blake2b(question, key=self._salt, digest_size=32).digest()

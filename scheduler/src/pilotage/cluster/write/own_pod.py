@@ -1,4 +1,4 @@
-"""Annotations on the pod that this process runs in."""
+"""Annotations and labels on the pod that this process runs in."""
 
 import asyncio
 import json
@@ -38,6 +38,7 @@ class OwnPod:
         self._api = api
         self._path = _path(namespace, name)
         self._wanted: dict[str, str | None] = {}
+        self._labels: dict[str, str | None] = {}
         self._news = asyncio.Event()
         self._is_written = asyncio.Event()
         self._complaint = ""
@@ -46,6 +47,13 @@ class OwnPod:
         """Let the pod have these annotations soon; None takes one away."""
         if {**self._wanted, **annotations} != self._wanted:
             self._wanted.update(annotations)
+            self._is_written.clear()
+            self._news.set()
+
+    def label(self, labels: Mapping[str, str | None]) -> None:
+        """Let the pod have these labels soon; None takes one away."""
+        if {**self._labels, **labels} != self._labels:
+            self._labels.update(labels)
             self._is_written.clear()
             self._news.set()
 
@@ -65,9 +73,8 @@ class OwnPod:
     async def _write(self) -> None:
         tries = 0
         while True:
-            body = json.dumps({"metadata": {"annotations": self._wanted}}).encode()
             try:
-                await self._api.patch(self._path, body, content_type=MERGE_PATCH, timeout=10.0)
+                await self._api.patch(self._path, self._body(), content_type=MERGE_PATCH, timeout=10.0)
             except (ApiError, Unreachable, OutcomeUnknown) as error:
                 self._complain(error)
                 hopeless = isinstance(error, ApiError) and error.status in WILL_NOT_HELP
@@ -78,6 +85,10 @@ class OwnPod:
                 if not self._news.is_set():
                     self._is_written.set()
                 return
+
+    def _body(self) -> bytes:
+        labels = {"labels": self._labels} if self._labels else {}
+        return json.dumps({"metadata": {"annotations": self._wanted, **labels}}).encode()
 
     def _complain(self, error: Exception) -> None:
         if str(error) != self._complaint:  # once

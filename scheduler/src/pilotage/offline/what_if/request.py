@@ -1,7 +1,7 @@
 """What somebody asks: the one schema of files, flags and HTTP; unknown fields are refused."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
@@ -9,7 +9,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from pilotage.config.strict_reading import read_section
 from pilotage.config.types import Section
 
-KIND = "WhatIf"
+KIND: Final = "WhatIf"
 LARGEST_BODY = 1 << 20
 MOST_COPIES = 10_000
 USUAL_SECONDS, MOST_SECONDS = 5.0, 60.0
@@ -181,9 +181,8 @@ class Needs(msgspec.Struct, frozen=True):
 def read_body(body: bytes) -> WhatIf:
     """Read a request as it comes over HTTP; WrongRequest says what is wrong with it."""
     if len(body) > LARGEST_BODY:
-        raise WrongRequest(
-            f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read; leave out manifests"
-        )
+        size = f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read"
+        raise WrongRequest(f"{size}; leave out manifests that are not about pods")
     try:
         return read(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:
@@ -241,7 +240,7 @@ def _about(at: str, change: Change) -> Iterator[str]:
         yield f"{at}.{name}: name nodes, or a selector such as pool=old"
     if change.add_nodes is not None and bool(change.add_nodes.like) == (change.add_nodes.template is not None):
         yield f"{at}.addNodes: give either like, the name of a node, or a template"
-    template = change.add_nodes and change.add_nodes.template
+    template = None if change.add_nodes is None else change.add_nodes.template
     if template is not None and not template.capacity and not template.allocatable:
         yield f"{at}.addNodes.template: give its capacity, such as cpu and memory"
     if change.taint is not None and not change.taint.taints and not change.taint.remove:

@@ -61,7 +61,10 @@ class RemedyShown(Part, frozen=True):
     nodes: int = 0  # how many it opens
     example: str = ""
     size: float = 0.0
+    plugin: str = ""  # that offers it
+    values: dict[str, Any] = {}  # with which the code says the same in another language
     changes: list[Change] = []
+    target: dict[str, str] | None = None  # the object that the patch is for
     patch: dict[str, Any] | None = None
 
 

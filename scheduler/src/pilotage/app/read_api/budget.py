@@ -1,0 +1,78 @@
+"""How much of the event loop answers may take: little while pods are to be placed, anything while the loop rests."""
+
+import asyncio
+from collections.abc import Callable
+from time import monotonic, thread_time
+from typing import TypeVar
+
+from pilotage.views.state import Steps
+
+Answered = TypeVar("Answered")
+
+SHARE = 0.05  # of the time, while pods are active
+SAVED = 0.1  # seconds of work that can be done at once after a rest
+PAUSE = 0.02  # seconds between two looks whether there is some budget again
+LONGEST = 10.0  # seconds that an answer may take in all
+
+
+class Busy(Exception):
+    """There is no time for this now."""
+
+
+class Budget:
+    """Counts the CPU time that answers take."""
+
+    def __init__(self, is_active: Callable[[], bool], clock: Callable[[], float] = monotonic) -> None:
+        self._is_active = is_active
+        self._clock = clock
+        self._left, self._at = SAVED, clock()
+        self.longest_slice = 0.0  # seconds, so far
+        self.spent = 0.0  # in all
+
+    def is_spent(self) -> bool:
+        """Tell whether nothing more may be done for now."""
+        now = self._clock()
+        self._left = min(SAVED, self._left + (now - self._at) * SHARE)
+        self._at = now
+        return self._left <= 0.0 and self._is_active()
+
+    def take(self, seconds: float) -> None:
+        """Count a slice of work."""
+        self._left = max(-SAVED, self._left - seconds)
+        self.spent += seconds
+        self.longest_slice = max(self.longest_slice, seconds)
+
+    def timed(self, work: Callable[[], Answered]) -> Answered:
+        """Do one slice of work, and count it."""
+        started = thread_time()
+        try:
+            return work()
+        finally:
+            self.take(thread_time() - started)
+
+    async def run(self, steps: Steps[Answered]) -> Answered:
+        """Return an answer that is made in steps; others have their turn between any two, and first if time is short.
+
+        Busy if that takes too long.
+        """
+        started = self._clock()
+        try:
+            while True:
+                done, answer = self.timed(lambda: _step(steps))
+                if done:
+                    return answer  # type: ignore[return-value]
+                await asyncio.sleep(0)
+                while self.is_spent():
+                    if self._clock() - started > LONGEST:
+                        raise Busy
+                    await asyncio.sleep(PAUSE)
+        finally:
+            steps.close()
+
+
+def _step(steps: Steps[Answered]) -> tuple[bool, Answered | None]:
+    try:
+        next(steps)
+    except StopIteration as end:
+        return True, end.value
+    return False, None

@@ -1,0 +1,113 @@
+"""What a user may see: the API server is asked, namespace by namespace where it must be."""
+
+import asyncio
+from collections.abc import Iterable
+from itertools import islice
+from typing import Protocol
+
+from pilotage.cluster.credentials.delegated_auth import PathAttributes, ResourceAttributes
+from pilotage.model.go_text import quoted
+from pilotage.model.users import User
+from pilotage.views.viewer import Viewer
+
+MOST_NAMESPACES = 256  # asked about one by one
+QUOTAS, QUOTA_GROUP = "elasticquotas", "scheduling.x-k8s.io"
+PROFILES, PROFILE_GROUP = "schedulerprofiles", "pilotage.dev"
+
+
+class Judge(Protocol):
+    """Who knows what users may do."""
+
+    async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool | None:
+        """Tell; None if nobody can."""
+
+
+class Forbidden(Exception):
+    """The user may not see this; the text says what they would need."""
+
+
+class TooManyNamespaces(Exception):
+    """The rights of a user cannot be asked about in every namespace."""
+
+
+class Unanswered(Exception):
+    """Nobody can tell now what the user may do."""
+
+
+class Rights:
+    """What users may see of a scheduler."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+
+    async def may(self, user: User, wanted: PathAttributes | ResourceAttributes) -> bool:
+        """Tell whether a user may do something."""
+        found = await self._judge.may(user, wanted)
+        if found is None:
+            raise Unanswered
+        return found
+
+    async def require(self, user: User, wanted: PathAttributes | ResourceAttributes) -> None:
+        """Refuse a user who may not do something."""
+        if not await self.may(user, wanted):
+            raise Forbidden(_told(user, wanted))
+
+    async def everywhere(self, user: User, resource: str = "pods", group: str = "") -> Viewer:
+        """Return a viewer of all namespaces, or of none."""
+        everywhere, nodes = await asyncio.gather(
+            self.may(user, ResourceAttributes("list", resource, group)), self.sees_nodes(user)
+        )
+        return Viewer(user.name, user.groups, everywhere=everywhere, nodes=nodes)
+
+    async def sees_nodes(self, user: User) -> bool:
+        """Tell whether a user may know the names of nodes."""
+        return await self.may(user, ResourceAttributes("list", "nodes"))
+
+    async def of_namespace(self, user: User, namespace: str, resource: str = "pods", group: str = "") -> Viewer:
+        """Return a viewer of one namespace; Forbidden if the user may not see it."""
+        found = await self.everywhere(user, resource, group)
+        if found.everywhere:
+            return found
+        await self.require(user, ResourceAttributes("list", resource, group, namespace))
+        return Viewer(user.name, user.groups, namespaces=frozenset((namespace,)), nodes=found.nodes)
+
+    async def of_pod(self, user: User, namespace: str, name: str) -> Viewer:
+        """Return a viewer of one pod, and of its neighbours if the user may list them; Forbidden if of none."""
+        found = await self.everywhere(user)
+        if found.everywhere:
+            return found
+        await self.require(user, ResourceAttributes("get", "pods", "", namespace, name))
+        lists = await self.may(user, ResourceAttributes("list", "pods", "", namespace))
+        seen = frozenset((namespace,)) if lists else frozenset[str]()
+        return Viewer(user.name, user.groups, namespaces=seen, nodes=found.nodes)
+
+    async def of_all(self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = "") -> Viewer:
+        """Return a viewer of whatever namespaces the user may see, of those that have something to show."""
+        found = await self.everywhere(user, resource, group)
+        if found.everywhere:
+            return found
+        seen, more = await self.namespaces(user, namespaces, resource, group)
+        if more:
+            raise TooManyNamespaces
+        return Viewer(user.name, user.groups, namespaces=seen, nodes=found.nodes)
+
+    async def namespaces(
+        self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = ""
+    ) -> tuple[frozenset[str], bool]:
+        """Return those of some namespaces that a user may see, and whether they are too many to ask about."""
+        named = list(islice(sorted(namespaces), MOST_NAMESPACES + 1))
+        asked = named[:MOST_NAMESPACES]
+        answers = await asyncio.gather(
+            *(self.may(user, ResourceAttributes("list", resource, group, each)) for each in asked)
+        )
+        seen = frozenset(each for each, allowed in zip(asked, answers, strict=True) if allowed)
+        return seen, len(named) > len(asked)
+
+
+def _told(user: User, wanted: PathAttributes | ResourceAttributes) -> str:
+    if isinstance(wanted, PathAttributes):
+        return f"User {quoted(user.name)} cannot {wanted.verb} path {quoted(wanted.path)}"
+    kind = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
+    what = f"{kind} {quoted(wanted.name)}" if wanted.name else kind
+    where = f"in the namespace {quoted(wanted.namespace)}" if wanted.namespace else "in all namespaces"
+    return f"User {quoted(user.name)} cannot {wanted.verb} {what} {where}"

@@ -1,0 +1,201 @@
+"""The read API of a live scheduler: what it reads, where it listens, and the label by which the leader is found."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from time import monotonic
+from typing import Any
+
+from pilotage.app.clients import AGENT
+from pilotage.app.core import Core
+from pilotage.app.options import Options
+from pilotage.app.read_api.api import AnswersWhatIfs, Process, ReadApi
+from pilotage.app.read_api.budget import Budget
+from pilotage.app.read_api.profile_resources import ProfileResources
+from pilotage.app.read_api.rights import Rights
+from pilotage.app.serving import guard
+from pilotage.cluster.credentials.access import Access
+from pilotage.cluster.credentials.delegated_auth import UNAUTHORIZED, DelegatedAuth, Denial
+from pilotage.cluster.transport.api_client import ApiClient, Observe
+from pilotage.listening.front_door import Patience
+from pilotage.model.pod import Pod
+from pilotage.model.users import User
+from pilotage.scheduling.decision_log import DecisionLog
+from pilotage.telemetry.server import Limits, Server
+from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
+from pilotage.views.answers import Alarm, Replica
+from pilotage.views.overview import SECONDS, About, Beat
+from pilotage.views.state import SLICE, State, Steps
+
+log = logging.getLogger(__name__)
+
+AUDIENCE = "pilotage"  # of tokens that are worth nothing at the API server
+LEADS = "pilotage.dev/leads"  # a label of the pod that leads
+PORT_FLAG = "--api-port"
+REVIEWS_A_SECOND, REVIEWS_AT_ONCE = 50.0, 300
+# Streams last, and all users may come through one proxy.
+LIMITS = Limits(sending=10.0, patience=Patience(connections=160, connections_of_one_peer=96))
+SAME_RELEASE = ("app.kubernetes.io/name", "app.kubernetes.io/instance", "app.kubernetes.io/component")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What the process tells about itself."""
+
+    leads: Callable[[], bool]
+    leader: Callable[[], str]  # its identity in the Lease
+    pods: Callable[[], Mapping[str, Pod]]
+    alarms: Callable[[], Sequence[Alarm]]
+    troubles: Callable[[], Mapping[str, str]]  # by profile
+    label: Callable[[Mapping[str, str | None]], None]
+    own: str = ""  # namespace/name of its pod
+
+
+class KnowsUsers:
+    """Lets whoever the API server knows in, and hands them on; what they may see each path asks."""
+
+    def __init__(self, auth: DelegatedAuth) -> None:
+        self._auth = auth
+
+    async def judge(
+        self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
+    ) -> Denial | User:
+        """Return who asks, or that nobody knows them."""
+        user = await self._auth.identify(headers, peer_certificate)
+        return UNAUTHORIZED if user is None else user
+
+
+class LiveApi:
+    """The API of one process, from its start to its end."""
+
+    def __init__(
+        self,
+        core: Core,
+        standing: Standing,
+        options: Options,
+        access: Access,
+        observe: Observe,
+        clock: Callable[[], float],
+        what_ifs: AnswersWhatIfs | None = None,
+    ) -> None:
+        self.log = DecisionLog()
+        self.log.watch(core.loop, core.bindings)
+        self._core, self._standing, self._options = core, standing, options
+        client = partial(ApiClient, access, agent=f"{AGENT} read-api", connections=4, timeout=10.0, observe=observe)
+        self._reviews = client(qps=REVIEWS_A_SECOND, burst=REVIEWS_AT_ONCE)
+        self._auth = guard(self._reviews, options.serving, (AUDIENCE,))
+        self._state = State(core.cache, core.queue, core.engines, core.waiting, self.log, standing.pods, clock)
+        self._beat = Beat(self.log)
+        self._what_ifs = what_ifs
+        self._budget = Budget(lambda: standing.leads() and core.queue.pending().active > 0)
+        process = Process(
+            about=self._about,
+            leader=lambda: _pod_of(standing.leader()),
+            leads=standing.leads,
+            beat=self._beat,
+            read_profiles=ProfileResources(self._reviews).all,
+            what_ifs=what_ifs,
+        )
+        self.api = ReadApi(self._state, process, Rights(self._auth), self._budget)
+        self._server: Server | None = None
+        self._siblings: tuple[float, list[str]] = (-SECONDS, [])
+        self._is_labelled: bool | None = None
+
+    def jobs(self) -> list[Coroutine[Any, Any, None]]:
+        """Return what runs for as long as the process does."""
+        return [self._auth.run(), self.api.feed.run(), self._tick()]
+
+    async def start(self, shows: ServingCertificate) -> None:
+        """Listen; if nobody has asked for the port and it is taken, go on without."""
+        serving = self._options.serving
+        server = Server(self.api, KnowsUsers(self._auth), shows, limits=LIMITS, port_flag=PORT_FLAG)
+        try:
+            await server.start(serving.bind_address, serving.api_port, share_port=serving.share_port)
+        except CannotServe as error:
+            if serving.api_port_is_wanted:
+                raise
+            log.warning("the read API is not served: %s", error)
+            return
+        self._server = server
+
+    @property
+    def port(self) -> int:
+        """The port that is listened on; 0 for none."""
+        return 0 if self._server is None else self._server.port
+
+    async def close(self, seconds: float) -> None:
+        """End all streams, and hang up."""
+        self.api.feed.close()
+        if self._server is not None:
+            await self._server.stop(seconds)
+        await self._reviews.close()
+
+    async def _tick(self) -> None:
+        while True:
+            self._tell_who_leads()
+            self._beat.tick()
+            self._forget_who_is_gone()
+            if (tick := getattr(self._what_ifs, "tick", None)) is not None:
+                tick()
+            for _ in range(SECONDS):
+                await asyncio.sleep(1.0)
+                self._tell_who_leads()
+
+    def _tell_who_leads(self) -> None:
+        if self._is_labelled != (leads := self._standing.leads()):
+            self._is_labelled = leads
+            self._standing.label({LEADS: "true" if leads else None})
+
+    def _forget_who_is_gone(self) -> None:
+        queue = self._core.queue
+        if self.log.pods > 2 * len(queue) + 1000:
+            self.log.forget_all_but(lambda key: queue.find(key) is not None)
+
+    # ------------------------------------------------------------------------------------------------- about itself
+
+    async def _about(self) -> About:
+        standing = self._standing
+        return About(
+            version=version("pilotage"),
+            leader=_pod_of(standing.leader()),
+            replicas=tuple(await self._replicas()),
+            alarms=tuple(standing.alarms()),
+            unready=dict(standing.troubles()),
+        )
+
+    async def _replicas(self) -> list[Replica]:
+        standing, now = self._standing, monotonic()
+        own = standing.pods().get(standing.own)
+        if own is None:
+            name = standing.own.partition("/")[2] or _pod_of(standing.leader())
+            return [Replica(name=name, leads=standing.leads(), ready=True)]
+        if now - self._siblings[0] > SECONDS:
+            self._siblings = now, await self._budget.run(_like(standing.pods(), own))
+        leader = _pod_of(standing.leader())
+        found = (standing.pods().get(key) for key in self._siblings[1])
+        return [_replica(pod, leader) for pod in found if pod is not None]
+
+
+def _like(pods: Mapping[str, Pod], own: Pod) -> Steps[list[str]]:
+    """Return the pods of the same release, by namespace/name."""
+    wanted, found = {label: own.labels.get(label) for label in SAME_RELEASE}, []
+    for number, (key, pod) in enumerate(list(pods.items())):
+        if number % (SLICE * 10) == 0:
+            yield
+        if pod.namespace == own.namespace and all(pod.labels.get(name) == value for name, value in wanted.items()):
+            found.append(key)
+    return found
+
+
+def _replica(pod: Pod, leader: str) -> Replica:
+    condition = pod.status.condition("Ready")
+    ready = condition is not None and condition.status == "True"
+    return Replica(name=pod.name, leads=pod.name == leader, ready=ready, node=pod.node_name)
+
+
+def _pod_of(identity: str) -> str:
+    """Return the pod of an identity in the Lease: its name, and behind an underscore what nobody else has."""
+    return identity.rpartition("_")[0] or identity

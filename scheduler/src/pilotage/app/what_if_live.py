@@ -1,0 +1,47 @@
+"""What-if on a scheduler that is running: its cluster, its queue and its profiles, copied; nothing of them is touched."""
+
+from collections.abc import Callable, Generator
+
+from pilotage.app import Configured
+from pilotage.app.core import Core
+from pilotage.app.handles import NO_SUBSCRIPTIONS, Subscriptions
+from pilotage.app.what_if import scheduling_of
+from pilotage.offline.what_if.answer import WhatIfAnswer
+from pilotage.offline.what_if.request import WhatIf
+from pilotage.offline.what_if.run import run
+from pilotage.offline.what_if.world import moment_of
+from pilotage.offline.what_if.worlds import KEPT_FOR, Worlds
+
+__all__ = ["KEPT_FOR", "WhatIfs"]
+
+
+class WhatIfs:
+    """Answers what-ifs about a running scheduler, slice by slice."""
+
+    def __init__(
+        self,
+        core: Core,
+        ready: Callable[[], Configured],
+        load: Subscriptions = NO_SUBSCRIPTIONS,
+        profile_hash: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._worlds = Worlds(
+            lambda: moment_of(core.cache, core.queue), lambda: scheduling_of(ready, load, profile_hash())
+        )
+
+    def steps(self, request: WhatIf, revision: int = 0) -> Generator[None, None, WhatIfAnswer]:
+        """Answer in slices, between which others have their turn; Busy, TooLarge, WrongRequest.
+
+        Whoever asks calls `tick` some KEPT_FOR seconds later, so that the copy is not kept for ever.
+        """
+        world, whole = self._worlds.take(), False
+        try:
+            answer = yield from run(request, world, source="live", revision=revision)
+            whole = True
+            return answer
+        finally:
+            self._worlds.give_back(world, whole=whole)
+
+    def tick(self) -> None:
+        """Drop copies that nobody has asked for in time."""
+        self._worlds.tick()

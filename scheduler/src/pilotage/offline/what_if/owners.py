@@ -1,0 +1,29 @@
+"""Whose pods they are: the name under which an answer counts them."""
+
+from pilotage.model.kubelet_rejection import MIRROR
+from pilotage.model.pod import Pod
+
+TEMPLATE_HASH = "pod-template-hash"
+HASH = "what-if"  # of new pods of Deployments
+
+
+def owner_of(pod: Pod) -> str:
+    """Return kind, namespace and name of what makes a pod; the pod itself if nothing does."""
+    owner = pod.metadata.controller
+    if owner is None:
+        return f"Pod {pod.key}"
+    suffix = f"-{pod.labels.get(TEMPLATE_HASH, '')}"
+    if owner.kind == "ReplicaSet" and suffix != "-" and owner.name.endswith(suffix):
+        return f"Deployment {pod.namespace}/{owner.name.removesuffix(suffix)}"
+    return f"{owner.kind} {pod.namespace}/{owner.name}"
+
+
+def is_of_its_node(pod: Pod) -> bool:
+    """Tell whether a pod ends with its node and waits nowhere: a DaemonSet's, or a mirror of the kubelet's."""
+    owner = pod.metadata.controller
+    return MIRROR in pod.annotations or (owner is not None and owner.kind in ("DaemonSet", "Node"))
+
+
+def is_made_again(pod: Pod) -> bool:
+    """Tell whether somebody makes a pod anew that is gone."""
+    return pod.metadata.controller is not None

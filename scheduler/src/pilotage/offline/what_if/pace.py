@@ -1,0 +1,48 @@
+"""Slices: work that others interrupt, each of so little CPU that nobody waits for it."""
+
+from collections.abc import Callable, Generator, Iterable
+from time import monotonic, thread_time
+
+LONGEST_SLICE = 0.0015  # seconds of CPU, after which others have their turn; one step may go past it
+
+
+class OutOfTime(Exception):
+    """It has taken as long as it may."""
+
+
+class Pace:
+    """Ends slices, and the work when its time is over."""
+
+    def __init__(
+        self,
+        seconds: float,
+        *,
+        longest: float = LONGEST_SLICE,
+        cpu: Callable[[], float] = thread_time,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._longest, self._cpu, self._clock = longest, cpu, clock
+        self._begun, self.spent = clock(), 0.0  # seconds of CPU in slices that have ended
+        self._end = self._begun + seconds
+        self._slice = cpu()
+
+    @property
+    def seconds(self) -> float:
+        """Return the CPU that it has taken so far."""
+        return self.spent + self._cpu() - self._slice
+
+    def through(self, steps: Iterable[object]) -> Generator[None, None, None]:
+        """Do steps, and yield whenever a slice is over; OutOfTime once all the time is."""
+        for _ in steps:
+            yield from self.turn()
+
+    def turn(self) -> Generator[None, None, None]:
+        """Yield if the slice is over."""
+        now = self._cpu()
+        if now - self._slice < self._longest:
+            return
+        self.spent += now - self._slice
+        yield
+        self._slice = self._cpu()
+        if self._clock() > self._end:
+            raise OutOfTime

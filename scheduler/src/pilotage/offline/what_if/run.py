@@ -1,0 +1,131 @@
+"""Answers a what-if: plays it once as things are and once with all changes, in slices, and tells the difference."""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from time import monotonic
+from typing import TypeVar
+
+import msgspec
+
+from pilotage.offline.simulation import Simulation
+from pilotage.offline.what_if.answer import Fill, WhatIfAnswer
+from pilotage.offline.what_if.filling import filled
+from pilotage.offline.what_if.new_nodes import title_of
+from pilotage.offline.what_if.outcome import Told
+from pilotage.offline.what_if.pace import OutOfTime, Pace
+from pilotage.offline.what_if.play import Play, adds_pods, deciders
+from pilotage.offline.what_if.request import Change, WhatIf, WrongRequest
+from pilotage.offline.what_if.world import World
+
+Value = TypeVar("Value")
+
+_WORDS = {"removeNodes": "without"}
+NOW, ALL = "now", "all"
+
+
+def run(
+    request: WhatIf, world: World, *, source: str = "", revision: int = 0, clock: Callable[[], float] = monotonic
+) -> Generator[None, None, WhatIfAnswer]:
+    """Answer a question in a world, slice by slice; WrongRequest if it is about what is not there."""
+    pace = Pace(request.limits.seconds, clock=clock)
+    try:
+        answer = yield from _Question(request, world, pace).answer()
+    except OutOfTime:
+        text = f"The time of {request.limits.seconds:g} s was over before all pods were decided; ask about fewer, "
+        answer = WhatIfAnswer(summary=f"{text}or with a higher limits.seconds.")
+    at = datetime.fromtimestamp(world.moment.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return msgspec.structs.replace(
+        answer,
+        at=at,
+        revision=revision,
+        source=source,
+        profile_hash=world.scheduling.profile_hash,
+        seconds=round(pace.seconds, 3),
+    )
+
+
+def exhaust(steps: Generator[None, None, Value]) -> Value:
+    """Do all slices at once; returns what comes of them."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            value: Value = end.value
+            return value
+
+
+class _Question:
+    """A request, the world for it, and how long it may take."""
+
+    def __init__(self, request: WhatIf, world: World, pace: Pace) -> None:
+        self._request, self._world, self._pace = request, world, pace
+        self._changes = [change for change in request.changes if change.use_profile is None]
+        self._new = [change for change in self._changes if adds_pods(change)]
+        self._others = [change for change in self._changes if not adds_pods(change)]
+
+    def answer(self) -> Generator[None, None, WhatIfAnswer]:
+        """Answer, step by step."""
+        now: Told | None = None
+        if self._request.asks("fill") and not self._new:
+            raise WrongRequest("fill: say which pods, by add or addPods")
+        if self._new and self._others and self._request.asks("placements"):
+            play = yield from self._played(self._new)  # 1. as things are
+            now = Told(play)
+            play.simulation.close()
+        play = yield from self._played(self._changes)  # 2. with all changes
+        try:
+            told = Told(play, now)
+            remedies = (yield from told.remedies(self._pace)) if self._request.asks("remedies") else {}
+            answer = told.answer(remedies)
+        finally:
+            play.simulation.close()
+        if self._request.asks("fill"):  # 3. how many more
+            capacity = yield from self._capacity()
+            answer = msgspec.structs.replace(answer, fill=capacity[-1], capacity=capacity)
+        return told.summarised(answer)
+
+    def _played(self, changes: Sequence[Change], *, evicting: bool = True) -> Generator[None, None, Play]:
+        play = yield from self._begun(evicting=evicting)
+        try:
+            yield from play.go(changes)
+        except BaseException:
+            play.simulation.close()
+            raise
+        return play
+
+    def _begun(self, *, evicting: bool) -> Generator[None, None, Play]:
+        yield from self._pace.through(self._world.steps())
+        specs = deciders(self._request).specs
+        simulation: Simulation = self._world.scheduling.simulation(self._world.cache, specs, evicting)
+        yield from self._pace.turn()
+        return Play(self._world, simulation, self._request, self._pace)
+
+    def _capacity(self) -> Generator[None, None, list[Fill]]:
+        """Return how many copies fit now, with each change alone, and with all of them; the last counts."""
+        found = []
+        for name, changes in self._variants():
+            play = yield from self._begun(evicting=False)
+            try:
+                found.append((yield from filled(name, play, changes, self._new, self._request.limits.copies)))
+            finally:
+                play.simulation.close()
+        return found
+
+    def _variants(self) -> Iterator[tuple[str, Sequence[Change]]]:
+        yield NOW, ()
+        named = [(title(change), [change]) for change in self._others]
+        yield from named if len(named) > 1 else ()
+        if named:
+            yield named[0][0] if len(named) == 1 else ALL, self._others
+
+
+def title(change: Change) -> str:
+    """Return a change in a few words, as the head of a column: +2 gpu-1."""
+    name, what = change.named
+    if change.add_nodes is not None:
+        return title_of(change.add_nodes)
+    if change.quota is not None:
+        return f"quota {change.quota.namespace}"
+    nodes = [*getattr(what, "nodes", ()), *filter(None, [getattr(what, "selector", "")])]
+    return " ".join(chain([_WORDS.get(name, name)], nodes[:2], ["..."] if len(nodes) > 2 else []))

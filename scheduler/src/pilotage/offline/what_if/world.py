@@ -1,0 +1,187 @@
+"""A second world: a copy of a cluster in which anything may happen, made in steps and put back after each question.
+
+What it is made of is taken at one moment, as lists of objects that nobody changes; so the cluster that runs may go on
+while the copy is filled, and nothing that happens in the copy is seen there.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import time
+from typing import Any
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.cache.object_store import ObjectStore
+from pilotage.kinds.every import KNOWN, KindTable
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.offline.simulation import Simulation
+from pilotage.queue.scheduling_queue import SchedulingQueue
+
+# What a copy takes besides the objects, which it shares: measured at 5,000 nodes and 20,000 pods, and rounded up.
+BYTES_OF_A_NODE, BYTES_OF_A_POD = 4096, 1024
+MOST_BYTES = 256 << 20
+
+
+class TooLarge(Exception):
+    """A cluster of which no copy is made here; the text says what to do."""
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """An object that is there and cannot be understood."""
+
+    kind: type[KubeObject]
+    namespace: str
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A cluster as it was at one moment."""
+
+    nodes: Sequence[Node]
+    placed: Sequence[Pod]
+    waiting: Sequence[Pod]  # in the order in which they came
+    objects: Sequence[KubeObject] = ()
+    troubles: Sequence[Trouble] = ()
+    beliefs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # what is taken by nobody whom we see
+    at: float = field(default_factory=time)
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes a copy takes."""
+        return len(self.nodes) * BYTES_OF_A_NODE + (len(self.placed) + len(self.waiting)) * BYTES_OF_A_POD
+
+
+def moment_of(cache: ClusterCache, queue: SchedulingQueue) -> Moment:
+    """Take down a cluster that is running; TooLarge if a copy would take too much memory."""
+    waiting = sorted(((queued.timestamp, place, queued.pod) for place, queued in enumerate(queue)), key=_by_age)
+    troubles = (Trouble(kind, space, name, why) for kind, space, name, why in cache.objects.all_troubles())
+    found = Moment(
+        [info.node for info in cache.columns.infos],
+        cache.pods(),
+        [pod for _, _, pod in waiting],
+        list(_objects(cache.objects)),
+        list(troubles),
+        cache.beliefs(),
+    )
+    if found.size > MOST_BYTES:
+        what = f"{len(found.nodes)} nodes and {len(found.placed)} pods"
+        raise TooLarge(f"the cluster is too large for a copy in the scheduler ({what}); ask with --source local")
+    return found
+
+
+def _objects(store: ObjectStore) -> Iterator[KubeObject]:
+    for kind in store.kinds():
+        yield from store.all(kind)
+
+
+def moment_in(found: Iterable[Pod | Node | KubeObject]) -> Moment:
+    """Take down a cluster of objects."""
+    nodes: list[Node] = []
+    placed: list[Pod] = []
+    waiting: list[Pod] = []
+    objects: list[KubeObject] = []
+    for each in found:
+        if isinstance(each, Node):
+            nodes.append(each)
+        elif not isinstance(each, Pod):
+            objects.append(each)
+        else:
+            (placed if each.node_name else waiting).append(each)
+    return Moment(nodes, placed, waiting, objects)
+
+
+def _by_age(waiting: tuple[float, int, Pod]) -> tuple[float, int]:
+    return waiting[:2]
+
+
+@dataclass(frozen=True)
+class Scheduling:
+    """Who decides in a world: profiles made anew for each play, so that nothing of those that run is touched."""
+
+    # Gets the cluster, specs of SchedulerProfiles by schedulerName, and whether others may be evicted.
+    simulation: Callable[[ClusterCache, Mapping[str, Mapping[str, Any]], bool], Simulation]
+    kinds: KindTable = KNOWN
+    has_extenders: bool = False
+    profile_hash: str = ""
+
+
+class World:
+    """A copy of a cluster, and who decides there."""
+
+    def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
+        self.moment, self.scheduling = moment, scheduling
+        self.cache = ClusterCache()
+        self._is_filled = False
+
+    def steps(self) -> Iterator[None]:
+        """Bring the copy to how the cluster was, from nothing or from whatever happened here."""
+        yield from self._put_back() if self._is_filled else self._fill()
+        self._is_filled = True
+
+    def _fill(self) -> Iterator[None]:
+        moment, cache = self.moment, self.cache
+        for each in moment.objects:
+            cache.objects.put(each)
+            yield
+        for trouble in moment.troubles:
+            cache.objects.note_trouble(trouble.kind, trouble.name, trouble.namespace, trouble.reason)
+        for node in moment.nodes:
+            cache.put_node(node)
+            yield
+        for name, amounts in moment.beliefs.items():
+            cache.believe(name, "moment", amounts)
+        for pod in moment.placed:
+            cache.put_pod(pod)
+            yield
+
+    def _put_back(self) -> Iterator[None]:
+        yield from self._put_nodes_back()
+        yield from self._put_pods_back()
+        yield from self._put_objects_back()
+
+    def _put_nodes_back(self) -> Iterator[None]:
+        known = {node.name: node for node in self.moment.nodes}
+        for name in [info.name for info in self.cache.columns.infos]:
+            if name not in known:
+                self.cache.remove_node(name)
+                yield
+        for node in self.moment.nodes:
+            info = self.cache.find_node(node.name)
+            if info is None or info.node is not node:
+                self.cache.put_node(node)
+                if info is None and node.name in self.moment.beliefs:
+                    self.cache.believe(node.name, "moment", self.moment.beliefs[node.name])
+            yield
+
+    def _put_pods_back(self) -> Iterator[None]:
+        known = {pod.uid for pod in self.moment.placed}
+        for pod in self.cache.pods():
+            if pod.uid not in known:
+                self.cache.remove_pod(pod.uid)
+            yield
+        for pod in self.moment.placed:
+            if self.cache.find_pod(pod.uid) is not pod:
+                self.cache.put_pod(pod)
+            yield
+
+    def _put_objects_back(self) -> Iterator[None]:
+        store = self.cache.objects
+        known = {_identity(each) for each in self.moment.objects}
+        for kind in store.kinds():
+            there: Iterable[KubeObject] = store.all(kind)
+            for each in there:
+                if _identity(each) not in known:
+                    store.drop(each)
+                yield
+        for each in self.moment.objects:
+            if store.get(type(each), each.metadata.name, each.metadata.namespace) is not each:
+                store.put(each)
+            yield
+
+
+def _identity(found: Any) -> tuple[type, str, str]:
+    return type(found), found.metadata.namespace, found.metadata.name

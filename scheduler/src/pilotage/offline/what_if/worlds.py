@@ -1,0 +1,55 @@
+"""The copies of a cluster that is running: one for each question, kept for a moment for the next one.
+
+none ── take ──> asked ── give back ──> kept ── take, within 5 s of its moment ──> asked
+                                         └── later ──> dropped
+"""
+
+from collections.abc import Callable
+from time import time
+
+from pilotage.offline.what_if.world import Moment, Scheduling, World
+
+KEPT_FOR = 5.0  # seconds after its moment, in which a copy answers the next question
+MOST = 2  # at once
+
+
+class Busy(Exception):
+    """As many questions are being answered as may be at once; the text says what to do."""
+
+
+class Worlds:
+    """Makes copies and keeps them for a moment."""
+
+    def __init__(
+        self,
+        moment: Callable[[], Moment],
+        scheduling: Callable[[], Scheduling],
+        clock: Callable[[], float] = time,
+    ) -> None:
+        self._moment, self._scheduling, self._clock = moment, scheduling, clock
+        self._kept: list[World] = []
+        self._asked = 0
+
+    def __len__(self) -> int:
+        return self._asked + len(self._kept)
+
+    def take(self) -> World:
+        """Return a copy for one question: one that is kept, or one that is still to be filled; Busy, TooLarge."""
+        if self._asked >= MOST:
+            raise Busy(f"{MOST} what-ifs are being answered, and there are no more at once; ask again in a second")
+        self.tick()
+        found = self._kept.pop() if self._kept else World(self._moment(), self._scheduling())
+        self._asked += 1
+        return found
+
+    def give_back(self, world: World, *, whole: bool = True) -> None:
+        """Take a copy back; one that was left in the middle of something is dropped."""
+        self._asked -= 1
+        if whole:
+            self._kept.append(world)
+        self.tick()
+
+    def tick(self) -> None:
+        """Drop what is kept and too old, or too much beside what is asked; call it after `KEPT_FOR`."""
+        now = self._clock()
+        self._kept = [world for world in self._kept if now - world.moment.at < KEPT_FOR][: MOST - self._asked]
