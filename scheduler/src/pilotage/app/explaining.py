@@ -167,12 +167,8 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
     """Return the configuration that serves a pod; the default one where rights are missing to find it."""
     wanted, found = "" if pod is None else pod.scheduler_name, []
-    for source in await _sources(api, reading, question, wanted):
-        # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
-        if isinstance(source, Unit):
-            ready = unit_configured(source, plugins(question.plugin_folders)[0])
-        else:
-            ready = configured(source, question.plugin_folders)
+    for source in await sources(api, reading, question, wanted):
+        ready = loaded(source, question)
         names = [str(profile.scheduler_name) for profile in ready.loaded.config.profiles]
         if wanted in names or pod is None:
             return ready
@@ -185,9 +181,15 @@ async def _configured(api: ApiClient, reading: ClusterReading, question: Questio
     )
 
 
-async def _sources(
-    api: ApiClient, reading: ClusterReading, question: Question, wanted: str
-) -> list[Path | Unit | None]:
+def loaded(source: Path | Unit | None, question: Question) -> Configured:
+    """Load a configuration with the plugins that the question names."""
+    # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
+    if isinstance(source, Unit):
+        return unit_configured(source, plugins(question.plugin_folders)[0])
+    return configured(source, question.plugin_folders)
+
+
+async def sources(api: ApiClient, reading: ClusterReading, question: Question, wanted: str) -> list[Path | Unit | None]:
     """Return the configurations in which the pod's profile may be, as files or units; None is the default one."""
     if question.config is not None:
         return [question.config]

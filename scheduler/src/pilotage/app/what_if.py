@@ -1,6 +1,6 @@
 """Who decides in a what-if: the profiles that run, made anew, and others in their place if that is the question."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -42,13 +42,18 @@ class LoadOfNow:
 
 
 def scheduling_of(
-    ready: Callable[[], Configured], load: Subscriptions = NO_SUBSCRIPTIONS, profile_hash: str = ""
+    ready: Callable[[], Configured],
+    load: Subscriptions = NO_SUBSCRIPTIONS,
+    profile_hash: str = "",
+    others: Sequence[Configured] = (),
 ) -> Scheduling:
-    """Return who decides: the configuration as it is when somebody asks."""
+    """Return who decides: the configuration as it is when somebody asks, and others for the names that it lacks."""
 
     def made(cache: ClusterCache, specs: Mapping[str, Mapping[str, Any]], evicting: bool) -> Simulation:
-        found = ready()
-        profiles = {**found.profiles(), **_by_specs(specs, found)}
+        found, profiles = ready(), dict[str, Profile]()
+        for each in (*others, found):
+            profiles |= each.profiles()
+        profiles |= _by_specs(specs, found)
         if not evicting:
             profiles = {name: _without_evictions(profile) for name, profile in profiles.items()}
         config = found.loaded.config

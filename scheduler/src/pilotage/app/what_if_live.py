@@ -1,4 +1,4 @@
-"""What-if on a scheduler that is running: its cluster, its queue and its profiles, copied; nothing of them is touched."""
+"""What-if on a scheduler that is running: copies of its cluster, its queue and its profiles; nothing is touched."""
 
 from collections.abc import Callable, Generator
 

@@ -22,12 +22,14 @@ class Listed(NamedTuple):
 
 COMPLETE = "__complete"  # as kubectl's own hidden verb
 COMMANDS = {
+    "capacity": Listed("pilotage.cli.capacity", "Tell how many copies of a pod fit, and what stops the next one."),
     "check": Listed("pilotage.cli.check", "Validate SchedulerProfiles as the operator does."),
     "check-config": Listed("pilotage.cli.check_config", "Validate a KubeSchedulerConfiguration, and print all of it."),
     "completion": Listed("pilotage.cli.completion", "Print what lets a shell, or kubectl, complete words.", True),
     "convert": Listed("pilotage.cli.convert", "Convert other schedulers' configuration to SchedulerProfiles."),
     "diff": Listed("pilotage.cli.diff", "Compare a SchedulerProfile with a file, or with what runs."),
     "doctor": Listed("pilotage.cli.doctor", "Look for what is wrong, and say what to do.", True),
+    "drain-sim": Listed("pilotage.cli.drain_sim", "Tell where a node's pods would go if it were drained."),
     "explain": Listed("pilotage.cli.explain", "Explain why a pod is pending, or why it runs on its node.", True),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to kube-scheduler, as an HTTP extender."),
     "history": Listed("pilotage.cli.history", "Show what happened to a SchedulerProfile, or to a pod.", True),
@@ -38,6 +40,7 @@ COMMANDS = {
     "simulate": Listed("pilotage.cli.simulate", "Schedule pods from manifests or dumps, without a cluster."),
     "status": Listed("pilotage.cli.status", "Show whether schedulers and their profiles are well.", True),
     "top": Listed("pilotage.cli.top", "Show how full nodes are, and what plugins cost.", True),
+    "what-if": Listed("pilotage.cli.what_if", "Tell what would happen if pods, nodes or policy changed."),
 }
 
 

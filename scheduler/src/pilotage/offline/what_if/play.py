@@ -17,7 +17,7 @@ from pilotage.offline.what_if.new_pods import Arrival, Copies, NewPods, check_nu
 from pilotage.offline.what_if.pace import Pace
 from pilotage.offline.what_if.request import Add, AddPods, Change, UseProfile, WhatIf, WrongRequest
 from pilotage.offline.what_if.use import Use, use_of
-from pilotage.offline.what_if.world import World
+from pilotage.offline.what_if.world import World, classes_in
 
 Steps = Generator[None, None, None]
 NEW_PODS = ("add", "addPods")
@@ -123,8 +123,7 @@ class Play:
     def read(self, change: Change) -> Added:
         """Read the pods of a change; WrongRequest if nobody can decide about them."""
         manifests, copies = _asked(change)
-        objects = [each for each in self.world.moment.objects if each.api.scope == "Cluster"]
-        new = read_new_pods(manifests, objects, self.world.scheduling.kinds)
+        new = read_new_pods(manifests, classes_in(self.world.moment), self.world.scheduling.kinds)
         for kind in new.kinds:
             if self._deciders.of_new_pods:
                 kind.pod = _for_scheduler(kind.pod, self._deciders.of_new_pods)

@@ -8,6 +8,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from pilotage.config.strict_reading import read_section
 from pilotage.config.types import Section
+from pilotage.model.pod import DEFAULT_SCHEDULER
 
 KIND: Final = "WhatIf"
 LARGEST_BODY = 1 << 20
@@ -200,6 +201,29 @@ def read(given: Any) -> WhatIf:
     if request is None or problems:
         raise WrongRequest(*problems)
     return request
+
+
+def scheduler_names(request: WhatIf) -> set[str]:
+    """Return the schedulerNames that new pods may have."""
+    found = {DEFAULT_SCHEDULER}
+    for change in request.changes:
+        if change.add_pods is not None and change.add_pods.scheduler_name:
+            found.add(change.add_pods.scheduler_name)
+        if change.add is not None:
+            found.update(_named_in(change.add.manifests))
+    return found | ({request.profile} if isinstance(request.profile, str) else set())
+
+
+def _named_in(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _named_in(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name == "schedulerName" and isinstance(each, str):
+                yield each
+            else:
+                yield from _named_in(each)
 
 
 def needs(request: WhatIf) -> Needs:

@@ -13,8 +13,12 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cache.object_store import ObjectStore
 from pilotage.kinds.every import KNOWN, KindTable
 from pilotage.kinds.kube_object import KubeObject
+from pilotage.kinds.storage import StorageClass
+from pilotage.kinds.workloads import PriorityClass
+from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.offline.admission import SYSTEM_CLASSES
 from pilotage.offline.simulation import Simulation
 from pilotage.queue.scheduling_queue import SchedulingQueue
 
@@ -70,6 +74,18 @@ def moment_of(cache: ClusterCache, queue: SchedulingQueue) -> Moment:
     if found.size > MOST_BYTES:
         what = f"{len(found.nodes)} nodes and {len(found.placed)} pods"
         raise TooLarge(f"the cluster is too large for a copy in the scheduler ({what}); ask with --source local")
+    return found
+
+
+def classes_in(moment: Moment) -> list[KubeObject]:
+    """Return the classes that new objects may name; those of priorities can be told from pods that have them."""
+    found: list[KubeObject] = [each for each in moment.objects if isinstance(each, PriorityClass | StorageClass)]
+    known = {each.metadata.name for each in found if isinstance(each, PriorityClass)}
+    for pod in (*moment.waiting, *moment.placed):
+        name = pod.spec.priority_class_name
+        if name and name not in known and name not in SYSTEM_CLASSES:
+            known.add(name)
+            found.append(PriorityClass(Metadata(name), pod.priority, preemption_policy=pod.spec.preemption_policy))
     return found
 
 

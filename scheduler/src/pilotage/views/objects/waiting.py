@@ -160,7 +160,7 @@ def code_of(plugins: Sequence[str]) -> tuple[str, str]:
 
 
 def summary(text: str) -> str:
-    """Return the reasons of a message without numbers, the most frequent first: equal for pods that wait for the same."""
+    """Return the reasons of a message without numbers, the most frequent first: the same for pods that wait alike."""
     return ", ".join(reason for each in reason_groups(text) for reason in each["reasons"]) or short(text)
 
 

@@ -1,0 +1,70 @@
+"""An answer for people."""
+
+from collections.abc import Iterator
+
+from pilotage.cli.tables import table
+from pilotage.offline.what_if.answer import Eviction, WhatIfAnswer
+
+MOST_LINES = 20
+
+
+def what_if_text(answer: WhatIfAnswer, changes: str) -> str:
+    """Return what would happen; `changes` heads the column with all of them."""
+    return "\n".join([answer.summary, *_sections(answer, changes)])
+
+
+def capacity_text(answer: WhatIfAnswer) -> str:
+    """Return how many copies fit."""
+    rows = [[each.changes, str(each.copies), each.stopped_by, each.where] for each in answer.capacity]
+    return "\n".join([answer.summary, table(["WITH", "COPIES", "STOPPED BY", "WHERE"], rows, right=(1,))])
+
+
+def _sections(answer: WhatIfAnswer, changes: str) -> Iterator[str]:
+    if answer.shapes:
+        yield _shapes(answer, changes)
+    for each in answer.waiting[:MOST_LINES]:
+        pods = each.example if each.count == 1 else f"{each.count} of {each.owner}"
+        yield f"\n{pods} would wait: {each.reason}"
+        for remedy in each.remedies:
+            yield f"  {remedy.text}"
+    if answer.evictions:
+        yield "\n" + _evictions(answer)
+    if answer.others is not None and answer.others.displaced:
+        rows = [[each.pod, each.node or "waits", each.reason] for each in answer.others.displaced[:MOST_LINES]]
+        yield "\n" + table(["DISPLACED", "NODE", "MESSAGE"], rows)
+    if answer.others is not None and answer.others.placed:
+        yield "\n" + table(
+            ["STARTS, TOO", "NODE"], [[each.pod, each.node] for each in answer.others.placed[:MOST_LINES]]
+        )
+
+
+def _shapes(answer: WhatIfAnswer, changes: str) -> str:
+    has_now = any(each.now is not None for each in answer.shapes)
+    header = ["PODS OF", "PODS", *(["NOW"] if has_now else []), changes or "FIT", "STOPPED BY", "WHERE"]
+    rows = [
+        [
+            each.owner,
+            str(each.asked),
+            *(["" if each.now is None else str(each.now)] if has_now else []),
+            str(each.placed),
+            each.stopped_by,
+            each.where,
+        ]
+        for each in answer.shapes
+    ]
+    return table(header, rows, right=(1, 2, 3) if has_now else (1, 2))
+
+
+def _evictions(answer: WhatIfAnswer) -> str:
+    rows = [[each.pod, each.by, each.budget, _fate(each)] for each in answer.evictions[:MOST_LINES]]
+    more = len(answer.evictions) + answer.more_evictions - len(rows)
+    found = table(["EVICTED", "BY", "BUDGET", ""], rows)
+    return f"{found}\n... and {more} more" if more > 0 else found
+
+
+def _fate(each: Eviction) -> str:
+    if each.blocked:
+        return "stays: the budget allows no more"
+    if each.lost:
+        return "is lost: no controller makes it anew"
+    return "against the budget" if each.violated else ""
