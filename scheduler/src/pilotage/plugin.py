@@ -42,6 +42,7 @@ from pilotage.framework.api.plugin import (
     UsesLoad,
     nothing_to_note,
 )
+from pilotage.framework.api.remedies import Change, Difference, NodeName, PodNames, Remedy, Target
 from pilotage.framework.api.scoring import MAX_SCORE, BrokenLine, by_maximum, by_maximum_reversed, by_range
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -111,8 +112,10 @@ __all__ = [
     "CSINode",
     "CSIStorageCapacity",
     "Caching",
+    "Change",
     "Cycle",
     "DeviceClass",
+    "Difference",
     "Event",
     "EvictionRule",
     "Fault",
@@ -129,6 +132,7 @@ __all__ = [
     "NoRoom",
     "Node",
     "NodeInfo",
+    "NodeName",
     "Nodes",
     "Nominated",
     "Nominations",
@@ -144,6 +148,7 @@ __all__ = [
     "PluginFailed",
     "Pod",
     "PodDisruptionBudget",
+    "PodNames",
     "PostBind",
     "PostFilter",
     "PreBind",
@@ -155,6 +160,7 @@ __all__ = [
     "QueueSort",
     "QueuedPod",
     "Rejection",
+    "Remedy",
     "ReplicaSet",
     "ReplicationController",
     "Reserve",
@@ -167,6 +173,7 @@ __all__ = [
     "Skip",
     "StatefulSet",
     "StorageClass",
+    "Target",
     "Trial",
     "UsesLoad",
     "Verdicts",

@@ -6,7 +6,8 @@ from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.scheduling.rejection_details import amount, details
+from pilotage.model.amounts import amount
+from pilotage.scheduling.rejection_details import details
 from pilotage.testing import make_node, make_pod
 
 TAINTED = make_node("n1", taints=[{"key": "dedicated", "value": "gpu", "effect": "NoSchedule"}])

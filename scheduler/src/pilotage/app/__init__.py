@@ -89,6 +89,7 @@ def simulation(
     explain_pod: str | None = None,
     cache: ClusterCache | None = None,
     load: Subscriptions = NO_SUBSCRIPTIONS,
+    with_remedies: bool = True,
 ) -> Simulation:
     """Put the engine on a cluster in memory, which is empty unless one is given."""
     cache, clock = ClusterCache() if cache is None else cache, Clock()
@@ -103,14 +104,16 @@ def simulation(
     )
     handles = Handles(cache, nominations=queue.nominator, load=load)
     ready = engines(profiles, cache, handles=handles)
+    tie_break = Random(seed)  # noqa: S311 - no secret
     return Simulation(
         cache,
         ready,
         queue,
         clock,
-        Random(seed),  # noqa: S311 - no secret
+        tie_break,
         with_scores=with_scores,
         explain_pod=explain_pod,
+        with_remedies=with_remedies,
         changes=handles.changes,
         close=lambda: let_go(handles, ready.values(), {}),
     )

@@ -5,28 +5,35 @@ from itertools import zip_longest
 from typing import Any
 
 from pilotage.cli.explain_gang import gang_data, gang_line
+from pilotage.cli.explain_remedies import remedies_data, remedies_text
 from pilotage.cli.results import as_data, score_data
 from pilotage.cli.tables import table
 from pilotage.framework.api.verdicts import QUEUED, WAITING_FOR_GROUP
 from pilotage.offline.results import Result
 from pilotage.scheduling.explanation import Explanation, NodeVerdict
+from pilotage.scheduling.remedies import Remedies
 
 HELD = (QUEUED, WAITING_FOR_GROUP)
 LEGEND = "Scores are raw -> normalised; a total adds up normalised x weight, and the highest wins."
 
 
-def explained_data(result: Result, explanation: Explanation | None) -> dict[str, Any]:
+def explained_data(result: Result, explanation: Explanation | None, remedies: Remedies | None = None) -> dict[str, Any]:
     """Return a pod's result and all verdicts, as docs/simulate.md describes them."""
     story = explanation or Explanation([])
     before = None
     if story.before is not None:
         before = {"plugin": story.before.plugin, "reasons": list(story.before.reasons)}
     nodes = [_node_data(node) for node in story.nodes]
-    return {**as_data(result), "before": before, "gang": gang_data(story.gang), "nodes": nodes}
+    told = {"before": before, "gang": gang_data(story.gang), "nodes": nodes}
+    return {**as_data(result), **told, **remedies_data(remedies)}
 
 
-def explained_text(result: Result, explanation: Explanation | None) -> str:
+def explained_text(result: Result, explanation: Explanation | None, remedies: Remedies | None = None) -> str:
     """Return the same for people."""
+    return "\n".join([_story(result, explanation), *remedies_text(remedies)])
+
+
+def _story(result: Result, explanation: Explanation | None) -> str:
     lines = [f"{result.name}  {_fate(result)}"]
     if result.victims:
         lines.append(f"  Evicted for it: {', '.join(result.victims)}")

@@ -163,9 +163,9 @@ def _tell(simulation: Simulation, results: list[Result], explained: str | None, 
         if result is None:
             raise BadInput(f"no profile has the schedulerName of pod {explained}, so it is not scheduled")
         if output == "table":
-            click.echo(explained_text(result, simulation.explanation))
+            click.echo(explained_text(result, simulation.explanation, simulation.remedies))
         else:
-            click.echo(FORMATS[output](explained_data(result, simulation.explanation)))
+            click.echo(FORMATS[output](explained_data(result, simulation.explanation, simulation.remedies)))
         return
     if output != "table":
         click.echo(FORMATS[output]([as_data(result) for result in results]))

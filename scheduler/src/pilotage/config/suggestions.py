@@ -17,6 +17,11 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f'{_ASKING}"{by_small[near[0]]}"?' if near else ""
 
 
+def near(word: str, known: Iterable[str]) -> str:
+    """The nearest known word alone; empty where none is near."""
+    return did_you_mean(word, known).removeprefix(f'{_ASKING}"').removesuffix('"?')
+
+
 def asked_once(questions: Iterable[str]) -> str:
     """Several such questions as one: did you mean "size" and "count"?"""
     words = [question.removeprefix(_ASKING).removesuffix("?") for question in dict.fromkeys(questions) if question]

@@ -8,6 +8,7 @@ from msgspec import Struct
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
+LIFECYCLE = "node.kubernetes.io/"  # begins the keys of taints that Kubernetes sets and takes away by itself
 FORBIDDING = frozenset({NO_SCHEDULE, NO_EXECUTE})  # the effects that a filter looks at
 
 # Stricter than a label value: "007" and "+7" are no numbers here. Nineteen digits hold every 64-bit number.

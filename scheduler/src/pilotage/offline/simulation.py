@@ -28,7 +28,8 @@ from pilotage.scheduling.gangs.gang_standing import standing
 from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.object_changes import ObjectChanges
-from pilotage.scheduling.outcome import Placed, Unplaced
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search_at_once, why_not
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
 
@@ -57,6 +58,7 @@ class Simulation:
         *,
         with_scores: bool = False,
         explain_pod: str | None = None,
+        with_remedies: bool = True,
         changes: ObjectChanges | None = None,
         close: Callable[[], None] = lambda: None,
     ) -> None:
@@ -70,6 +72,7 @@ class Simulation:
         self._clock = clock
         self._scores: dict[str, dict[str, PluginScore]] = {}  # of the nodes that were chosen last, by pod
         self._explain_pod = explain_pod
+        self._with_remedies = with_remedies
         self._results = Results()
         self._pending = PodsInMemory(self._results)
         self._tasks = AtOnce()
@@ -83,6 +86,7 @@ class Simulation:
         self._failures = self._taking_back(evictions)
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
+        self.remedies: Remedies | None = None  # for the pod to explain, as long as it waits
 
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
@@ -167,10 +171,14 @@ class Simulation:
         if asked is not None:
             self.explanation = explain(self.cache, engine, self.queue.nominator, asked)
         gang = standing(self.queue, engine, pod) if asked is not None else None
+        members = members_of(self.queue, engine, asked, pod) if asked is not None else None
         self._scores = {}
         decided = (yield from self._decided_as_gang(queued)) or [(queued, self._scheduler.schedule(pod))]
         if asked is not None and gang is not None and self.explanation is not None:
             self.explanation = replace(self.explanation, gang=gang.after(asked, decided))
+        if asked is not None:
+            outcome = next((outcome for member, outcome in decided if member.pod.uid == asked.uid), None)
+            self.remedies = self._remedies(asked, outcome, members) if self._with_remedies else None
         for member, outcome in decided:
             if isinstance(outcome, Placed):
                 self._place(outcome)
@@ -180,6 +188,20 @@ class Simulation:
     def _decided_as_gang(self, queued: QueuedPod) -> Generator[object, None, list[Decision]]:
         steps = self._gangs.steps(queued)
         return [] if steps is None else (yield from steps)
+
+    def _remedies(self, pod: Pod, outcome: Outcome | None, gang: Members | None) -> Remedies | None:
+        """Look for what would help a pod that waits, if it does not get its place by evictions anyway."""
+        if isinstance(outcome, Placed):
+            return None
+        if gang is not None and any(self.cache.find_pod(member.uid) for member in gang.waiting):
+            gang = None  # it has started, without this pod
+        if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
+            return None
+        return search_at_once(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
+
+    def why_not(self, pod: Pod, node: str) -> WhyNot:
+        """Compare a node with the one that a pod has or would get."""
+        return why_not(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, node)
 
     def _asked(self, pod: Pod) -> Pod | None:
         """Return the pod to explain, if it is this one or waits for its turn together with it."""

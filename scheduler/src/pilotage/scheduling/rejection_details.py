@@ -9,8 +9,8 @@ from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.plugin import EvictionRule, Plugin
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.framework.runtime.preemption.shortage import PODS, resource_of
+from pilotage.model.amounts import amount
 from pilotage.model.pod import Pod
-from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY
 from pilotage.model.tolerations import first_untolerated
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,6 @@ MOST_SHOWN = 3  # other schedulers whose pods are left alone
 LONGEST = 300  # characters of what a plugin says
 FORBIDDEN = "node(s) had untolerated taint(s)"
 PORTS_TAKEN = "node(s) didn't have free ports for the requested pod ports"
-BYTES = (MEMORY, EPHEMERAL_STORAGE)
 
 
 def details(rejection: Rejection, pod: Pod, info: NodeInfo) -> tuple[str, ...]:
@@ -49,17 +48,6 @@ def _said(ask: Callable[[Cycle, Pod, NodeInfo], str], cycle: Cycle, info: NodeIn
         log.exception("%s failed on node %s", ask.__qualname__, info.name)
         return ""
     return f"{text[:LONGEST]}..." if len(text) > LONGEST else text
-
-
-def amount(resource: str, number: int) -> str:
-    """Write a number of a resource's smallest units as people do: 1.2 cores, 4Gi."""
-    if resource == CPU:
-        return f"{number / 1000:g}"
-    if resource in BYTES or resource.startswith("hugepages-"):
-        for power, suffix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
-            if abs(number) >= 1 << power:
-                return f"{round(number / (1 << power), 2):g}{suffix}"
-    return str(number)
 
 
 def _detail(reason: str, pod: Pod, info: NodeInfo) -> str:

@@ -7,7 +7,7 @@ from pilotage.scheduling.decision_log import Decision
 from pilotage.views import answers
 from pilotage.views.answers import AttemptShown, DecisionShown
 from pilotage.views.paging import InvalidQuestion, after, continued
-from pilotage.views.reasons import groups_of
+from pilotage.views.reasons import groups_of, summary
 from pilotage.views.state import SLICE, Stamp, State, Steps, when
 from pilotage.views.viewer import Viewer, Words
 
@@ -126,4 +126,4 @@ def because(decision: Decision, words: Words) -> str:
         case "nominated" if decision.victims:
             return f"{decision.victims} pod(s) are evicted for it"
         case _:
-            return words(decision.message)
+            return words(summary(decision.message, decision.counted))

@@ -56,6 +56,10 @@ class Words:
             found = self._known[text] = self._cut(text)
         return found
 
+    def names_foreign(self, text: str) -> bool:
+        """Tell whether a text has a name in it that is none of the viewer's business."""
+        return self(text) != text
+
     def all(self, texts: Iterable[str]) -> list[str]:
         """Return several texts like that."""
         return [self(text) for text in texts]

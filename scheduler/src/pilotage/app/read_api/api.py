@@ -13,8 +13,10 @@ import msgspec
 
 from pilotage.app.read_api import questions
 from pilotage.app.read_api.budget import Budget, Busy
-from pilotage.app.read_api.feed import Feed, TooManyStreams
+from pilotage.app.read_api.feed import Feed
 from pilotage.app.read_api.questions import one
+from pilotage.app.read_api.refusals import NO_STORE, NotFound, failed, refusal, who_leads
+from pilotage.app.read_api.remedying import Remedying
 from pilotage.app.read_api.revisions import Revisions
 from pilotage.app.read_api.rights import (
     PROFILE_GROUP,
@@ -23,26 +25,21 @@ from pilotage.app.read_api.rights import (
     QUOTAS,
     Forbidden,
     Rights,
-    TooManyNamespaces,
-    Unanswered,
 )
 from pilotage.cluster.credentials.delegated_auth import PathAttributes, ResourceAttributes
 from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.model.users import ANONYMOUS, User
-from pilotage.offline.what_if import worlds
 from pilotage.offline.what_if.answer import WhatIfAnswer
-from pilotage.offline.what_if.request import WhatIf, WrongRequest, needs, read_body
-from pilotage.offline.what_if.world import TooLarge
+from pilotage.offline.what_if.request import WhatIf, needs, read_body
 from pilotage.telemetry.pages import JSON, Answer, Question, Stream
 from pilotage.views import answers
-from pilotage.views.answers import PREFIX, StatusDetails, failure
+from pilotage.views.answers import PREFIX
 from pilotage.views.decisions import decisions
-from pilotage.views.explaining import Remedied, explanation
+from pilotage.views.explaining import FIT, REJECTED, Remedied, explanation
 from pilotage.views.gangs import gang, gangs
 from pilotage.views.nodes import node_view, nodes
 from pilotage.views.openapi import openapi
 from pilotage.views.overview import About, Beat, overview
-from pilotage.views.paging import Expired, InvalidQuestion
 from pilotage.views.paths import PATHS, Path
 from pilotage.views.plugins import plugins
 from pilotage.views.pods import pod_view
@@ -54,7 +51,6 @@ from pilotage.views.viewer import Viewer, Words
 
 log = logging.getLogger(__name__)
 
-NO_STORE = {"Cache-Control": "no-store, private"}
 EVENT_STREAM = "text/event-stream"
 KEPT_NAMESPACES = 5.0  # seconds for which it is remembered which namespaces have pods
 KEYS_AT_ONCE = 5_000
@@ -82,10 +78,6 @@ class Process:
     what_ifs: AnswersWhatIfs | None = None
 
 
-class NotFound(Exception):
-    """There is no such thing; the text says what there is not."""
-
-
 @dataclass(frozen=True)
 class Asked:
     """A question on its way: who asks what, and about which state."""
@@ -108,6 +100,7 @@ class ReadApi:
         self._state, self._process, self._rights, self.budget = state, process, rights, budget
         self.revisions = Revisions(state)
         self.feed = Feed(state, self.revisions.now, budget)
+        self._remedying = Remedying(state, self.revisions.now, budget)
         self._namespaces: tuple[float, frozenset[str]] | None = None
         self._description = b""
         self._views: dict[str, Callable[[Asked], Awaitable[msgspec.Struct]]] = {
@@ -137,46 +130,24 @@ class ReadApi:
         """Answer a question, whatever it is."""
         try:
             return await self._answer(question)
-        except InvalidQuestion as error:
-            return _failed(400, "BadRequest", str(error))
-        except WrongRequest as error:
-            return _failed(422, "Invalid", str(error))
-        except TooManyNamespaces:
-            return _failed(
-                400,
-                "BadRequest",
-                "you may not list all pods, and there are many namespaces; choose one by ?namespace=NAME",
-            )
-        except Forbidden as error:
-            return _failed(403, "Forbidden", str(error))
-        except NotFound as error:
-            return _failed(404, "NotFound", str(error))
-        except Expired:
-            return _failed(410, "Expired", "what the token is about is not kept any more; begin anew without it")
-        except TooManyStreams:
-            return _failed(429, "TooManyRequests", "there are too many streams; try again later", wait=5)
-        except Unanswered:
-            return _failed(503, "ServiceUnavailable", "the API server did not say what you may see; try again", wait=1)
-        except (Busy, worlds.Busy) as error:
-            text = str(error) or "pods are being placed, and there is no time for this now; try again"
-            return _failed(503, "ServiceUnavailable", text, wait=1)
-        except TooLarge as error:
-            return _failed(413, "RequestEntityTooLarge", str(error))
-        except Exception:
+        except Exception as error:
+            refused = refusal(error)
+            if refused is not None:
+                return refused
             log.exception("the path %s broke", question.path)
-            return _failed(500, "InternalError", "this could not be answered; the scheduler's log says why")
+            return failed(500, "InternalError", "this could not be answered; the scheduler's log says why")
 
     async def _answer(self, question: Question) -> Answer | Stream:
         path, names = _find(question)
         user = question.user
         if user is None or user.name == ANONYMOUS:
-            return _failed(401, "Unauthorized", "show a token: kubectl create token NAME --audience pilotage")
+            return failed(401, "Unauthorized", "show a token: kubectl create token NAME --audience pilotage")
         if path.method != ("GET" if question.method == "HEAD" else question.method):
-            refused = _failed(405, "MethodNotAllowed", f"use {path.method}")
+            refused = failed(405, "MethodNotAllowed", f"use {path.method}")
             return Answer(refused.status, refused.body, refused.content_type, {**NO_STORE, "Allow": path.method})
         if path.leader_only and not self._process.leads():
             leader = self._process.leader()
-            return _failed(503, "ServiceUnavailable", _who_leads(leader), leader=leader)
+            return failed(503, "ServiceUnavailable", who_leads(leader), leader=leader)
         if path.name == "openapi":
             return self._openapi()
         if self.budget.is_spent():
@@ -278,7 +249,12 @@ class ReadApi:
         if engine is None:
             served = ", ".join(state.engines)
             raise NotFound(f"the pod is for the scheduler {pod.scheduler_name}, and this one serves {served}")
-        return await self._run(explanation(state, viewer, asked.stamp, pod, engine, wanted, Remedied()))
+        words, remedied = Words(state, viewer), Remedied()
+        if asked.one("remedies") != "0" and queued is not None and not queued.is_gated:
+            remedied = await self._remedying.for_waiting(pod, engine, words)
+        elif queued is None and wanted.nodes not in ("", REJECTED, FIT):
+            remedied = await self._remedying.for_placed(pod, engine, words, wanted.nodes)
+        return await self._run(explanation(state, viewer, asked.stamp, pod, engine, wanted, remedied))
 
     async def _nodes(self, asked: Asked) -> answers.NodeTable:
         await self._rights.require(asked.user, ResourceAttributes("list", "nodes"))
@@ -420,15 +396,3 @@ def _firsts(keys: Iterable[str]) -> Iterable[str]:
 def _tag(stamp: Stamp, body: bytes) -> str:
     """Return what stands for an answer, whenever it is given."""
     return f'"{hashlib.blake2b(body.replace(_encode(stamp.at), b""), digest_size=12).hexdigest()}"'
-
-
-def _who_leads(leader: str) -> str:
-    return f"only the leader answers this, and that is {leader or 'nobody now'}"
-
-
-def _failed(code: int, reason: str, message: str, *, leader: str | None = None, wait: int = 0) -> Answer:
-    details = None
-    if leader is not None or wait:
-        details = StatusDetails(name=leader or "", kind="pods" if leader else "", retry_after_seconds=wait)
-    headers = {**NO_STORE, **({"Retry-After": str(wait)} if wait else {})}
-    return Answer(code, _encode(failure(code, reason, message, details)), JSON, headers)

@@ -109,5 +109,7 @@ def _told(user: User, wanted: PathAttributes | ResourceAttributes) -> str:
         return f"User {quoted(user.name)} cannot {wanted.verb} path {quoted(wanted.path)}"
     kind = f"{wanted.resource}.{wanted.group}" if wanted.group else wanted.resource
     what = f"{kind} {quoted(wanted.name)}" if wanted.name else kind
-    where = f"in the namespace {quoted(wanted.namespace)}" if wanted.namespace else "in all namespaces"
-    return f"User {quoted(user.name)} cannot {wanted.verb} {what} {where}"
+    where = f" in the namespace {quoted(wanted.namespace)}" if wanted.namespace else ""
+    if wanted.resource in (QUOTAS, "pods") and not wanted.namespace:
+        where = " in all namespaces"
+    return f"User {quoted(user.name)} cannot {wanted.verb} {what}{where}"

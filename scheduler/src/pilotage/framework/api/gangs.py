@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from pilotage.framework.api.plugin import FollowsPods
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
@@ -30,6 +31,10 @@ class FormsGangs(FollowsPods):
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
         """Take note that not enough pods of a gang found a place; True if it is known when to try again."""
         raise NotImplementedError
+
+    def with_fewer(self, gang: GangName, pod: Pod, fewer: int) -> Remedy | None:
+        """Return how the gang would need so many places less at once; None if that cannot be said."""
+        return None
 
     def placed_together(self, gang: GangName) -> None:
         """Take note that enough pods of a gang have found a place."""

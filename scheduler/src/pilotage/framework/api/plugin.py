@@ -1,6 +1,6 @@
 """What a plugin is: one class, whose bases say where it takes part and whose fields are its arguments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, dataclass_transform
 
@@ -19,6 +19,7 @@ from pilotage.framework.api.events import ANYTHING, Retry
 from pilotage.framework.api.handle import NOT_STARTED, Handle
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Kind
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import (
     Filtered,
     Nominated,
@@ -137,6 +138,13 @@ class Plugin:
     def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
         """Return in few words what is behind the plugin's rejection of a node; people alone ask, and see it."""
         return ""
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterable[Remedy]:
+        """Return what would make the plugin accept the pod on some of these nodes, which it alone rejects.
+
+        Each says in its `difference` how things would be; the engine tries that before anybody sees the remedy.
+        """
+        return ()
 
     def needed(self) -> tuple[Permission, ...]:
         """Return those of the permissions that are used with these arguments."""

@@ -1,10 +1,15 @@
 """Nodes that were cordoned."""
 
+from collections.abc import Iterator
+
 from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_changes import node_remedy, with_facts
 from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter, nothing_to_note
+from pilotage.framework.api.pod_changes import plain
+from pilotage.framework.api.remedies import Change, Remedy
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
@@ -33,6 +38,16 @@ class NodeUnschedulable(PreFilter, Filter):
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Reject all cordoned nodes."""
         return Verdicts.all_fit(len(nodes)) if _tolerates(pod) else Verdicts.where(nodes.unschedulable, CORDONED)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to uncordon a node; with the taint that stands for the cordon, which goes with it."""
+        node = nodes[0].node
+        taints = tuple(taint for taint in node.taints if taint.key != CORDON.key)
+        changed = with_facts(node, unschedulable=False, taints=taints)
+        words = "uncordon {node}" if len(nodes) == 1 else "uncordon {node} (or another of {count} nodes)"
+        patch = {"spec": {"unschedulable": None, **({"taints": plain(taints)} if taints != node.taints else {})}}
+        change = Change("spec.unschedulable", "true", "false")
+        yield node_remedy("uncordon", words, node, changed, patch, change, count=len(nodes))
 
     def became_schedulable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
         """Tell whether the node was cordoned, or not there, and is open now."""

@@ -1,17 +1,35 @@
 """Taints of nodes and tolerations of pods."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
 from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_changes import node_remedy, with_facts
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score, nothing_to_note
+from pilotage.framework.api.pod_changes import plain, with_spec
+from pilotage.framework.api.remedies import Change, Remedy
 from pilotage.framework.api.scoring import by_maximum_reversed
 from pilotage.framework.api.taint_matching import tolerates_all, untolerated_preferences
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.model.tolerations import count_untolerated_preferences, first_untolerated
+from pilotage.model.tolerations import (
+    FORBIDDING,
+    LIFECYCLE,
+    Taint,
+    Toleration,
+    count_untolerated_preferences,
+    first_untolerated,
+)
 
+MOST_OFFERED = 2
+OF_KUBERNETES = (LIFECYCLE, "node.cloudprovider.kubernetes.io/")
 TAINTED = Rejection("node(s) had untolerated taint(s)", preemption_helps=False)
 
 
@@ -35,6 +53,23 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         """Reject all such nodes."""
         return Verdicts.where(~tolerates_all(pod.shape.tolerated, nodes), TAINTED)
 
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to tolerate the fewest taints, or to take them from a node; what Kubernetes set goes by itself."""
+        sets, ids = nodes.taint_sets, nodes.taint_set_ids
+        numbers = np.bincount(ids, minlength=len(sets))
+        opened: Counter[frozenset[Taint]] = Counter()
+        for each in np.flatnonzero(numbers).tolist():
+            opened[_forbidding(sets[each], pod)] += int(numbers[each])
+        tolerable = [taints for taints in opened if not any(taint.key.startswith(OF_KUBERNETES) for taint in taints)]
+        tolerable.sort(key=lambda taints: (len(taints), -opened[taints], sorted(map(str, taints))))
+        for taints in tolerable[:MOST_OFFERED]:
+            yield _tolerating(pod, taints)
+        for taints in tolerable[:1]:
+            yield _without(_one_with(nodes, pod, taints), taints)
+        for taints in opened.keys() - set(tolerable):
+            yield _well_again(_one_with(nodes, pod, taints), taints)
+            break
+
     pre_score = nothing_to_note  # even without any taint every node gets its 100
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
@@ -48,6 +83,56 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
     def became_tolerable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
         """Tell whether the taints forbade the pod, or the node was not there, and they allow it now."""
         return _may_run(pod, new) and (old is None or not _may_run(pod, old))
+
+
+def _forbidding(taints: Iterable[Taint], pod: Pod) -> frozenset[Taint]:
+    covers = pod.shape.tolerated.covers
+    return frozenset(taint for taint in taints if taint.effect in FORBIDDING and not covers(taint))
+
+
+def _one_with(nodes: Nodes, pod: Pod, taints: frozenset[Taint]) -> Node:
+    sets, ids = nodes.taint_sets, nodes.taint_set_ids
+    same = [number for number in np.unique(ids).tolist() if _forbidding(sets[number], pod) == taints]
+    return nodes[int(np.flatnonzero(ids == same[0])[0])].node
+
+
+def _tolerating(pod: Pod, taints: frozenset[Taint]) -> Remedy:
+    ordered = sorted(taints, key=str)
+    added = tuple(
+        Toleration(each.key, "Equal" if each.value else "Exists", each.value, each.effect) for each in ordered
+    )
+    tolerations = (*pod.spec.tolerations, *added)
+    change = with_spec(pod, {"tolerations": plain(tolerations)}, tolerations=tolerations)
+    return Remedy(
+        code="tolerate",
+        actor="owner",
+        words="tolerate {taints}",
+        values={"taints": tuple(map(str, ordered))},
+        changes=tuple(Change("spec.tolerations", None, str(each)) for each in ordered),
+        size=float(len(ordered)),
+        target=change.target,
+        patch=change.patch,
+        difference=change.difference,
+    )
+
+
+def _without(node: Node, taints: frozenset[Taint]) -> Remedy:
+    left = tuple(taint for taint in node.taints if taint not in taints)
+    told = tuple(sorted(map(str, taints)))
+    changed, patch = with_facts(node, taints=left), {"spec": {"taints": plain(left)}}
+    changes = [Change("spec.taints", each, None) for each in told]
+    return node_remedy("removeTaint", "take {taints} from {node}", node, changed, patch, *changes, taints=told)
+
+
+def _well_again(node: Node, taints: frozenset[Taint]) -> Remedy:
+    """Return what helps against taints that Kubernetes sets: that their cause goes."""
+    words = "have {node} well again: Kubernetes has set {taints}"
+    changed = with_facts(node, taints=tuple(taint for taint in node.taints if taint not in taints))
+    return replace(
+        node_remedy("repairNode", words, node, changed, {}, size=1.0, taints=tuple(sorted(map(str, taints)))),
+        target=None,
+        patch=None,
+    )
 
 
 def _may_run(pod: Pod, node: Node) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from pilotage.config.documents import At
@@ -13,17 +14,23 @@ from pilotage.config.types import Item
 from pilotage.framework.api.caching import NODE, SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.lower_requests import ask_for_less
+from pilotage.framework.api.node_changes import enough_of, freed, movable
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PlacementScore, PreFilter, PreScore, Score, nothing_to_note
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.resource_scoring import Demands, Strategy, demands_of, scores_of
 from pilotage.framework.api.scoring_arguments import LEAST, ScoringStrategy
 from pilotage.framework.api.verdicts import Rejection, Verdicts
 from pilotage.framework.runtime.preemption.shortage import INSUFFICIENT, TOO_MANY_PODS
+from pilotage.model.amounts import amount as told
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod, PodShape
-from pilotage.model.requests import is_extended, scored_requests
+from pilotage.model.requests import PODS, is_extended, scored_requests
 
 Wanted = tuple[tuple[str, int], ...]  # resources with amounts above zero
+
+MOST_NODES = 16  # on which is looked for pods that could leave
 
 
 class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
@@ -108,6 +115,39 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         """Tell whether a placed pod gave back some of what the pod wants."""
         return bool(new.node_name) and _has_more(pod.shape.remember(self.name, _wanted_of), new.usage, old.usage)
 
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to ask for less, on nodes where one resource is short or else several, or to make room on a node."""
+        full = nodes.pod_count >= nodes.allowed_pods
+        free = {name: nodes.allocatable(name) - nodes.requested(name) for name, _ in self._wanted(pod)}
+        short = {name: free[name] < amount for name, amount in self._wanted(pod) if (free[name] < amount).any()}
+        missing = sum((mask.astype(np.int64) for mask in short.values()), np.zeros(len(nodes), np.int64))
+        for name, mask in short.items():
+            alone = mask & (missing == 1) & ~full
+            if alone.any():
+                most = int(free[name][alone].max())
+                yield from _offered(ask_for_less(pod, {name: most}, _hopeless(cycle.nodes, pod, name)))
+        needed = _relative_need(pod, free, len(nodes))
+        several = np.flatnonzero((missing > 1) & ~full)
+        if len(several):
+            place = int(several[np.argmin(needed[several])])
+            yield from _offered(
+                ask_for_less(pod, {name: int(free[name][place]) for name, mask in short.items() if mask[place]})
+            )
+        yield from self._room(pod, nodes, needed)
+
+    def _room(self, pod: Pod, nodes: Nodes, needed: NDArray[np.float64]) -> Iterator[Remedy]:
+        """Offer that pods leave a node: the least important ones, then the fewest."""
+        found: list[tuple[tuple[int, int], Remedy]] = []
+        for place in np.argsort(needed, kind="stable")[:MOST_NODES].tolist():
+            info, wanted = nodes[place], dict(self._wanted(pod))
+            need = {name: amount - info.free(name) for name, amount in wanted.items() if amount > info.free(name)}
+            if len(info.pods) >= info.node.allowed_pods:
+                need[PODS] = len(info.pods) - info.node.allowed_pods + 1
+            leaving = enough_of(movable(info), need, lambda other: {**other.usage, PODS: 1})
+            if leaving:
+                found.append(((leaving[-1].priority, len(leaving)), freed(info, leaving)))
+        yield from (remedy for _, remedy in sorted(found, key=lambda each: each[0])[:1])
+
     @cached_property
     def _strategy(self) -> Strategy:
         return self.scoring_strategy.compiled()
@@ -158,6 +198,26 @@ def _shortage(wanted: Wanted, node: NodeInfo) -> Rejection | None:
     reasons = [TOO_MANY_PODS] * full + [f"{INSUFFICIENT}{resource}" for resource, _ in short]
     hopeless = any(amount > allocatable.get(resource, 0) for resource, amount in short)
     return Rejection(*reasons, preemption_helps=not hopeless)
+
+
+def _relative_need(pod: Pod, free: Mapping[str, Ints], nodes: int) -> NDArray[np.float64]:
+    """Return how much of the pod's requests each node lacks, in parts of each request, added up."""
+    parts = (np.maximum(pod.requests[name] - amounts, 0) / pod.requests[name] for name, amounts in free.items())
+    total: NDArray[np.float64] = sum(parts, np.zeros(nodes, np.float64))
+    return total
+
+
+def _hopeless(nodes: Nodes, pod: Pod, resource: str) -> str:
+    """Return that no such node could ever do, if that is so."""
+    largest = int(nodes.allocatable(resource).max())
+    if pod.requests[resource] <= largest:
+        return ""
+    return f"no node is that large: the largest has {told(resource, largest)}"
+
+
+def _offered(found: Remedy | None) -> Iterator[Remedy]:
+    if found is not None:
+        yield found
 
 
 def _has_more(wanted: Wanted, before: Mapping[str, int], after: Mapping[str, int]) -> bool:

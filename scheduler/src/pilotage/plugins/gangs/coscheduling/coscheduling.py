@@ -1,7 +1,7 @@
 """Pods that start together or not at all."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid
@@ -10,7 +10,9 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.gangs import FormsGangs
 from pilotage.framework.api.handle import Handle
+from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.plugin import Permit, PostFilter, PreFilter, QueuedPod, QueueSort, Reserve
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import (
     SKIP,
     WAITING_FOR_GROUP,
@@ -28,6 +30,7 @@ from pilotage.model.gangs import BY_GROUP, BY_LABELS, MIN_LABEL, NATIVE, GangNam
 from pilotage.model.match_policies import MATCH_POLICY, MatchPolicy
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling.gang_records import GangRecords
+from pilotage.plugins.gangs.coscheduling.gang_remedies import missing_group, smaller_quorum
 from pilotage.plugins.gangs.coscheduling.gang_room import FreeRoom
 from pilotage.plugins.gangs.coscheduling.resource_gap import resource_gap
 
@@ -171,6 +174,17 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)
         wish = self._records.wish(gang)
         return wish is not None and self._room is not None and not self._room.could_fit(wish)
+
+    def with_fewer(self, gang: GangName, pod: Pod, fewer: int) -> Remedy | None:
+        """Return a group with a smaller quorum."""
+        group, quorum = self._group(gang), self.quorum(gang, pod) or 1
+        return None if group is None else smaller_quorum(group, quorum, quorum - fewer)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer the group that is missing."""
+        gang = gang_of(pod)
+        if gang is not None and gang.source == BY_GROUP and self._group(gang) is None:
+            yield missing_group(gang, pod)
 
     def placed_together(self, gang: GangName) -> None:
         """Take note that a gang has found its places."""

@@ -10,9 +10,10 @@ import numpy as np
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.demand import LimitsDemand
 from pilotage.framework.api.events import Action, Event, Resource, Retry
-from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.nodes import NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import EvictionRule, FollowsPods, PreFilter
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import (
     QUEUED,
     SKIP_KIND,
@@ -35,6 +36,7 @@ from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelSelector
 from pilotage.plugins.quota.capacity_scheduling.pending_evictions import PendingEvictions
 from pilotage.plugins.quota.capacity_scheduling.quota_demand import QuotaDemand
+from pilotage.plugins.quota.capacity_scheduling.quota_remedies import quota_remedies
 from pilotage.plugins.quota.capacity_scheduling.quota_standing import QuotaStanding, Reach
 from pilotage.plugins.quota.capacity_scheduling.wide_reclaim import WideReclaim
 
@@ -98,6 +100,11 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
             bound = told(excess, WITH_POD, "guaranteed in all")
             return Rejection(f"{rejected} total ElasticQuota used is more than min ({bound})", held_as=QUEUED)
         return None
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to ask for less, or to let the quota have more."""
+        standing: QuotaStanding | None = cycle.notes.get(self.name)
+        return iter(()) if standing is None else quota_remedies(cycle.objects, standing)
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
         """Count another pod in."""

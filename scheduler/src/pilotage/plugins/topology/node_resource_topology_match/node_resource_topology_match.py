@@ -16,6 +16,7 @@ from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, FollowsPods, PostBind, PreFilter, Reserve, Score
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.scoring_arguments import DEFAULT_RESOURCES, ResourceSpecs
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Codes, Filtered, PreFiltered, Rejection, Verdicts
@@ -40,6 +41,7 @@ from pilotage.plugins.topology.node_resource_topology_match.node_account import 
 from pilotage.plugins.topology.node_resource_topology_match.over_reserve import OverReserve
 from pilotage.plugins.topology.node_resource_topology_match.topology_manager import TopologyManager
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import STALE, View, ZoneColumns
+from pilotage.plugins.topology.node_resource_topology_match.zone_remedies import other_policy, smaller
 from pilotage.plugins.topology.node_resource_topology_match.zone_scoring import (
     BALANCED,
     LEAST,
@@ -62,6 +64,8 @@ INVALID_DATA = Rejection("invalid node topology data")
 NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=False)  # no eviction makes a report
 NO_SIMULATION = "eviction simulation in NRT is not possible:"
 REJECTIONS = (*MISFITS, INVALID_DATA, NO_TOPOLOGY)
+
+MOST_NODES = 32  # whose zones are looked at for a remedy
 
 STRATEGIES = (LEAST, MOST, BALANCED, LEAST_NUMA_NODES)
 DISABLED, ENABLED = "Disabled", "Enabled"
@@ -214,6 +218,18 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         if self.require_topology:
             codes[~columns.reported[nodes.slots]] = REJECTIONS.index(NO_TOPOLOGY) + 1
         return _except(cycle.objects.troubles(NodeResourceTopology), nodes, codes)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to ask for what one zone has, or another policy on a node."""
+        infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
+        views = {info.name: self._zones.view(cycle.objects, info.name) for info in infos}
+        tables = {name: view for name, view in views.items() if isinstance(view, ZoneTable)}
+        yield from smaller(pod, demand_of(pod), tables)
+        for info in infos:
+            report = cycle.objects.get(NodeResourceTopology, info.name)
+            if report is not None:
+                yield other_policy(info, report)
+                return
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return how well the zones of the node fit; every node is best for a pod that gets no cores for itself."""

@@ -17,6 +17,7 @@ from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.spreading import HARD, HOSTNAME, SOFT, Spreads, default_spread, spreads_of
 from pilotage.framework.api.verdicts import (
@@ -36,6 +37,7 @@ from pilotage.model.selectors import InvalidSelector
 from pilotage.plugins.topology.pod_topology_spread.default_selectors import SOURCES, DefaultSelectors
 from pilotage.plugins.topology.pod_topology_spread.domain_layout import Layouts
 from pilotage.plugins.topology.pod_topology_spread.spread_counts import HardCounts, SoftCounts, rounded
+from pilotage.plugins.topology.pod_topology_spread.spread_remedies import spread_remedies
 
 REASON = "node(s) didn't match pod topology spread constraints"
 MISSING_LABEL = Rejection(f"{REASON} (missing required label)", preemption_helps=False)  # no eviction adds a label
@@ -186,6 +188,10 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         """Return the same for many nodes."""
         counts: HardCounts = cycle.notes[self.name]
         return Verdicts(counts.codes(nodes), (MISSING_LABEL, TOO_UNEVEN))
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer a larger skew, or to prefer what is demanded."""
+        return spread_remedies(pod, cycle.notes[self.name], nodes)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Count the pods that match each soft constraint in the domains of the nodes that are left."""

@@ -55,6 +55,13 @@ class HardCounts:
         """Return by how much a domain would exceed the smallest one with the pod in it."""
         return int(self.sums[place][domain]) + self.own[place] - self.smallest(place)
 
+    def skews(self, place: int, nodes: Nodes) -> Ints:
+        """Return the same for the domains of many nodes."""
+        skews: Ints = self.sums[place][nodes.at(self.layout.domains[place].ids)] + (
+            self.own[place] - self.smallest(place)
+        )
+        return skews
+
     def smallest(self, place: int) -> int:
         """Return how many pods are in the emptiest domain; none if there are too few domains."""
         smallest = self._smallest.get(place)

@@ -1,15 +1,18 @@
 """Keeps the number of attached volumes within what the CSI drivers of a node can do."""
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
 from pilotage.framework.api.caching import CLUSTER, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_changes import freed, movable
 from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import Filter, PreFilter
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.csi_migration import driver_of
 from pilotage.kinds.pod_claims import concerns, named_claims
@@ -32,6 +35,9 @@ from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
 from pilotage.plugins.volumes.node_volume_limits.node_attachments import NodeAttachments
 
 TOO_MANY = Rejection("node(s) exceed max volume count")
+
+MOST_NODES = 32  # on which is looked for pods with volumes
+MOST_PODS = 3  # that are let leave
 
 New = Attachable | Rejection
 
@@ -118,6 +124,17 @@ class NodeVolumeLimits(PreFilter, Filter):
             limits = csi_node.limits if csi_node else {}
             doubtful[place] = not attachments.on_real(node, objects).leaves_room(new, limits)
         return doubtful
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer that pods with volumes leave the first node on which there are some, as few as will do."""
+        for place in range(min(MOST_NODES, len(nodes))):
+            info = nodes[place]
+            with_volumes = [other for other in movable(info) if other.spec.volumes and may_attach(other)]
+            if with_volumes:
+                yield from (
+                    freed(info, with_volumes[: number + 1]) for number in range(min(MOST_PODS, len(with_volumes)))
+                )
+                return
 
     def limits_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
         """Tell whether a node can now have more volumes of some driver."""

@@ -15,6 +15,7 @@ from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.node_matching import match_node_selector, match_required, required_of, score_preferences
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.framework.api.verdicts import (
     SKIP_SHAPE,
@@ -39,6 +40,7 @@ from pilotage.model.selectors import (
     compile_preferences,
     term_complaints,
 )
+from pilotage.plugins.nodes.node_affinity.selector_remedies import name_remedies, selector_remedies
 
 CONFLICT = Rejection("pod affinity terms conflict", preemption_helps=False)
 NOT_ADDED = Rejection("node(s) didn't match scheduler-enforced node affinity", preemption_helps=False)
@@ -156,6 +158,13 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         """Return the first condition that the node does not meet, of the profile or of the pod."""
         added = "" if self._added_selector is None else selector_mismatch(self._added_selector, node.labels, node.name)
         return f"the profile {added}" if added else mismatch(required_of(pod), node.labels, node.name)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to ask for something else, to leave a condition out, or to label a node so."""
+        affinity = _affinity(pod)
+        named = affinity.required.names() if affinity and affinity.required else None
+        yield from name_remedies(pod, sorted(named or ()), cycle.nodes)
+        yield from selector_remedies(pod, nodes)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Have nothing to prefer if neither the pod nor the profile does."""

@@ -18,6 +18,7 @@ from pilotage.framework.api.neighbours import DomainSums, OwnTerms, Weighed, nam
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter, PreScore, Score
 from pilotage.framework.api.pods import CarriedTerm, TermKind
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring import MAX_SCORE
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -35,6 +36,7 @@ from pilotage.model.affinity import AffinityTerm, InvalidTerms, carried_terms, t
 from pilotage.model.excess import has_too_many_terms
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
+from pilotage.plugins.pods.inter_pod_affinity.neighbour_remedies import softer, who_leaves
 
 # No eviction brings the pods that are missing.
 LONELY = Rejection("node(s) didn't match pod affinity rules", preemption_helps=False)
@@ -137,6 +139,20 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             if not sums.empty:
                 cases.append((reduce(or_, (counts > 0 for counts in sums.over(nodes))), rejection))
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer that those leave who are in the way, or to prefer what is demanded."""
+        around: Surroundings = cycle.notes[self.name]
+        verdicts = self.filter_nodes(cycle, pod, nodes)
+        said = {verdicts.rejections[code - 1] for code in np.unique(verdicts.codes).tolist() if code}
+        if LONELY in said:
+            yield from softer(pod, "pod_affinity", around.own.required, cycle)
+        if said & {ANTI_AFFINITY, UNWELCOME}:
+            in_the_way = [0, *(rejection is not LONELY for rejection in verdicts.rejections)]
+            crowded = np.array(in_the_way, np.bool_)[verdicts.codes]
+            yield from who_leaves(cycle, pod, around.own, nodes.take(crowded))
+        if ANTI_AFFINITY in said:
+            yield from softer(pod, "pod_anti_affinity", around.own.required_anti, cycle)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
         """Weigh in each domain, also of nodes that are out, the pods that the pod prefers or that prefer it."""

@@ -1,0 +1,181 @@
+"""What would place a pod that waits: the smallest changes, who can make them, and how."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pilotage.kinds.kube_object import KubeObject
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+
+Actor = Literal["owner", "admin", "wait"]  # who can do it: the pod's owner, the cluster's admin; nobody has to
+Value = int | str | tuple[str, ...]
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+MOST_NAMED = 3  # pods that a sentence names
+
+
+class NodeName(str):
+    """The name of a node in a value: who may not list nodes does not see it."""
+
+    __slots__ = ()
+
+
+class PodNames(tuple[str, ...]):
+    """Pods as namespace/name in a value: who may not see their namespace sees how many there are."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One field that gets another value; amounts are whole numbers of the unit."""
+
+    path: str
+    from_: int | str | None
+    to: int | str | None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The object that a patch is for; a pod without an owner has to be made anew."""
+
+    kind: str
+    name: str
+    namespace: str = ""
+    patch_type: Literal["strategic", "merge"] = "strategic"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How the cluster would be with a remedy, so that the engine can try it."""
+
+    pod: Pod | None = None  # in place of the one that waits
+    nodes: tuple[Node, ...] = ()  # each in place of the one of its name, or new
+    objects: tuple[KubeObject, ...] = ()  # each in place of the one of its name, or new
+    leaving: tuple[Pod, ...] = ()  # placed pods that are gone
+    arriving: tuple[Pod, ...] = ()  # pods that are placed, too
+    agreeing: frozenset[str] = frozenset()  # plugins that do not object any more, by whatever means
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """One change, or a few that belong together, that would place a pod.
+
+    `words` says in a few words what to do, with values in braces; `text` is the whole sentence. A `code` stands for one
+    kind of remedy, so that code and values are enough to say the same in another language.
+    """
+
+    code: str
+    actor: Actor
+    words: str
+    values: Mapping[str, Value] = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    size: float = 1.0  # of the change, relative to what is there
+    target: Target | None = None
+    patch: Mapping[str, Any] | None = None
+    difference: Difference = Difference()
+    steps: tuple["Remedy", ...] = ()  # if it takes two changes, one after the other
+    plugin: str = ""  # that offers it
+    nodes: int = 0  # that it opens
+    example: str = ""  # one of them
+    verified: bool = False  # the engine has tried it
+
+    @property
+    def text(self) -> str:
+        """Return the whole sentence: what to do, and what it opens."""
+        return self.to_do + self._opens()
+
+    @property
+    def to_do(self) -> str:
+        """Return what to do, without what it opens."""
+        if self.steps:
+            return ", and ".join(step.to_do for step in self.steps)
+        return self.words.format_map({name: _told(value) for name, value in self.values.items()})
+
+    def _opens(self) -> str:
+        named = [value for step in (self, *self.steps) for value in step.values.values() if isinstance(value, NodeName)]
+        if not self.nodes or self.example in named:
+            return ""
+        if not self.example:
+            return f": fits on {_nodes(self.nodes)}"
+        return (
+            f": fits on {self.example}" if self.nodes == 1 else f": fits on {self.nodes} nodes, such as {self.example}"
+        )
+
+    def seen_by(self, may_list_nodes: bool, sees_namespace: Callable[[str], bool]) -> "Remedy | None":
+        """Return what somebody may see of it: no foreign name; None if nothing is left that could be done."""
+        if self.target is not None and self.target.namespace and not sees_namespace(self.target.namespace):
+            return None
+        steps = tuple(each for step in self.steps if (each := step.seen_by(may_list_nodes, sees_namespace)) is not None)
+        if len(steps) < len(self.steps):
+            return None
+        values = {name: _seen(value, may_list_nodes, sees_namespace) for name, value in self.values.items()}
+        seen = replace(self, values=values, steps=steps, difference=Difference())
+        if may_list_nodes:
+            return seen
+        if self.target is not None and self.target.kind == "Node":
+            seen = replace(seen, target=None, patch=None, changes=())
+        return replace(seen, example="")
+
+
+def as_json(remedy: Remedy) -> dict[str, Any]:
+    """Return a remedy as answers have it: fields are added, never renamed."""
+    target = remedy.target
+    return {
+        "code": remedy.code,
+        "plugin": remedy.plugin,
+        "actor": remedy.actor,
+        "verified": remedy.verified,
+        "nodes": remedy.nodes,
+        "example": remedy.example,
+        "size": round(remedy.size, 4),
+        "text": remedy.text,
+        "values": {name: list(value) if isinstance(value, tuple) else value for name, value in remedy.values.items()},
+        "changes": [
+            {"path": each.path, "from": each.from_, "to": each.to, "unit": each.unit} for each in remedy.changes
+        ],
+        "target": None if target is None else _target_json(target),
+        "patch": remedy.patch,
+        "steps": [as_json(step) for step in remedy.steps],
+    }
+
+
+def _change_json(change: Change) -> dict[str, Any]:
+    return {"path": change.path, "from": change.from_, "to": change.to, "unit": change.unit}
+
+
+def _target_json(target: Target) -> dict[str, str]:
+    return {
+        "kind": target.kind,
+        "namespace": target.namespace,
+        "name": target.name,
+        "patchType": target.patch_type,
+    }
+
+
+def _told(value: Value) -> str:
+    if not isinstance(value, tuple):
+        return str(value)
+    more = len(value) - MOST_NAMED
+    return ", ".join(value[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _nodes(number: int) -> str:
+    return "1 node" if number == 1 else f"{number} nodes"
+
+
+def _seen(value: Value, may_list_nodes: bool, sees_namespace: Callable[[str], bool]) -> Value:
+    if isinstance(value, NodeName):
+        return value if may_list_nodes else "a node"
+    if not isinstance(value, PodNames):
+        return value
+    visible = tuple(key for key in value if sees_namespace(key.partition("/")[0]))
+    hidden = len(value) - len(visible)
+    return PodNames((*visible, *([_others(hidden)] if hidden else [])))
+
+
+def _others(hidden: int) -> str:
+    return "a pod of another namespace" if hidden == 1 else f"{hidden} pods of other namespaces"

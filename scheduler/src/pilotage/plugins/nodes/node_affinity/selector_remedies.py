@@ -1,0 +1,220 @@
+"""What a pod could ask of nodes instead, and the labels that would make a node do."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from pilotage.config.suggestions import near
+from pilotage.framework.api.node_changes import node_remedy, with_facts
+from pilotage.framework.api.node_matching import match_required
+from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
+from pilotage.framework.api.pod_changes import PodChange, plain, with_spec
+from pilotage.framework.api.remedies import Change, NodeName, Remedy, Value
+from pilotage.framework.api.spreading import HOSTNAME
+from pilotage.model.pod import Pod
+from pilotage.model.pod_spec import Affinity, NodeAffinity
+from pilotage.model.selectors import (
+    NAME_FIELD,
+    TESTS,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    RequiredNodeAffinity,
+)
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+MOST_CONDITIONS = 24  # that are left out one by one
+MOST_NODES = 32  # that are looked at for labels
+# What nodes say about themselves; to write it on another one would be a lie.
+FACTS = ("kubernetes.io/", "k8s.io/")
+OF_PEOPLE = ("node-role.kubernetes.io/", "node.kubernetes.io/exclude")
+
+
+@dataclass(frozen=True)
+class _Other:
+    """Something else to ask for, and on which of the nodes it would do."""
+
+    remedy: Remedy
+    opened: Bools
+
+
+def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+    """Yield what to leave out or to change of what a pod asks of its node, what opens most first; then labels."""
+    found = [*_other_labels(pod, nodes), *islice(_other_terms(pod, nodes), MOST_CONDITIONS)]
+    found.sort(key=lambda each: (each.remedy.size, -int(np.count_nonzero(each.opened))))
+    yield from (each.remedy for each in found[:3])
+    yield from _labelled(pod, nodes)
+
+
+def name_remedies(pod: Pod, wanted: Iterable[str], nodes: Nodes) -> Iterator[Remedy]:
+    """Yield the name of a node that is near to the one that is asked for by metadata.name."""
+    for name in wanted:
+        if nodes.find(name) is None and (other := near(name, [info.name for info in nodes])):
+            change = _with_terms(pod, tuple(_named(term, name, other) for term in _terms(pod)))
+            yield _owner("otherNode", "ask for {to} instead of {from}", change, name, other, _PATH, 0.5)
+
+
+_PATH = f"spec.affinity.nodeAffinity.{REQUIRED}"
+
+
+def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
+    selector = pod.spec.node_selector or {}
+    for key, value in islice(selector.items(), MOST_CONDITIONS):
+        rest = {name: each for name, each in selector.items() if name != key}
+        opened = match_required(RequiredNodeAffinity(rest or None, _required(pod)), nodes)
+        if not opened.any():
+            continue
+        path = f"spec.nodeSelector.{key}"
+        if (other := _value_instead(nodes, opened, key, value)) is not None:
+            change = with_spec(pod, {"nodeSelector": {key: other}}, node_selector={**rest, key: other})
+            words = "ask for {key}={to} instead of {from}"
+            shown = NodeName(other) if key == HOSTNAME else other
+            remedy = _owner("otherLabel", words, change, value, shown, path, 0.5, key=key)
+            yield _Other(remedy, opened & (nodes.label_ids(key) == nodes.label_id(key, other)))
+        change = with_spec(pod, {"nodeSelector": {key: None}}, node_selector=rest or None)
+        remedy = _owner(
+            "dropLabel", "take {key}={from} out of the nodeSelector", change, value, None, path, 1.0, key=key
+        )
+        yield _Other(remedy, opened)
+
+
+def _value_instead(nodes: Nodes, opened: Bools, key: str, value: str) -> str | None:
+    """Return what most of these nodes have instead, or what looks much like the value that is asked for."""
+    ids = nodes.label_ids(key)[opened]
+    values = nodes.label_values(key)
+    numbers = Counter(values[each] for each in ids[ids != ABSENT].tolist())
+    numbers.pop(value, None)
+    if not numbers:
+        return None
+    return near(value, numbers) or numbers.most_common(1)[0][0]
+
+
+def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
+    terms = _terms(pod)
+    for index, term in enumerate(terms):
+        for requirement, left in _without_one(term):
+            others = (*terms[:index], *(() if left.empty else (left,)), *terms[index + 1 :])
+            required = NodeSelector(others) if others else None
+            opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, required), nodes)
+            if opened.any() and (others or len(terms) == 1):
+                told = _told(requirement)
+                words = "take {from} out of the node affinity"
+                yield _Other(_owner("dropTerm", words, _with_terms(pod, others), told, None, _PATH, 1.0), opened)
+
+
+def _without_one(term: NodeSelectorTerm) -> Iterator[tuple[NodeSelectorRequirement, NodeSelectorTerm]]:
+    for field in ("match_expressions", "match_fields"):
+        conditions: tuple[NodeSelectorRequirement, ...] = getattr(term, field)
+        for place, condition in enumerate(conditions):
+            left = (*conditions[:place], *conditions[place + 1 :])
+            yield condition, msgspec.structs.replace(term, **{field: left})
+
+
+def _with_terms(pod: Pod, terms: tuple[NodeSelectorTerm, ...]) -> PodChange:
+    affinity = pod.spec.affinity or Affinity()
+    required = NodeSelector(terms) if terms else None
+    near_nodes = msgspec.structs.replace(affinity.node_affinity or NodeAffinity(), required=required)
+    patch = None if required is None else plain(required)
+    return with_spec(
+        pod,
+        {"affinity": {"nodeAffinity": {REQUIRED: patch}}},
+        affinity=msgspec.structs.replace(affinity, node_affinity=near_nodes),
+    )
+
+
+def _named(term: NodeSelectorTerm, name: str, other: str) -> NodeSelectorTerm:
+    fields = tuple(
+        msgspec.structs.replace(field, values=tuple(other if value == name else value for value in field.values))
+        if field.key == NAME_FIELD
+        else field
+        for field in term.match_fields
+    )
+    return msgspec.structs.replace(term, match_fields=fields)
+
+
+def _owner(
+    code: str, words: str, change: PodChange, before: str, after: str | None, path: str, size: float, **values: Value
+) -> Remedy:
+    return Remedy(
+        code=code,
+        actor="owner",
+        words=words,
+        values={"from": before, **({} if after is None else {"to": after}), **values},
+        changes=(Change(path, before, after),),
+        size=size,
+        target=change.target,
+        patch=change.patch,
+        difference=change.difference,
+    )
+
+
+def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+    """Yield the labels that a node would need, of those to which people may give any value."""
+    infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
+    missing = [(info, needed) for info in infos if (needed := _labels_for(pod, info))]
+    if not missing:
+        return
+    info, needed = min(missing, key=lambda each: (len(each[1]), each[0].name))
+    labels: dict[str, Any] = {**info.labels, **needed}
+    changed = with_facts(info.node, labels={key: value for key, value in labels.items() if value is not None})
+    told = tuple(key if value is None else f"{key}={value}" for key, value in needed.items())
+    words = "label {node} with {labels}" if all(needed.values()) else "change these labels of {node}: {labels}"
+    changes = [Change(f"metadata.labels.{key}", info.labels.get(key), value) for key, value in needed.items()]
+    yield node_remedy("labelNode", words, info.node, changed, {"metadata": {"labels": needed}}, *changes, labels=told)
+
+
+def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
+    """Return the labels with which a node would do, None for one that must go; {} if that cannot be."""
+    selector = pod.spec.node_selector or {}
+    needed: dict[str, str | None] = {key: value for key, value in selector.items() if info.labels.get(key) != value}
+    terms = _terms(pod)
+    if terms:
+        of_terms = [found for term in terms if (found := _labels_of(term, info)) is not None]
+        if not of_terms:
+            return {}
+        needed |= min(of_terms, key=len)
+    return {} if any(_is_a_fact(key) for key in needed) else needed
+
+
+def _labels_of(term: NodeSelectorTerm, info: NodeInfo) -> dict[str, str | None] | None:
+    if term.empty or term.match_fields:
+        return None
+    needed: dict[str, str | None] = {}
+    for each in term.match_expressions:
+        if TESTS[each.operator](each.key, each.values)(info.labels):
+            continue
+        if each.operator == "In":
+            needed[each.key] = each.values[0]
+        elif each.operator == "Exists":
+            needed[each.key] = "true"
+        elif each.operator in ("NotIn", "DoesNotExist"):
+            needed[each.key] = None
+        else:
+            return None
+    return needed
+
+
+def _is_a_fact(key: str) -> bool:
+    prefix = key.partition("/")[0] + "/" if "/" in key else ""
+    return prefix.endswith(FACTS) and not key.startswith(OF_PEOPLE)
+
+
+def _told(requirement: NodeSelectorRequirement) -> str:
+    values = ", ".join(requirement.values[:3]) + (", ..." if len(requirement.values) > 3 else "")
+    told = f"{requirement.key} {requirement.operator}"
+    return f"{told} ({values})" if values else told
+
+
+def _required(pod: Pod) -> NodeSelector | None:
+    affinity = pod.spec.affinity and pod.spec.affinity.node_affinity
+    return affinity.required if affinity else None
+
+
+def _terms(pod: Pod) -> tuple[NodeSelectorTerm, ...]:
+    required = _required(pod)
+    return required.node_selector_terms if required is not None else ()

@@ -1,0 +1,132 @@
+"""Who is in the way of a pod, and what it could prefer instead of demanding it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from pilotage.framework.api.cycle import Cycle
+from pilotage.framework.api.neighbours import OwnTerm, OwnTerms, namespace_labels
+from pilotage.framework.api.node_changes import freed, movable
+from pilotage.framework.api.nodes import ABSENT, NodeInfo, Nodes
+from pilotage.framework.api.pod_changes import plain, with_spec
+from pilotage.framework.api.pods import TermKind
+from pilotage.framework.api.remedies import Change, Remedy
+from pilotage.framework.api.spreading import HOSTNAME
+from pilotage.model.affinity import carried_terms
+from pilotage.model.pod import Pod
+from pilotage.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
+from pilotage.model.selectors import LabelSelector
+
+MOST_NODES = 32  # of those that are rejected, and of a domain
+MOST_PODS = 3
+HEAVIEST = 100
+LARGE = 2.0  # the size of a change that gives a term up
+LISTS = {"pod_affinity": "podAffinity", "pod_anti_affinity": "podAntiAffinity"}
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+Which = Literal["pod_affinity", "pod_anti_affinity"]
+
+
+@dataclass(frozen=True)
+class _InTheWay:
+    """The pods that keep a pod off a node, and the domain that they are in."""
+
+    node: NodeInfo
+    key: str
+    pods: list[Pod]
+
+
+def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[Remedy]:
+    """Yield that those leave who keep the pod off some node, where they are fewest."""
+    found = []
+    for place in range(min(MOST_NODES, len(nodes))):
+        there = _in_the_way(cycle, pod, own, nodes[place])
+        if there is not None and 0 < len(there.pods) <= MOST_PODS:
+            found.append(there)
+    if found:
+        best = min(found, key=lambda each: (len(each.pods), max(other.priority for other in each.pods), each.node.name))
+        remedy = freed(best.node, best.pods)
+        if best.key != HOSTNAME:
+            domain = best.node.labels.get(best.key, "")
+            words = f"let {{pods}} leave {best.key.rpartition('/')[2]} {{domain}}"
+            remedy = replace(remedy, words=words, values={**remedy.values, "domain": domain})
+        yield replace(remedy, example=best.node.name)
+
+
+def softer(pod: Pod, which: Which, terms: tuple[OwnTerm, ...], cycle: Cycle) -> Iterator[Remedy]:
+    """Yield for each required term that it is only preferred; of affinity, those that no pod meets come first."""
+    affinity = pod.spec.affinity or Affinity()
+    given: PodAffinity = getattr(affinity, which) or PodAffinity()
+    for index, term in enumerate(given.required):
+        nobody = index < len(terms) and not cycle.placed.counts(terms[index].query).any()
+        yield _softened(pod, affinity, which, index, term, nobody=nobody and which == "pod_affinity")
+
+
+def _softened(pod: Pod, affinity: Affinity, which: Which, index: int, term: PodAffinityTerm, *, nobody: bool) -> Remedy:
+    given: PodAffinity = getattr(affinity, which)
+    required = (*given.required[:index], *given.required[index + 1 :])
+    preferred = (*given.preferred, WeightedPodAffinityTerm(HEAVIEST, term))
+    changed = msgspec.structs.replace(given, required=required, preferred=preferred)
+    patch: dict[str, Any] = {REQUIRED: plain(required) or None, PREFERRED: plain(preferred)}
+    change = with_spec(
+        pod,
+        {"affinity": {LISTS[which]: patch}},
+        affinity=msgspec.structs.replace(affinity, **{which: changed}),
+    )
+    near = "near" if which == "pod_affinity" else "away from"
+    return Remedy(
+        code="softenAffinity" if which == "pod_affinity" else "softenAntiAffinity",
+        actor="owner",
+        words=f"prefer to be {near} {{selector}} instead of requiring it" + (" (no pod has these labels)" * nobody),
+        values={"selector": _told(term.label_selector), "key": term.topology_key},
+        changes=(Change(f"spec.affinity.{LISTS[which]}.{REQUIRED}[{index}]", "required", "preferred"),),
+        size=LARGE - 0.5 * nobody,
+        target=change.target,
+        patch=change.patch,
+        difference=change.difference,
+    )
+
+
+def _told(selector: LabelSelector | None) -> str:
+    found = []
+    for each in selector.requirements() if selector is not None else ():
+        values = "|".join(each.values)
+        signs = {"In": f"{each.key}={values}", "NotIn": f"{each.key}!={values}", "DoesNotExist": f"!{each.key}"}
+        found.append(signs.get(each.operator, each.key))
+    return ",".join(found) or "any pod"
+
+
+def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:
+    """Return who keeps the pod off a node; None if that are too many to tell, or some of them cannot leave."""
+    labels, found, keys = namespace_labels(cycle.objects, pod.namespace), {}, []
+    for term in own.required_anti:
+        for there in _domain(cycle.nodes, term.topology_key, info, cycle.placed.counts(term.query)):
+            found |= {other.uid: other for other in there.pods.values() if term.matches(other)}
+            keys.append(term.topology_key)
+    for carried in cycle.placed.terms_about(pod, TermKind.REQUIRED_ANTI_AFFINITY):
+        for there in _domain(cycle.nodes, carried.topology_key, info, carried.counts):
+            keys.append(carried.topology_key)
+            for other in there.pods.values():
+                terms = carried_terms(other, there.labels).required_anti
+                if any(each.topology_key == carried.topology_key and each.matches(pod, labels) for each in terms):
+                    found[other.uid] = other
+        if len(found) > MOST_PODS:
+            return None
+    holders = [cycle.nodes.find(other.node_name) for other in found.values()]
+    can_leave = {other.uid for holder in holders if holder is not None for other in movable(holder)}
+    if not found or not found.keys() <= can_leave:
+        return None
+    return _InTheWay(info, keys[0], list(found.values()))
+
+
+def _domain(nodes: Nodes, key: str, info: NodeInfo, counts: Any) -> list[NodeInfo]:
+    """Return the nodes in the same domain with any of the pods that are counted."""
+    ids = nodes.label_ids(key)
+    if ids[info.slot] == ABSENT:
+        return []
+    slots = np.flatnonzero((ids == ids[info.slot]) & (counts > 0))[:MOST_NODES]
+    return [nodes[slot] for slot in slots.tolist()]

@@ -1,0 +1,121 @@
+"""One more node like one that there is: empty, but for the pods that every such node gets."""
+
+from collections.abc import Iterator
+
+import msgspec
+import numpy as np
+
+from pilotage.framework.api.node_changes import with_facts
+from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
+from pilotage.framework.api.plugin import STATIC
+from pilotage.framework.api.remedies import Difference, NodeName, Remedy
+from pilotage.kinds.storage import CSINode
+from pilotage.model.node import Node
+from pilotage.model.pod import Pod
+from pilotage.model.tolerations import LIFECYCLE
+from pilotage.scheduling.remedies.objections import Objections
+from pilotage.scheduling.remedies.trying import Tries
+
+TYPE, ZONE, HOSTNAME = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+MOST_KINDS = 16  # that are looked at
+MOST_TRIED = 3
+COST = 10.0  # of a node, beside changes of those that there are
+NEW = "one-more-node-like-"  # no name of a node in a cloud begins so
+
+
+def new_nodes(tries: Tries) -> Iterator[Remedy]:
+    """Offer a node of each kind that would be large enough, the smallest first."""
+    attempt = tries.attempt()
+    if attempt.run_pre_filter().rejection is not None:
+        return
+    objections = Objections(attempt)
+    filters = attempt.engine.runner.plugin_set.filter
+    open_to = objections.open_to(*(plugin.name for plugin in filters if plugin.depends_on is not STATIC))
+    for info in kinds_for(objections.nodes, open_to, tries.pod):
+        yield one_more_like(info, attempt.cycle.objects.get(CSINode, info.name))
+
+
+def kinds_for(nodes: Nodes, open_to: Bools, pod: Pod) -> list[NodeInfo]:
+    """Return a node of each kind, of the nodes that are marked, which would be large enough if it were empty."""
+    kinds = [info for info in _kinds(nodes, open_to) if _is_large_enough(info, pod)]
+    kinds.sort(key=lambda info: (info.allocatable.get("cpu", 0), info.allocatable.get("memory", 0)))
+    return kinds[:MOST_TRIED]
+
+
+def one_more_like(info: NodeInfo, csi: CSINode | None = None, number: int = 1) -> Remedy:
+    """Return what an admin can do by bringing nodes like another one."""
+    kind = ", ".join(info.labels[key] for key in (TYPE, ZONE) if info.labels.get(key))
+    several = "one more node" if number == 1 else "{count} more nodes"
+    names = [f"{NEW}{info.name}-{each}" for each in range(number)]
+    return Remedy(
+        code="newNode",
+        actor="admin",
+        words=f"add {several} like {{node}}" + (" ({kind})" if kind else ""),
+        values={"node": NodeName(info.name), "kind": kind, "count": number},
+        size=COST * number,
+        nodes=number,
+        example=info.name,
+        difference=Difference(
+            nodes=tuple(_clone(info, name) for name in names),
+            arriving=tuple(pod for name in names for pod in _everywhere(info, name)),
+            objects=() if csi is None else tuple(_renamed(csi, name) for name in names),
+        ),
+    )
+
+
+def _kinds(nodes: Nodes, which: Bools) -> list[NodeInfo]:
+    """Return a node of each kind: of a type, in a zone, with some taints."""
+    places = np.flatnonzero(which)
+    if not len(places):
+        return []
+    columns = np.stack(
+        [
+            nodes.label_ids(TYPE)[places],
+            nodes.label_ids(ZONE)[places],
+            nodes.taint_set_ids[places],
+            nodes.allocatable("cpu")[places],
+            nodes.allocatable("memory")[places],
+        ]
+    )
+    _, first = np.unique(columns, axis=1, return_index=True)
+    return [nodes[int(places[each])] for each in sorted(first.tolist())[:MOST_KINDS]]
+
+
+def _is_large_enough(info: NodeInfo, pod: Pod) -> bool:
+    taken: dict[str, int] = {}
+    for each in _on_every(info):
+        for resource, amount in each.usage.items():
+            taken[resource] = taken.get(resource, 0) + amount
+    return all(
+        amount <= info.allocatable.get(resource, 0) - taken.get(resource, 0)
+        for resource, amount in pod.requests.items()
+        if amount > 0
+    )
+
+
+def _on_every(info: NodeInfo) -> list[Pod]:
+    owned = ((pod, pod.metadata.controller) for pod in info.pods.values())
+    return [pod for pod, owner in owned if owner is not None and owner.kind == "DaemonSet" and not pod.is_terminating]
+
+
+def _clone(info: NodeInfo, name: str) -> Node:
+    labels = {**info.labels, **({HOSTNAME: name} if HOSTNAME in info.labels else {})}
+    taints = tuple(taint for taint in info.taints if not taint.key.startswith(LIFECYCLE))
+    clone = with_facts(info.node, name=name, uid=name, labels=labels, taints=taints, unschedulable=False, images=())
+    clone.metadata = msgspec.structs.replace(clone.metadata, name=name, uid=name)
+    return clone
+
+
+def _everywhere(info: NodeInfo, name: str) -> list[Pod]:
+    return [_another(pod, name) for pod in _on_every(info)]
+
+
+def _another(pod: Pod, node: str) -> Pod:
+    clone = pod.on(node)
+    clone.uid = f"{pod.uid}/{node}"
+    clone.name = f"{pod.name}-{node}"
+    return clone
+
+
+def _renamed(csi: CSINode, name: str) -> CSINode:
+    return msgspec.structs.replace(csi, metadata=msgspec.structs.replace(csi.metadata, name=name))

@@ -1,0 +1,168 @@
+"""The search: who objects to what, what each of them offers, and a try of the best.
+
+objections ── one against a node ──> its offers ── tried ──> singles ──┐
+     │                                                                 ├──> ranked
+     ├── none that the owner can do: two against a node ──> pairs ─────┤
+     └── others: what leaves, a new node, a higher priority ───────────┘
+
+Between two steps others have their turn, and the cluster changes: nothing that a step found out about slots is used by
+the next one.
+"""
+
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from pilotage.framework.api.remedies import Difference, Remedy
+from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.scheduling.attempt import Attempt
+from pilotage.scheduling.remedies.altered import altered
+from pilotage.scheduling.remedies.new_nodes import new_nodes
+from pilotage.scheduling.remedies.objections import Objections
+from pilotage.scheduling.remedies.offers import generic, offers
+from pilotage.scheduling.remedies.others import higher_priority, leaving_already
+from pilotage.scheduling.remedies.ranking import promising, ranked
+from pilotage.scheduling.remedies.trying import Tries
+
+MOST_TRIED = 8
+MOST_PAIRS = 3  # kinds of nodes that two object to
+FIRST_STEPS = 2  # of each of the two
+SECOND_STEPS = 2
+
+Steps = Generator[None, None, list[Remedy]]
+
+
+def searched(tries: Tries) -> Generator[None, None, tuple[Remedy, ...]]:
+    """Find the remedies for a pod, the best first; a turn for others at each yield."""
+    try:
+        singles = yield from _tried(tries, (yield from _offered(tries)))
+        found = singles + (yield from _others(tries))
+        if not any(each.actor != "admin" for each in found):
+            found += yield from _pairs(tries)
+    except PluginFailed:
+        return ()  # the pod waits for a plugin that fails, and no change of the cluster can be tried
+    return ranked(found)
+
+
+def _offered(tries: Tries) -> Steps:
+    """Return what plugins offer for nodes that each of them alone rejects, and those for the pod as a whole."""
+    attempt = tries.attempt()
+    before = attempt.run_pre_filter()
+    if before.rejection is not None:
+        yield
+        return list(_for_the_pod(attempt, before.rejection))
+    return list(_for_nodes(attempt, Objections(attempt)))
+
+
+def _for_the_pod(attempt: Attempt, rejection: Rejection) -> Iterator[Remedy]:
+    plugins = attempt.engine.runner.plugin_set.plugins()
+    for name in (rejection.plugin, *attempt.before.restricting):
+        if (plugin := plugins.get(name)) is not None:
+            yield from offers(plugin, attempt.cycle, attempt.cycle.nodes)
+
+
+def _for_nodes(attempt: Attempt, objections: Objections) -> Iterator[Remedy]:
+    for plugin, nodes in objections.alone():
+        yield from offers(plugin, attempt.cycle, nodes)
+        yield from generic(plugin, attempt.cycle, nodes)
+
+
+def _tried(tries: Tries, offered: Sequence[Remedy]) -> Steps:
+    """Try what is offered; a plugin is quoted only if nothing that it offers helps."""
+    found: list[Remedy] = []
+    for each in promising(offered, MOST_TRIED):
+        if each.code == "satisfyPlugin" and any(other.plugin == each.plugin for other in found):
+            continue
+        yield
+        tried = tries.tried(each)
+        if tried is not None:
+            found.append(tried)
+    return found
+
+
+def _others(tries: Tries) -> Steps:
+    """Return what does not depend on any single plugin."""
+    found: list[Remedy] = []
+    for offering in (leaving_already, new_nodes, higher_priority):
+        yield
+        for each in offering(tries):
+            yield
+            tried = each if each.verified else tries.tried(each)
+            if tried is not None:
+                found.append(tried)
+                break
+    return found
+
+
+def _pairs(tries: Tries) -> Steps:
+    """Return two changes, one after the other, where no single one helps."""
+    found: list[Remedy] = []
+    yield
+    firsts = _first_steps(tries)
+    for first in firsts:
+        yield
+        if (alone := tries.tried(first)) is not None:
+            found.append(alone)
+    if found:
+        return found  # one change that two plugins have asked for
+    for first in firsts:
+        yield
+        for second in _second_steps(tries, first):
+            yield
+            if (both := tries.tried(together(first, second))) is not None:
+                found.append(both)
+                break
+    return found
+
+
+def _first_steps(tries: Tries) -> list[Remedy]:
+    """Return what the plugins offer that reject a pod as a whole, or nodes together with another one."""
+    attempt = tries.attempt()
+    before = attempt.run_pre_filter()
+    if before.rejection is not None:
+        return list(_for_the_pod(attempt, before.rejection))[:FIRST_STEPS]
+    found: list[Remedy] = []
+    for number, (one, other, nodes) in enumerate(Objections(attempt).pairs()):
+        if number == MOST_PAIRS:
+            break
+        for plugin in (one, other):
+            found += offers(plugin, attempt.cycle, nodes)[:1]
+    return found
+
+
+def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
+    """Return what plugins offer once a first change is made."""
+    with altered(tries.cache, first.difference):
+        attempt = tries.attempt(first.difference.pod)
+        before = attempt.run_pre_filter()
+        if before.rejection is not None:
+            offered: Iterable[Remedy] = _for_the_pod(attempt, before.rejection)
+        else:
+            offered = _for_nodes(attempt, Objections(attempt))
+        return promising([each for each in offered if each.code != "satisfyPlugin"], SECOND_STEPS)
+
+
+def together(first: Remedy, second: Remedy) -> Remedy:
+    """Return two changes as one; the second was made for a cluster with the first."""
+    one, other = first.difference, second.difference
+    nodes = {node.name: node for node in (*one.nodes, *other.nodes)}
+    objects = {
+        (type(each), each.metadata.namespace, each.metadata.name): each for each in (*one.objects, *other.objects)
+    }
+    difference = Difference(
+        pod=other.pod or one.pod,
+        nodes=tuple(nodes.values()),
+        objects=tuple(objects.values()),
+        leaving=(*one.leaving, *other.leaving),
+        arriving=(*one.arriving, *other.arriving),
+        agreeing=one.agreeing | other.agreeing,
+    )
+    return Remedy(
+        code="both",
+        actor="owner" if first.actor == second.actor == "owner" else "admin",
+        words="",
+        changes=(*first.changes, *second.changes),
+        size=first.size + second.size,
+        difference=difference,
+        steps=(replace(first, difference=Difference()), replace(second, difference=Difference())),
+        plugin=f"{first.plugin}, {second.plugin}",
+    )

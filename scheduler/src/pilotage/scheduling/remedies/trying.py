@@ -1,0 +1,80 @@
+"""Tries a remedy: the engine's own attempt, on the cluster as it would be."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from pilotage.cache.cluster_cache import ClusterCache
+from pilotage.framework.api.nodes import NodeInfo
+from pilotage.framework.api.remedies import Difference, Remedy
+from pilotage.framework.api.verdicts import PluginFailed
+from pilotage.framework.runtime.runner import Runner
+from pilotage.model.pod import Pod
+from pilotage.scheduling.attempt import Attempt, Nominations
+from pilotage.scheduling.engine import Engine
+from pilotage.scheduling.equivalence.equivalence_cache import EquivalenceCache
+from pilotage.scheduling.remedies.altered import altered
+
+
+def aside(cache: ClusterCache, engine: Engine) -> Engine:
+    """Return an engine that decides the same, and keeps apart what it remembers and measures."""
+    runner = Runner(engine.runner.plugin_set)
+    return replace(engine, runner=runner, equivalence_cache=EquivalenceCache(runner, cache.columns))
+
+
+class Tries:
+    """The tries of one search; what they find out about a class of pods serves the next one, too."""
+
+    def __init__(self, cache: ClusterCache, engine: Engine, nominations: Nominations, pod: Pod) -> None:
+        self.cache = cache
+        self.engine = aside(cache, engine)
+        self.pod = pod
+        self._nominations = nominations
+        self.number = 0
+
+    def attempt(self, pod: Pod | None = None) -> Attempt:
+        """Begin an attempt for the pod, or for one that is asked about in its place."""
+        return Attempt(self.cache, self.engine, self._nominations, pod or self.pod)
+
+    def tried(self, remedy: Remedy) -> Remedy | None:
+        """Return a remedy with the nodes that it opens; None if it opens none."""
+        self.number += 1
+        difference = remedy.difference
+        with altered(self.cache, difference):
+            try:
+                found = self._places(difference, remedy.example)
+            except PluginFailed:
+                return None
+        if not found:
+            return None
+        is_there = self.cache.find_node(found[0]) is not None
+        return replace(remedy, nodes=len(found), example=found[0] if is_there else remedy.example, verified=True)
+
+    def _places(self, difference: Difference, example: str) -> list[str]:
+        attempt = self.attempt(difference.pod)
+        if difference.agreeing:  # nothing that is remembered was found out without these plugins
+            attempt.engine = aside(self.cache, self.engine)
+        before = attempt.run_pre_filter()
+        if before.rejection is not None:
+            return []
+        before.skipped |= difference.agreeing
+        if difference.leaving:
+            return _without(attempt, difference.leaving, example)
+        feasible = attempt.feasible()
+        return [feasible[0].name, *[""] * (len(feasible) - 1)] if len(feasible) else []
+
+
+def _without(attempt: Attempt, leaving: Iterable[Pod], example: str) -> list[str]:
+    """Return the nodes on which the pod fits without some of their pods, or those elsewhere."""
+    by_node: dict[str, list[Pod]] = {example: []} if example else {}
+    for pod in leaving:
+        by_node.setdefault(pod.node_name, []).append(pod)
+    infos = (attempt.cycle.nodes.find(name) for name in by_node)
+    return [info.name for info in infos if info is not None and _fits(attempt, info, by_node)]
+
+
+def _fits(attempt: Attempt, info: NodeInfo, by_node: dict[str, list[Pod]]) -> bool:
+    trial = attempt.cycle.try_on(info)
+    for pods in by_node.values():
+        for pod in pods:
+            trial.remove(pod)
+    return trial.verdict() is None

@@ -1,0 +1,24 @@
+"""What would place a pod, as somebody may see it."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from pilotage.framework.api.remedies import Remedy, as_json
+from pilotage.views.answers import RemedyShown
+from pilotage.views.viewer import Words
+
+
+def remedies_shown(found: Iterable[Remedy], words: Words) -> tuple[RemedyShown, ...]:
+    """Return remedies without foreign names; what cannot be said without one is left out."""
+    return tuple(_shown(found, words))
+
+
+def _shown(found: Iterable[Remedy], words: Words) -> Iterator[RemedyShown]:
+    for each in found:
+        seen = each.seen_by(words.names_nodes, words.sees)
+        if seen is None:
+            continue
+        shown = msgspec.convert(as_json(seen), RemedyShown)
+        if not words.names_foreign(msgspec.json.encode(shown).decode()):
+            yield shown

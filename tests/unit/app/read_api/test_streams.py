@@ -1,0 +1,207 @@
+"""Server-sent events over a real socket: what is told, to whom, and what becomes of those who do not listen."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+import pytest
+
+from kit.api_scene import ADMIN, SHOP, STRANGER, VIEWER, Begin, Scene
+from pilotage.app.read_api import feed as module
+from pilotage.telemetry.server import Limits
+from pilotage.testing import make_pod
+
+PATIENCE = 20.0  # seconds until a test gives up
+
+
+@pytest.fixture(autouse=True)
+def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PERIOD", 0.02)
+
+
+@dataclass
+class Events:
+    """One stream, read event by event."""
+
+    response: aiohttp.ClientResponse
+    comments: int = 0
+    last: str = ""
+    _unread: list[tuple[str, Any]] = field(default_factory=list)
+
+    async def next(self) -> tuple[str, Any]:
+        """Return the name and the data of the next event."""
+        name = ""
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                line = (await self.response.content.readline()).decode()
+                if not line:
+                    raise EOFError
+                word, _, value = line.rstrip("\n").partition(": ")
+                if word == "event":
+                    name = value
+                elif word == "id":
+                    self.last = value
+                elif word == "data":
+                    return name, json.loads(value)
+                elif not word and value:
+                    self.comments += 1
+
+    async def until(self, wanted: str) -> Any:
+        """Return the data of the next event of a name."""
+        while True:
+            name, data = await self.next()
+            if name == wanted:
+                return data
+
+
+@asynccontextmanager
+async def following(scene: Scene, token: str = ADMIN, query: str = "", last: str = "") -> AsyncIterator[Events]:
+    headers = {"Last-Event-ID": last} if last else {}
+    async with scene.session(token).get(f"{scene.url}/events{query}", headers=headers) as response:
+        assert (response.status, response.content_type) == (200, "text/event-stream")
+        yield Events(response)
+
+
+async def streams(scene: Scene, wanted: int) -> None:
+    """Wait until there are so many."""
+    async with asyncio.timeout(PATIENCE):
+        while scene.api.feed.streams != wanted:  # noqa: ASYNC110 - nobody else is told
+            await asyncio.sleep(0.02)
+
+
+async def test_a_pod_that_is_bound_is_told(scene: Scene) -> None:
+    async with following(scene) as events:
+        hello = await events.next()
+        assert hello == ("hello", {"revision": scene.api.revisions.now(), "topics": ["queue", "decisions"]})
+        scene.live.add_node("n1")
+        scene.live.create(make_pod("web", namespace=SHOP, cpu="100m"))
+        assert (await events.until("queue"))["queue"][0]["what"] == "waits"
+        await scene.live.settle()
+        decided = await events.until("decisions")
+        assert [(each["pod"], each["node"]) for each in decided["decisions"]] == [("shop/web", "n1")]
+
+
+async def test_only_what_may_be_seen_is_told(scene: Scene) -> None:
+    async with following(scene, VIEWER, "?namespace=shop") as events:
+        await events.next()
+        scene.live.add_node("n1")
+        scene.live.create(make_pod("hidden", namespace="secret", cpu="100m"), make_pod("web", namespace=SHOP, cpu="1m"))
+        await scene.live.settle()
+        decided = await events.until("decisions")
+        assert [each["pod"] for each in decided["decisions"]] == ["shop/web"]
+        assert "node" not in decided["decisions"][0]
+
+
+async def test_a_pod_that_waits_no_more_has_left(scene: Scene) -> None:
+    pod = make_pod("web", namespace=SHOP, cpu="9")
+    scene.live.create(pod)
+    async with following(scene, query="?topics=queue") as events:
+        await events.next()
+        scene.live.delete(pod)
+        assert await events.until("queue") == {
+            "revision": int(events.last),
+            "queue": [{"what": "left", "namespace": SHOP, "name": "web"}],
+        }
+
+
+async def test_nodes_that_change_are_named(scene: Scene) -> None:
+    async with following(scene, query="?topics=nodes") as events:
+        await events.next()
+        scene.live.add_node("n1")
+        assert (await events.until("nodes"))["nodes"] == ["n1"]
+
+
+async def test_too_many_changes_are_not_told_one_by_one(scene: Scene) -> None:
+    async with following(scene, query="?topics=queue") as events:
+        await events.next()
+        scene.live.create(*(make_pod(f"p{number}", namespace=SHOP) for number in range(201)))
+        assert (await events.until("resync"))["topics"] == ["queue"]
+
+
+async def test_who_comes_back_is_told_what_was_missed(scene: Scene) -> None:
+    async with following(scene, query="?topics=queue") as events:
+        await events.next()
+        scene.live.create(make_pod("first", namespace=SHOP))
+        await events.until("queue")
+    async with following(scene, query="?topics=queue") as other:  # somebody goes on following
+        await other.next()
+        scene.live.create(make_pod("second", namespace=SHOP))
+        await other.until("queue")
+        async with following(scene, query="?topics=queue", last=events.last) as again:
+            assert (await again.next())[0] == "hello"
+            assert [each["name"] for each in (await again.until("queue"))["queue"]] == ["second"]
+
+
+@pytest.mark.parametrize("last", ["1", "99999999999999999"])
+async def test_who_comes_back_too_late_begins_anew(scene: Scene, last: str) -> None:
+    async with following(scene, last=last) as events:
+        assert [(await events.next())[0], (await events.next())[0]] == ["hello", "resync"]
+
+
+async def test_silence_is_broken_by_comments(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BEAT", 0.01)
+    async with following(scene) as events:
+        await events.next()
+        await asyncio.sleep(0.1)
+        scene.live.create(make_pod("web", namespace=SHOP))
+        await events.until("queue")
+        assert events.comments > 0
+
+
+async def test_rights_that_end_end_the_stream(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LOOK_AGAIN", 0.05)
+    monkeypatch.setattr(module, "BEAT", 0.02)
+    async with following(scene, VIEWER, "?topics=queue&namespace=shop") as events:
+        await events.next()
+        scene.users.may_see[VIEWER] = lambda _: False
+        with pytest.raises(EOFError):
+            await events.next()
+
+
+async def test_streams_are_fifty_at_most_and_make_room_when_they_end(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_STREAMS", 3)
+    monkeypatch.setattr(module, "BEAT", 0.02)
+    async with following(scene), following(scene), following(scene, STRANGER):
+        status, body, headers = await scene.answer("/events")
+        assert (status, body["reason"], headers["Retry-After"]) == (429, "TooManyRequests", "5")
+    await streams(scene, 0)
+    async with following(scene) as events:
+        await events.next()
+
+
+async def test_who_does_not_read_is_hung_up_on_and_costs_little(begin: Begin) -> None:
+    scene = await begin(limits=Limits(sending=0.2))
+    reader, writer = await asyncio.open_connection("127.0.0.1", scene.server.port, ssl=scene.trust, limit=1024)
+    writer.write(b"GET /pilotage/v1/events?topics=queue HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n\r\n")
+    await writer.drain()
+    await reader.readline()
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    names = [f"{number}-{'x' * 200}" for number in range(190)]
+    await streams(scene, 1)
+    turn = 0
+    async with asyncio.timeout(PATIENCE):
+        while scene.api.feed.streams:
+            pods = [make_pod(f"{turn}-{name}", namespace=SHOP) for name in names]
+            scene.live.create(*pods)
+            scene.api.feed.look()
+            for pod in pods:
+                scene.live.delete(pod)
+            scene.api.feed.look()
+            turn += 1
+            await asyncio.sleep(0.01)
+    writer.close()
+
+
+async def test_streams_end_with_the_server(scene: Scene) -> None:
+    async with following(scene) as events:
+        await events.next()
+        scene.api.feed.close()
+        with pytest.raises(EOFError):
+            await events.until("never")
+    assert scene.api.feed.streams == 0
