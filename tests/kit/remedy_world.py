@@ -1,7 +1,8 @@
 """A cluster of manifests in memory, to which remedies are applied literally: by their patches, or by what they say."""
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Any
 
 from pilotage import app
@@ -89,7 +90,7 @@ class RemedyWorld:
         return self._find("Pod", name)
 
     def _played(self, explain: str) -> Simulation:
-        profiles = app.configured(self._config).profiles()
+        profiles = _configured(self._config).profiles()
         played = app.simulation(profiles, explain_pod=explain)
         for manifest in self.manifests:
             for shape in KNOWN.shapes_of(manifest):
@@ -182,11 +183,21 @@ def _names(remedy: Remedy, value: str) -> tuple[str, ...]:
     return found
 
 
-BY_HAND = {
+def _number(remedy: Remedy, value: str) -> int:
+    found = remedy.values[value]
+    assert isinstance(found, int)
+    return found
+
+
+_configured = cache(app.configured)
+
+ByHand = Callable[[RemedyWorld, Remedy, str], None]
+
+BY_HAND: Mapping[str, ByHand] = {
     "freePods": lambda world, remedy, _: world.delete_pods(_names(remedy, "pods")),
     "waitOnly": lambda world, remedy, _: world.delete_pods(_names(remedy, "pods")),
-    "newNode": lambda world, remedy, _: world.add_nodes_like(str(remedy.values["node"]), int(remedy.values["count"])),
-    "moreMembers": lambda world, remedy, pod: world.more_members(pod, int(remedy.values["count"])),
+    "newNode": lambda world, remedy, _: world.add_nodes_like(str(remedy.values["node"]), _number(remedy, "count")),
+    "moreMembers": lambda world, remedy, pod: world.more_members(pod, _number(remedy, "count")),
     "repairNode": lambda world, remedy, _: world.clear_taints(str(remedy.values["node"]), _names(remedy, "taints")),
     "openGates": lambda world, remedy, _: world.open_gates(_names(remedy, "pods")),
 }

@@ -84,7 +84,35 @@ async def test_a_pod_that_waits(world: World) -> None:
         "  NODE  FITS  BECAUSE",
         "  n1    no    NodeResourcesFit: Insufficient cpu (wants 3, 2 of 2 free)",
         "  n2    no    NodeResourcesFit: Insufficient cpu (wants 3, 2 of 2 free)",
+        "  What would help, each tried on this cluster (-o yaml has the patches):",
+        "    owner: ask for cpu 2 instead of 3 (no node is that large: the largest has 2): fits on 2 nodes, such as n1",
     ]
+
+
+async def test_remedies_come_with_their_patches(world: World) -> None:
+    world.pod("web", cpu="3")
+    (remedy,) = json.loads((await world.explain("web", "-o", "json")).stdout)["remedies"]
+    requests = {"requests": {"cpu": "2"}}
+    assert remedy["patch"] == {"spec": {"containers": [{"name": "main", "resources": requests}]}}
+    assert remedy["target"] == {
+        "kind": "Pod",
+        "group": "",
+        "namespace": "default",
+        "name": "web",
+        "patchType": "strategic",
+    }
+    assert (remedy["code"], remedy["actor"], remedy["verified"], remedy["nodes"]) == ("reduceRequest", "owner", True, 2)
+    without = json.loads((await world.explain("web", "-o", "json", "--no-remedies")).stdout)
+    assert without["remedies"] == []
+
+
+async def test_a_node_is_compared_with_the_one_of_the_pod(world: World) -> None:
+    world.pod("old", cpu="1", node="n2")
+    world.pod("web", cpu="500m", node="n2")
+    result = await world.explain("web", "--why-not", "n1")
+    assert result.stdout.splitlines()[-1].startswith("  n1 is better than n2 by now, by ")
+    found = json.loads((await world.explain("web", "--why-not", "n9", "-o", "json")).stdout)["whyNot"]
+    assert found["text"] == "there is no node n9"
 
 
 async def test_nothing_is_written(world: World) -> None:

@@ -42,6 +42,7 @@ from pilotage.offline.results import Result
 from pilotage.offline.simulation import Simulation
 from pilotage.profiles import Profile
 from pilotage.scheduling.explanation import Explanation
+from pilotage.scheduling.remedies import Remedies, WhyNot
 
 AGENT = f"pilotage/{version('pilotage')} explain"
 WRITTEN_BY_US = {"labelSelector": "app.kubernetes.io/name=pilotage,app.kubernetes.io/managed-by=pilotage-operator"}
@@ -66,6 +67,8 @@ class Question:
     config: Path | None = None
     config_map: tuple[str, str] | None = None
     plugin_folders: Sequence[str] = ()
+    with_remedies: bool = True
+    why_not: str = ""  # a node that the pod is compared on
 
     @property
     def key(self) -> str:
@@ -81,6 +84,8 @@ class Answer:
     result: Result
     explanation: Explanation | None
     notes: list[str]
+    remedies: Remedies | None = None
+    why_not: WhyNot | None = None
 
 
 async def explain_live(access: Access, question: Question) -> Answer:
@@ -110,21 +115,24 @@ def explain_in_file(file: str, question: Question) -> Answer:
     profiles = ready.profiles()
     if pod.scheduler_name not in profiles:
         raise CannotExplain(f"no profile has the schedulerName {pod.scheduler_name} of the pod; name one with --config")
-    played = simulation(profiles, explain_pod=question.key)
+    with_remedies = question.with_remedies and not pod.node_name
+    played = simulation(profiles, explain_pod=question.key, with_remedies=with_remedies)
     for each in found.objects:
         played.add(pod.on("") if each is pod else each)
+    compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)
     notes = list(doubts(ready, profiles[pod.scheduler_name], pod, result))
-    return Answer(pod, result, played.explanation, notes)
+    return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _explained(api: ApiClient, question: Question) -> Answer:
     reading = ClusterReading(api)
     pods = await reading.list(PODS)  # 1. which pod
     pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
+    waits = pod is not None and not pod.node_name
     ready = await _configured(api, reading, question, pod)  # 2. who decides about it
     profiles = ready.profiles()
-    played = simulation(profiles, explain_pod=question.key)
+    played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
     notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
@@ -134,9 +142,10 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:
         plugin.recall(pod, stays)
+    compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)  # 4. what they say
     notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
-    return Answer(pod, result, played.explanation, notes)
+    return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _past(

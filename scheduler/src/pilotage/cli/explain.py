@@ -2,24 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from pilotage.cli.asking import Here, cluster, opened, opened_or_why, run
+from pilotage.cli.candidates import nodes as node_names
 from pilotage.cli.candidates import pods as pod_names
 from pilotage.cli.cluster_flags import LIVE, LOCAL, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cli.explain_asked import by_scheduler, by_status, has_place, lines
-from pilotage.cli.explain_words import Detail
+from pilotage.cli.explain_words import By, Detail
 from pilotage.cli.formats import FORMATS
 from pilotage.cli.named import ALIASES, POD, is_kind, named
 from pilotage.cli.program import is_small, program_name
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.views.objects.waiting import alike, members, waits
-
-if TYPE_CHECKING:
-    from pilotage.cli.explain_here import By
 
 MOST_EXAMPLES = 5  # of pods with one owner
 OWNERS = frozenset(ALIASES) - {POD, "schedulerprofile"}
@@ -29,6 +27,7 @@ Examples:
   pilotage explain web-1
   pilotage explain shop/web-1 -o json
   pilotage explain deploy/web -n shop
+  pilotage explain web-1 --why-not n3
   pilotage explain web-1 -n shop --config-map pilotage/pilotage-config
 
 \b
@@ -40,7 +39,7 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 class Wish:
     """How much is to be told, and by whose configuration."""
 
-    by: "By"
+    by: By
     detail: Detail
     attempts: bool
     output: str
@@ -61,6 +60,15 @@ class Wish:
 )
 @click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
 @plugin_dir_option
+@click.option(
+    "--why-not",
+    "node",
+    default="",
+    metavar="NODE",
+    shell_complete=lambda context, _parameter, word: node_names(context, word),
+    help="Compare NODE with the pod's node, plugin by plugin.",
+)
+@click.option("--no-remedies", is_flag=True, help="Do not look for changes that would place the pod.")
 @output_option()
 @verbose_option
 def command(
@@ -72,6 +80,8 @@ def command(
     config: str | None,
     config_map: str | None,
     plugin_dirs: tuple[str, ...],
+    node: str,
+    no_remedies: bool,
     output: str,
     no_headers: bool,
 ) -> None:
@@ -86,28 +96,18 @@ def command(
     if config is not None and config_map is not None:
         raise BadInput("--config and --config-map name two configurations; leave one out")
     detail = Detail.ALL if everything else Detail.NODES if one_by_one else Detail.GROUPS
-    wish = Wish(_by(config, _named(config_map), plugin_dirs), detail, attempts, output)
-    kind = pod.partition("/")[0]
-    if "/" in pod and is_kind(kind):
-        _, name = named(pod, POD, {POD, *OWNERS})
-        full, _ = named(pod, POD, {POD, *OWNERS})
-        if full != POD:
-            _explain_owner(asked, full, name, wish)
+    by = By(config, _named(config_map), plugin_dirs, with_remedies=not no_remedies, why_not=node)
+    wish = Wish(by, detail, attempts, output)
+    if "/" in pod and is_kind(pod.partition("/")[0]):
+        kind, pod = named(pod, POD, {POD, *OWNERS})
+        if kind != POD:
+            _explain_owner(asked, kind, pod, wish)
             return
-        pod = name
     place, name = _place(pod, asked.namespace)
     text, data, fits = run(_explained(replace(asked, namespace=place), name, wish))
     click.echo(text if output == "table" else FORMATS[output](data))
     if not fits:
         raise SystemExit(NOT_ALL_PLACED)
-
-
-def _by(config: str | None, config_map: tuple[str, str] | None, folders: tuple[str, ...]) -> "By":
-    if is_small():
-        return None  # type: ignore[return-value] # nobody decides here
-    from pilotage.cli.explain_here import By
-
-    return By(config, config_map, folders)
 
 
 def _place(pod: str, namespace: str) -> tuple[str, str]:
@@ -137,7 +137,7 @@ async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str
     """
     if asked.source == LIVE or asked.is_address:
         async with opened(asked) as here:
-            return _told(await by_scheduler(here, name, wish.detail), wish)
+            return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
     refused: Exception | None = None
     if not is_small():
         from pilotage.cli.explain_here import NotAllowed
@@ -173,7 +173,7 @@ async def _without_deciding(
         async with opened_or_why(asked) as (here, why):
             if here.scheduler is not None:
                 try:
-                    return _told(await by_scheduler(here, name, wish.detail), wish)
+                    return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
                 except Refused as error:
                     if not error.is_absent:  # else it is another scheduler's pod
                         raise

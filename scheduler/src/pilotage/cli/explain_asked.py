@@ -4,7 +4,7 @@ from typing import Any
 
 from pilotage.cli.asking import Here
 from pilotage.cli.command import BadInput
-from pilotage.cli.explain_words import Detail, attempts_lines, groups_lines, node_lines, place_line, remedies_lines
+from pilotage.cli.explain_words import By, Detail, attempts_lines, groups_lines, node_lines, place_line, remedies_lines
 from pilotage.cli.named import quoted
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
@@ -27,13 +27,14 @@ EMPTY: dict[str, Any] = {
 }
 
 
-async def by_scheduler(here: Here, name: str, detail: Detail) -> dict[str, Any]:
+async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[str, Any]:
     """Ask the scheduler about a pod; Refused with 404 for one that it does not know."""
     assert here.scheduler is not None
     path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
     view = await here.scheduler.get(path)
-    query = {"remedies": "1", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
-    told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": "" if detail is Detail.GROUPS else "all"})
+    nodes = by.why_not or ("" if detail is Detail.GROUPS else "all")
+    query = {"remedies": "1" if by.with_remedies else "", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
+    told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": nodes})
     while detail is Detail.ALL and told.get("nodes", {}).get("continue"):
         more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}
         page = (await here.scheduler.get(f"{path}/explain", more)).get("nodes", {})
@@ -63,6 +64,7 @@ def _data(namespace: str, name: str, view: dict[str, Any], told: dict[str, Any],
         "fits": told.get("fits", 0),
         "nodesTotal": told.get("nodesTotal", 0),
         "groups": told.get("groups", []),
+        "whyNot": told.get("whyNot", ""),
         "view": view,
     }
 
@@ -117,6 +119,7 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
     else:
         told += groups_lines(data["groups"], fits=data["fits"], total=data.get("nodesTotal", 0))
     told += remedies_lines(data["remedies"], data["remediesNote"])
+    told += [f"  {data['whyNot']}"] if data.get("whyNot") else []
     return [*told, *attempts_lines(view.get("attempts", ()))] if attempts else told
 
 

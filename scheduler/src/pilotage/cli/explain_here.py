@@ -1,7 +1,7 @@
 """A pod explained by this program: everything is read once, and decided in memory as its scheduler would."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,21 +9,13 @@ from pilotage.app.explaining import Answer, CannotExplain, LacksRights, Question
 from pilotage.cli.cluster_flags import Asked
 from pilotage.cli.command import BadInput
 from pilotage.cli.explain_pod import explained_data, explained_text
-from pilotage.cli.explain_words import Detail, grouped, groups_lines
+from pilotage.cli.explain_remedies import remedies_text, why_not_data
+from pilotage.cli.explain_words import By, Detail, grouped, groups_lines
 from pilotage.cluster.credentials.access import find
 from pilotage.model.pod import Pod
 from pilotage.scheduling.explanation import Explanation
 
 MANY = 50  # nodes; of more the groups are shown, unless somebody wants to see them
-
-
-@dataclass(frozen=True)
-class By:
-    """Whose configuration decides: that of a file, of a ConfigMap, or what serves the pod."""
-
-    config: str | None = None
-    config_map: tuple[str, str] | None = None
-    plugin_folders: tuple[str, ...] = ()
 
 
 class NotAllowed(Exception):
@@ -32,15 +24,18 @@ class NotAllowed(Exception):
 
 async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
     """Decide about a pod; NotAllowed or BadInput tells why that cannot be."""
-    file = None if by.config is None else Path(by.config)
+
+    def question(place: str) -> Question:
+        file = None if by.config is None else Path(by.config)
+        more = {"with_remedies": by.with_remedies, "why_not": by.why_not}
+        return Question(place, name, file, by.config_map, by.plugin_folders, **more)
+
     try:
         if asked.is_file:
-            question = Question(namespace or "default", name, file, by.config_map, by.plugin_folders)
-            return explain_in_file(asked.source, question)
+            return explain_in_file(asked.source, question(namespace or "default"))
         way = asked.way
         access = find(way.kubeconfig, context=way.context, user=way.user, groups=way.groups)
-        question = Question(namespace or access.namespace, name, file, by.config_map, by.plugin_folders)
-        return await explain_live(access, question)
+        return await explain_live(access, question(namespace or access.namespace))
     except LacksRights as error:
         raise NotAllowed(str(error)) from None
     except CannotExplain as error:
@@ -52,20 +47,24 @@ def told(answer: Answer, detail: Detail) -> str:
     story, groups = answer.explanation, []
     if story is not None and detail is not Detail.ALL:
         story, groups = _shortened(story, detail)
-    first, *others = explained_text(answer.result, story).splitlines()
+    first, *others = explained_text(answer.result, story, None).splitlines()
     if answer.pod.node_name:
         fate = first.removeprefix(f"{answer.pod.name}  ")
         first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
     said = status_message(answer.pod)
     if said and said != answer.result.message:
         others.insert(0, f"  Its status says: {said}")
-    return "\n".join([first, *others, *groups])
+    others += [*groups, *remedies_text(answer.remedies)]
+    if answer.why_not is not None:
+        others.append(f"  {answer.why_not.text}")
+    return "\n".join([first, *others])
 
 
 def data(answer: Answer) -> dict[str, Any]:
     """Return the same for programs, as docs/explain.md describes it."""
     now = {"currentNode": answer.pod.node_name, "statusMessage": status_message(answer.pod)}
-    return {**explained_data(answer.result, answer.explanation), **now}
+    story = explained_data(answer.result, answer.explanation, answer.remedies)
+    return {**story, **now, **why_not_data(answer.why_not)}
 
 
 def status_message(pod: Pod) -> str:

@@ -1,6 +1,7 @@
 """The parts of an explanation as lines for people, whoever explains: plain data in, so that the small plugin has it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
@@ -8,6 +9,17 @@ from pilotage.cli.printing import age, span
 from pilotage.cli.tables import table
 
 TITLE = "What would help, each tried on this cluster (-o yaml has the patches):"
+
+
+@dataclass(frozen=True)
+class By:
+    """Whose configuration decides, that of a file, of a ConfigMap, or what serves the pod; and what else is asked."""
+
+    config: str | None = None
+    config_map: tuple[str, str] | None = None
+    plugin_folders: tuple[str, ...] = ()
+    with_remedies: bool = True
+    why_not: str = ""  # a node
 
 
 class Detail(Enum):

@@ -115,8 +115,8 @@ def _changes(before: PodSpec, after: PodSpec) -> Iterator[Change]:
     for path, old, new in _changed(before, after):
         for name in new.requests:
             if new.requests[name] != old.requests.get(name):
-                numbers = (_number(name, each.requests) for each in (old, new))
-                yield Change(f"{path}.resources.requests.{name}", *numbers, "m" if name == CPU else "")
+                was, to = _number(name, old.requests), _number(name, new.requests)
+                yield Change(f"{path}.resources.requests.{name}", was, to, "m" if name == CPU else "")
 
 
 def _number(resource: str, amounts: Amounts) -> int:

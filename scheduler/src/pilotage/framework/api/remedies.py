@@ -46,6 +46,7 @@ class Target:
     name: str
     namespace: str = ""
     patch_type: Literal["strategic", "merge"] = "strategic"
+    group: str = ""  # of its API, where the kind alone does not tell
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +151,7 @@ def _change_json(change: Change) -> dict[str, Any]:
 def _target_json(target: Target) -> dict[str, str]:
     return {
         "kind": target.kind,
+        "group": target.group,
         "namespace": target.namespace,
         "name": target.name,
         "patchType": target.patch_type,

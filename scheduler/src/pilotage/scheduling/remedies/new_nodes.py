@@ -19,6 +19,7 @@ from pilotage.scheduling.remedies.trying import Tries
 TYPE, ZONE, HOSTNAME = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 MOST_KINDS = 16  # that are looked at
 MOST_TRIED = 3
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # so that hardly ever two kinds have the same number
 COST = 10.0  # of a node, beside changes of those that there are
 NEW = "one-more-node-like-"  # no name of a node in a cloud begins so
 
@@ -68,16 +69,16 @@ def _kinds(nodes: Nodes, which: Bools) -> list[NodeInfo]:
     places = np.flatnonzero(which)
     if not len(places):
         return []
-    columns = np.stack(
-        [
-            nodes.label_ids(TYPE)[places],
-            nodes.label_ids(ZONE)[places],
-            nodes.taint_set_ids[places],
-            nodes.allocatable("cpu")[places],
-            nodes.allocatable("memory")[places],
-        ]
-    )
-    _, first = np.unique(columns, axis=1, return_index=True)
+    key = np.zeros(len(places), np.uint64)
+    for column in (
+        nodes.label_ids(TYPE),
+        nodes.label_ids(ZONE),
+        nodes.taint_set_ids,
+        nodes.allocatable("cpu"),
+        nodes.allocatable("memory"),
+    ):
+        key = key * SPREAD + column[places].astype(np.uint64)  # one number for all: rows take ten times as long
+    _, first = np.unique(key, return_index=True)
     return [nodes[int(places[each])] for each in sorted(first.tolist())[:MOST_KINDS]]
 
 

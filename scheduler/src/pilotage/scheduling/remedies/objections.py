@@ -26,7 +26,9 @@ class Objections:
             if plugin.name not in attempt.before.skipped:
                 self._ask(attempt, plugin)
         self._leave_only(attempt)
-        self.count: Ints = sum(self._by_filter.values(), np.zeros(len(self.nodes), np.int64))
+        self.count: Ints = np.zeros(len(self.nodes), np.int64)
+        for mask in self._by_filter.values():
+            self.count += mask
 
     def alone(self) -> Iterator[tuple[Plugin, Nodes]]:
         """Yield every plugin with the nodes that it alone rejects, most nodes first."""
@@ -57,7 +59,10 @@ class Objections:
 
     def open_to(self, *names: str) -> Bools:
         """Mark the nodes that nobody rejects but some of these."""
-        others = self.count - sum((self._by_filter[name] for name in names if name in self._by_filter), 0 * self.count)
+        others = self.count.copy()
+        for name in names:
+            if name in self._by_filter:
+                others -= self._by_filter[name]
         found: Bools = (others == 0) & ~self._out
         return found
 

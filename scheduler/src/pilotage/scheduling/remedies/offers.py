@@ -23,7 +23,7 @@ def offers(plugin: Plugin, cycle: Cycle, nodes: Nodes) -> list[Remedy]:
         return []
     try:
         found = list(islice(plugin.remedies(cycle, cycle.pod, nodes), MOST))
-        return [replace(each, plugin=plugin.name, verified=False) for each in found if isinstance(each, Remedy)]
+        return [replace(each, plugin=plugin.name, verified=False) for each in found]
     except Exception:
         log.exception("%s failed in remedies", plugin.name)
         return []

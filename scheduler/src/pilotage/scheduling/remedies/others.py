@@ -63,14 +63,17 @@ def higher_priority(tries: Tries) -> Iterator[Remedy]:
     engine, pod = tries.engine, tries.pod
     if not engine.runner.plugin_set.post_filter or pod.spec.preemption_policy == NEVER:
         return
+    classes = [each for each in tries.cache.objects.all(PriorityClass) if pod.priority < each.value <= CRITICAL]
+    if not classes:
+        return
     attempt = tries.attempt()
     if attempt.run_pre_filter().rejection is not None:
         return
     needed = _priorities(attempt)
     if not needed:
         return
-    classes = sorted(attempt.cycle.objects.all(PriorityClass), key=lambda each: (each.value, each.metadata.name))
-    found = next((each for each in classes if min(needed) <= each.value <= CRITICAL), None)
+    classes.sort(key=lambda each: (each.value, each.metadata.name))
+    found = next((each for each in classes if min(needed) <= each.value), None)
     if found is not None and (offered := _raised(tries, found)) is not None:
         yield offered
 

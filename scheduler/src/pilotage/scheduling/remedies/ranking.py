@@ -33,6 +33,8 @@ def promising(offered: Iterable[Remedy], most: int) -> list[Remedy]:
 
 def _kind(remedy: Remedy) -> tuple[str, ...]:
     """Return what only the best of is shown."""
+    if remedy.steps:
+        return remedy.code, *sorted(step.to_do for step in remedy.steps)
     return (remedy.code, remedy.plugin) if remedy.code == "freePods" else (remedy.code, remedy.to_do)
 
 

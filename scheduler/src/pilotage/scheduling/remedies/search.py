@@ -48,9 +48,15 @@ def _offered(tries: Tries) -> Steps:
     attempt = tries.attempt()
     before = attempt.run_pre_filter()
     if before.rejection is not None:
-        yield
         return list(_for_the_pod(attempt, before.rejection))
-    return list(_for_nodes(attempt, Objections(attempt)))
+    objections, seen = Objections(attempt), tries.version
+    yield
+    if tries.version != seen:  # slots may be those of other nodes by now
+        attempt = tries.attempt()
+        if attempt.run_pre_filter().rejection is not None:
+            return []
+        objections = Objections(attempt)
+    return list(_for_nodes(attempt, objections))
 
 
 def _for_the_pod(attempt: Attempt, rejection: Rejection) -> Iterator[Remedy]:

@@ -31,6 +31,12 @@ class Tries:
         self._nominations = nominations
         self.number = 0
 
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """Return numbers of which one grows with every change of the cluster."""
+        columns = self.cache.columns
+        return columns.static_version, columns.pods_version, self.cache.objects.changes
+
     def attempt(self, pod: Pod | None = None) -> Attempt:
         """Begin an attempt for the pod, or for one that is asked about in its place."""
         return Attempt(self.cache, self.engine, self._nominations, pod or self.pod)

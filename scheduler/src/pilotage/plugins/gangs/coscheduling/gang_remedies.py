@@ -1,5 +1,7 @@
 """The group of a gang as it could be."""
 
+from typing import Any
+
 import msgspec
 
 from pilotage.framework.api.remedies import Change, Difference, Remedy, Target
@@ -12,7 +14,8 @@ from pilotage.model.pod import Pod
 def smaller_quorum(group: PodGroup | NativePodGroup, before: int, after: int) -> Remedy:
     """Return a group that starts with fewer pods."""
     if isinstance(group, PodGroup):
-        field, patch = "minMember", {"spec": {"minMember": after}}
+        field: str = "minMember"
+        patch: dict[str, Any] = {"spec": {"minMember": after}}
         changed: PodGroup | NativePodGroup = msgspec.structs.replace(
             group, spec=msgspec.structs.replace(group.spec, min_member=after)
         )
@@ -28,7 +31,7 @@ def smaller_quorum(group: PodGroup | NativePodGroup, before: int, after: int) ->
         values={"group": f"{metadata.namespace}/{metadata.name}", "from": before, "to": after},
         changes=(Change(f"spec.{field}", before, after),),
         size=1.0 + (before - after) / before,
-        target=Target("PodGroup", metadata.name, metadata.namespace, "merge"),
+        target=Target("PodGroup", metadata.name, metadata.namespace, "merge", group.api.group),
         patch=patch,
         difference=Difference(objects=(changed,)),
     )
@@ -42,7 +45,7 @@ def missing_group(gang: GangName, pod: Pod) -> Remedy:
         actor="owner",
         words="create the PodGroup {group}, or take the label from the pod",
         values={"group": str(gang)},
-        target=Target("PodGroup", gang.name, gang.namespace, "merge"),
+        target=Target("PodGroup", gang.name, gang.namespace, "merge", PodGroup.api.group),
         patch={
             "apiVersion": PodGroup.api.api_version,
             "kind": "PodGroup",

@@ -20,8 +20,11 @@ from pilotage.model.pod import Pod
 from pilotage.model.pod_spec import Affinity, PodAffinity, PodAffinityTerm, WeightedPodAffinityTerm
 from pilotage.model.selectors import LabelSelector
 
-MOST_NODES = 32  # of those that are rejected, and of a domain
+ANTI = TermKind.REQUIRED_ANTI_AFFINITY
+MOST_NODES = 32  # of a domain that are looked at
+FEW_NODES = 8  # for which it is found out who is in the way
 MOST_PODS = 3
+MOST_COUNTED = 2 * MOST_PODS  # who is shunned and shuns counts twice
 HEAVIEST = 100
 LARGE = 2.0  # the size of a change that gives a term up
 LISTS = {"pod_affinity": "podAffinity", "pod_anti_affinity": "podAntiAffinity"}
@@ -43,9 +46,9 @@ class _InTheWay:
 def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[Remedy]:
     """Yield that those leave who keep the pod off some node, where they are fewest."""
     found = []
-    for place in range(min(MOST_NODES, len(nodes))):
+    for place in _least_crowded(cycle, pod, own, nodes):
         there = _in_the_way(cycle, pod, own, nodes[place])
-        if there is not None and 0 < len(there.pods) <= MOST_PODS:
+        if there is not None:
             found.append(there)
     if found:
         best = min(found, key=lambda each: (len(each.pods), max(other.priority for other in each.pods), each.node.name))
@@ -100,14 +103,31 @@ def _told(selector: LabelSelector | None) -> str:
     return ",".join(found) or "any pod"
 
 
+def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[int]:
+    """Return the places of a few nodes in whose domains only a few pods are in the way."""
+    total = np.zeros(len(nodes), np.int64)
+    shunned = [(term.topology_key, cycle.placed.counts(term.query)) for term in own.required_anti]
+    shunning = [(each.topology_key, each.counts) for each in cycle.placed.terms_about(pod, ANTI)]
+    for key, counts in (*shunned, *shunning):
+        if cycle.nodes.has_label(key):
+            ids = cycle.nodes.label_ids(key)
+            by_domain = np.bincount(ids, counts)
+            by_domain[ABSENT] = 0
+            total += by_domain[nodes.label_ids(key)].astype(np.int64)
+    few = np.flatnonzero((total > 0) & (total <= MOST_COUNTED))
+    return few[np.argsort(total[few], kind="stable")][:FEW_NODES].tolist()
+
+
 def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:
     """Return who keeps the pod off a node; None if that are too many to tell, or some of them cannot leave."""
-    labels, found, keys = namespace_labels(cycle.objects, pod.namespace), {}, []
+    labels = namespace_labels(cycle.objects, pod.namespace)
+    found: dict[str, Pod] = {}
+    keys: list[str] = []
     for term in own.required_anti:
         for there in _domain(cycle.nodes, term.topology_key, info, cycle.placed.counts(term.query)):
             found |= {other.uid: other for other in there.pods.values() if term.matches(other)}
             keys.append(term.topology_key)
-    for carried in cycle.placed.terms_about(pod, TermKind.REQUIRED_ANTI_AFFINITY):
+    for carried in cycle.placed.terms_about(pod, ANTI):
         for there in _domain(cycle.nodes, carried.topology_key, info, carried.counts):
             keys.append(carried.topology_key)
             for other in there.pods.values():

@@ -60,7 +60,7 @@ def _larger(found: ElasticQuota, bound: Bound, amounts: dict[str, tuple[int, int
             Change(f"spec.{bound}.{name}", was, to, "m" if name == CPU else "") for name, (was, to) in amounts.items()
         ),
         size=max((to - was) / max(1, was) for was, to in amounts.values()),
-        target=Target(ElasticQuota.api.name, metadata.name, metadata.namespace, "merge"),
+        target=Target(ElasticQuota.api.name, metadata.name, metadata.namespace, "merge", ElasticQuota.api.group),
         patch={"spec": {bound: texts}},
         difference=Difference(objects=(msgspec.structs.replace(found, spec=spec),)),
     )
