@@ -145,7 +145,7 @@ async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str
         try:
             return await _decided(asked, name, wish)
         except NotAllowed as error:
-            if asked.source == LOCAL:
+            if asked.source == LOCAL or wish.by.config_map is not None:  # somebody else would decide otherwise
                 raise BadInput(str(error)) from None
             refused = error
     return await _without_deciding(asked, name, wish, refused)

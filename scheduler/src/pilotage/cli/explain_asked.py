@@ -33,7 +33,7 @@ async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[st
     path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
     view = await here.scheduler.get(path)
     nodes = by.why_not or ("" if detail is Detail.GROUPS else "all")
-    query = {"remedies": "1" if by.with_remedies else "", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
+    query = {"remedies": "1" if by.with_remedies else "0", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
     told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": nodes})
     while detail is Detail.ALL and told.get("nodes", {}).get("continue"):
         more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}

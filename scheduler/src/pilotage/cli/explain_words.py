@@ -87,7 +87,10 @@ def attempts_lines(attempts: Sequence[Mapping[str, Any]]) -> list[str]:
         ]
         for each in attempts
     ]
-    return table(["AGO", "TRY", "OUTCOME", "FIT", "NODE", "MESSAGE"], rows, right=(1, 3), indent="  ").splitlines()
+    header = ["AGO", "TRY", "OUTCOME", "FIT", "NODE", "MESSAGE"]
+    if not any(row[4] for row in rows):
+        header, rows = [*header[:4], header[5]], [[*row[:4], row[5]] for row in rows]
+    return table(header, rows, right=(1, 3), indent="  ").splitlines()
 
 
 def place_line(view: Mapping[str, Any]) -> str:

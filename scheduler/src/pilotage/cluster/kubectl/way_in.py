@@ -14,7 +14,7 @@ from pilotage.cluster.kubectl.replicas import SELECTOR, USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
-PORT = 10260
+PORT, AUDIENCE = 10260, "pilotage"
 SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 NAME_ONE = "name one with --release NAMESPACE/NAME"
 
@@ -88,7 +88,7 @@ async def identity_for(kubectl: Kubectl, token_from: str = "") -> Identity:
         namespace, slash, name = token_from.partition("/")
         if not (namespace and slash and name):
             raise NotReached(f"--token-from {token_from}: write NAMESPACE/SERVICEACCOUNT")
-        words = ("create", "token", name, "-n", namespace, "--audience=pilotage", "--duration=10m")
+        words = ("create", "token", name, "-n", namespace, f"--audience={AUDIENCE}", "--duration=10m")
         return Identity(bearer((await kubectl.run(*words)).decode()))
     chosen = await kubectl.chosen()
     if not chosen["cluster"] and "KUBERNETES_SERVICE_HOST" in os.environ:
