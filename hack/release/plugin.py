@@ -125,9 +125,9 @@ def _modules() -> Iterator[tuple[str, bytes]]:
         for file in [path] if path.is_file() else sorted(path.rglob("*.py")):
             yield str(file.relative_to(SOURCES)), file.read_bytes()
     for package, folder in PACKAGES.items():
-        for file, path in _files(distribution(package)):
-            if file.startswith(f"{folder}/") and file.endswith(".py"):
-                yield file, path.read_bytes()
+        for name, path in _files(distribution(package)):
+            if name.startswith(f"{folder}/") and name.endswith(".py"):
+                yield name, path.read_bytes()
 
 
 def _marks(version: str) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pilotage.app.read_api import serving
-from pilotage.cli.run import API_PORT
+from pilotage.app.options import API_PORT
 from pilotage.cluster.kubectl import replicas, scheduler_client, way_in
 from pilotage.config import handshake
 from pilotage.scheduler_profiles import resource

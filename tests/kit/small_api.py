@@ -181,7 +181,8 @@ def _chosen(request: web.Request, manifest: Manifest) -> bool:
 def _labelled(request: web.Request, manifest: Manifest) -> bool:
     """Tell whether a label selector of equalities chooses an object."""
     wanted = dict(part.split("=", 1) for part in request.query.get("labelSelector", "").split(",") if part)
-    return wanted.items() <= manifest["metadata"].get("labels", {}).items()
+    labels: dict[str, str] = manifest["metadata"].get("labels", {})
+    return wanted.items() <= labels.items()
 
 
 def _line(event: str, manifest: Manifest) -> bytes:

@@ -663,7 +663,7 @@ async def test_many_nodes_are_told_in_groups(world: World) -> None:
     groups = (await world.explain("web", "--no-remedies")).stdout.splitlines()
     assert groups[1:] == [
         "  PLUGIN            NODES  BECAUSE           SUCH AS",
-        "  NodeResourcesFit     62  Insufficient cpu  m0",
+        "  NodeResourcesFit     62  Insufficient cpu  n1",
         "  --nodes shows nodes one by one.",
     ]
     nodes = (await world.explain("web", "--no-remedies", "--nodes")).stdout.splitlines()

@@ -28,7 +28,10 @@ async def nodes_of_cluster(access: Access) -> dict[str, Any]:
     api = ApiClient(access, agent="pilotage top", timeout=60.0)
     try:
         reading = ClusterReading(api)
-        found = [await reading.list(NODES), await reading.list(PODS)]
+        objects: list[Node | Pod] = [
+            *(await reading.list(NODES)).objects.values(),
+            *(await reading.list(PODS)).objects.values(),
+        ]
     except ApiError as error:
         raise Refused(error.status, error.message) from error
     except (Unreachable, OutcomeUnknown) as error:
@@ -37,7 +40,7 @@ async def nodes_of_cluster(access: Access) -> dict[str, Any]:
         await api.close()
     if reading.missing:
         raise Refused(FORBIDDEN, reading.what_is_missing())
-    return nodes_of([each for known in found for each in known.objects.values()])
+    return nodes_of(objects)
 
 
 def nodes_of_file(name: str) -> dict[str, Any]:

@@ -27,8 +27,7 @@ async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
 
     def question(place: str) -> Question:
         file = None if by.config is None else Path(by.config)
-        more = {"with_remedies": by.with_remedies, "why_not": by.why_not}
-        return Question(place, name, file, by.config_map, by.plugin_folders, **more)
+        return Question(place, name, file, by.config_map, by.plugin_folders, by.with_remedies, by.why_not)
 
     try:
         if asked.is_file:
@@ -44,7 +43,7 @@ async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
 
 def told(answer: Answer, detail: Detail) -> str:
     """Return the story for people."""
-    story, groups = answer.explanation, []
+    story, groups = answer.explanation, list[str]()
     if story is not None and detail is not Detail.ALL:
         story, groups = _shortened(story, detail)
     first, *others = explained_text(answer.result, story, None).splitlines()

@@ -47,13 +47,16 @@ COMMANDS = {
 class CommandsOnDemand(click.Group):
     """A group that knows its commands by name, and imports the one that runs."""
 
-    def main(self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any) -> Any:
+    def main(self, *given: Any, **named: Any) -> Any:
         """Run under the name that the program was called by."""
+        args = given[0] if given else named.get("args")
         words = list(sys.argv[1:] if args is None else args)
         if words[:1] == [COMPLETE]:
             complete(words[1:])
             return None
-        return super().main(args, prog_name or program_name(), **extra)
+        if len(given) < 2:
+            named.setdefault("prog_name", program_name())
+        return super().main(*given, **named)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands that can work here."""
@@ -65,9 +68,9 @@ class CommandsOnDemand(click.Group):
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             near = get_close_matches(args[0], COMMANDS, n=1)
-            if near and "Did you mean" not in error.message:
-                error.message += f" Did you mean {near[0]!r}?"
-            raise
+            if not near or "Did you mean" in error.message:
+                raise
+            raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None if there is none of this name."""

@@ -25,8 +25,13 @@ def fullness(table: Mapping[str, Any]) -> dict[str, Any]:
         told = {"name": name, "zone": zones[place], "type": types[place], "allocatable": of, "requested": asked}
         told |= {"pods": counted[place], "allowed": allowed[place], "flags": words(flags[place])}
         items.append({**told, "stranded": stranded(of, asked, counted[place], allowed[place])})
-    total = {"allocatable": _sums(items, "allocatable"), "requested": _sums(items, "requested")}
-    total |= {"stranded": _sums(items, "stranded"), "pods": sum(counted), "allowed": sum(allowed)}
+    total = {
+        "allocatable": _sums(items, "allocatable"),
+        "requested": _sums(items, "requested"),
+        "stranded": _sums(items, "stranded"),
+        "pods": sum(counted),
+        "allowed": sum(allowed),
+    }
     return {"kind": "TopNodes", "units": table.get("units") or {}, "total": total, "items": items}
 
 

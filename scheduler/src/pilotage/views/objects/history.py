@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-Manifest = Mapping[str, Any]
+from pilotage.cluster.kubectl.replicas import Manifest, condition
+
 STORY = ("Accepted", "Applied", "Ready", "RolledBack", "Warning", "Contended")
 
 
@@ -75,7 +76,7 @@ def _conditions(profile: Manifest) -> Iterator[dict[str, Any]]:
 def _last_good(profile: Manifest) -> Iterator[dict[str, Any]]:
     status = profile.get("status") or {}
     failed = status.get("failed")
-    rolled_back = next((each for each in status.get("conditions") or () if each.get("type") == "RolledBack"), {})
+    rolled_back = condition(profile, "RolledBack")
     if failed and rolled_back.get("status") != "True":
         yield _entry(rolled_back.get("lastTransitionTime"), "operator", str(failed.get("reason", "Failed")), failed)
 
