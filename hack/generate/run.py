@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from generate import chart_values, dependencies, plugin_reference, profile_crd, profile_document, rights
+from generate import api_description, chart_values, dependencies, plugin_reference, profile_crd, profile_document, rights
 from localcluster.paths import REPOSITORY
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.
@@ -13,6 +13,7 @@ FILES: dict[str, Callable[[], str]] = {
     "charts/pilotage/files/crds/schedulerprofiles.pilotage.dev.yaml": profile_crd.text,
     "charts/pilotage/files/plugin-rights.yaml": rights.plugins_text,
     "charts/pilotage/files/controller-rights.yaml": rights.controllers_text,
+    "docs/openapi.json": api_description.text,
     "docs/operations.md": rights.document_text,
     "docs/schedulerprofile.md": profile_document.text,
     "docs/dependencies.md": dependencies.text,

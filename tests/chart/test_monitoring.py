@@ -128,7 +128,7 @@ def test_the_operator_serves_where_it_is_looked_for(render: Render) -> None:
 
 def test_without_prometheus_operator_it_has_no_service(render: Render) -> None:
     names = [each["metadata"]["name"] for each in render() if each["kind"] == "Service"]
-    assert names == ["mine-pilotage-scheduler"]
+    assert names == ["mine-pilotage-api", "mine-pilotage-scheduler"]
 
 
 def test_a_pod_monitor_shows_the_token_of_a_secret(render: Render) -> None:

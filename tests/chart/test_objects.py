@@ -239,7 +239,7 @@ def test_ports_have_their_names(rendered: Rendered) -> None:
         if key.endswith("Probe")
     }
     used |= {port["targetPort"] for each in rendered if each["kind"] == "Service" for port in each["spec"]["ports"]}
-    assert used <= named == {"https", "health", "metrics"}
+    assert used <= named == {"https", "health", "metrics", "api"}
 
 
 def test_bindings_bind_what_is_there(rendered: Rendered) -> None:
@@ -261,6 +261,7 @@ def test_the_schedulers_arguments(render: Render) -> None:
         "--leader-elect-resource-namespace=team",
         "--crash-record=/tmp/crash-record",
         "--profiling=false",
+        "--api-port=10260",
         "--logging-format=text",
         "--v=2",
     ]

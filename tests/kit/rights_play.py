@@ -104,6 +104,7 @@ class Play:
             self.volumes,
             self.a_lease_that_is_deleted,
             self.somebody_reads_the_metrics,
+            self.somebody_reads_the_profiles,
             self.objects_of_controllers,
             self.values_that_change,
             self.a_profile_of_the_clusters_own_name,
@@ -191,12 +192,24 @@ class Play:
 
     def somebody_reads_the_metrics(self) -> None:
         """Who that is, and whether they may, is asked for."""
+        self.get(self.neighbours.port, "/metrics")
+
+    def somebody_reads_the_profiles(self) -> None:
+        """The scheduler reads them for a user who may do so."""
+        reader = f"{READER['namespace']}:{READER['name']}"
+        words = ("clusterrole", "profiles", "--verb=list", "--resource=schedulerprofiles.pilotage.dev")
+        self.kubectl("create", *words)
+        self.kubectl("create", "clusterrolebinding", "profiles", "--clusterrole=profiles", f"--serviceaccount={reader}")
+        self.get(self.neighbours.api_port, "/pilotage/v1/profiles")
+
+    def get(self, port: int, path: str) -> None:
+        """Read a page of the plain release's scheduler."""
         token = self.kubectl("create", "token", READER["name"], "-n", PLAY).strip()
         # The certificate is one that the scheduler made for itself a moment ago.
         tls = ssl.create_default_context()
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
-        with closing(http.client.HTTPSConnection("127.0.0.1", self.neighbours.port, context=tls)) as connection:
-            connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {token}"})
+        with closing(http.client.HTTPSConnection("127.0.0.1", port, context=tls)) as connection:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
             assert connection.getresponse().status == http.HTTPStatus.OK
 
     # ------------------------------------------------------------------------------------------------- the operator

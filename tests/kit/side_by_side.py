@@ -80,6 +80,7 @@ class Neighbours:
         ]
         self.control_plane, self.namespace, self.folder = control_plane, namespace, folder
         self.port = free_port()  # where the plain release serves its metrics
+        self.api_port = free_port()  # and its read API
         self.proxy = FaultProxy(control_plane.cluster, "")
 
     @property
@@ -120,7 +121,7 @@ class Neighbours:
 
     def _flags(self) -> list[str]:
         way = self.plain.release.kubeconfig("scheduler", self.proxy.server)
-        return [f"--kubeconfig={way}", f"--secure-port={self.port}"]
+        return [f"--kubeconfig={way}", f"--secure-port={self.port}", f"--api-port={self.api_port}"]
 
 
 def shared_out(wanted: Mapping[str, set[Right]], count: int) -> list[list[str]]:

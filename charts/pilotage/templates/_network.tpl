@@ -8,12 +8,21 @@ policyTypes: [Ingress, Egress]
 # Without egress: a rule that allows everything would override other policies of the namespace.
 policyTypes: [Ingress]
 {{- end }}
-{{- if $from }}
+{{- $api := and .api .root.Values.api.enabled .root.Values.api.from }}
+{{- if or $from $api }}
 ingress:
+{{- if $from }}
 - ports:
   - {port: {{ .port }}, protocol: TCP}
   from:
     {{- toYaml $from | nindent 4 }}
+{{- end }}
+{{- if $api }}
+- ports:
+  - {port: {{ .api }}, protocol: TCP}
+  from:
+    {{- toYaml .root.Values.api.from | nindent 4 }}
+{{- end }}
 {{- else }}
 ingress: []
 {{- end }}

@@ -1,0 +1,129 @@
+"""The ring of decisions, the attempts of pods that wait, and what is kept of both."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pilotage.framework.api.verdicts import Rejection
+from pilotage.queue.queued_pod import QueuedPod
+from pilotage.scheduling.decision_log import MOST_ATTEMPTS, DecisionLog, Expired
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
+from pilotage.testing import make_pod
+
+FULL = Unplaced("0/3 nodes are available: 3 Insufficient cpu.", counted=[(Rejection("Insufficient cpu"), 3)])
+
+
+def queued(name: str, attempts: int = 1) -> QueuedPod:
+    found = QueuedPod(make_pod(name), 0.0)
+    found.attempts = attempts
+    return found
+
+
+def placed(name: str, node: str = "n1") -> Placed:
+    cycle: Any = SimpleNamespace(node_count=3)
+    engine: Any = None
+    return Placed(make_pod(name, node=node), 2, cycle, engine, 2)
+
+
+def put(log: DecisionLog, name: str, outcome: Outcome) -> QueuedPod:
+    pod = queued(name)
+    log.decided(pod, outcome, 1.0, 1.5)
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("outcome", "word", "node"),
+    [
+        pytest.param(placed("p"), "placed", "n1", id="a place"),
+        pytest.param(FULL, "waits", "", id="no place"),
+        pytest.param(Unplaced("", nominate="n2", victims=("a/b",)), "nominated", "n2", id="a place that is made"),
+        pytest.param(Unplaced("x", nominate=None), "waits", "", id="an earlier nomination stands"),
+        pytest.param(Unplaced("boom", SCHEDULER_ERROR), "error", "", id="an error"),
+    ],
+)
+def test_how_an_attempt_ended(outcome: Outcome, word: str, node: str) -> None:
+    log = DecisionLog()
+    put(log, "p", outcome)
+    ((number, decision),) = log.newest_first()
+    assert (number, decision.outcome, decision.node, decision.key) == (0, word, node, "default/p")
+
+
+def test_what_is_told_instead_of_the_message_is_kept() -> None:
+    log = DecisionLog()
+    pod = put(log, "p", Unplaced("for the condition", note="for the event"))
+    assert log.words(pod.pod.uid) == ("Unschedulable", "for the event", ())
+
+
+def test_the_ring_forgets_the_oldest() -> None:
+    log = DecisionLog(most=3)
+    for number in range(5):
+        put(log, f"p{number}", placed("p"))
+    assert [(number, each.key) for number, each in log.newest_first()] == [
+        (4, "default/p4"),
+        (3, "default/p3"),
+        (2, "default/p2"),
+    ]
+    assert [number for number, _ in log.newest_first(before=4)] == [3, 2]
+    assert [number for number, _ in log.since(3)] == [3, 4]
+    assert list(log.newest_first(before=2)) == log.since(5) == []
+    for gone in (lambda: log.since(1), lambda: log.newest_first(before=1)):
+        with pytest.raises(Expired):
+            gone()
+
+
+def test_others_may_be_decided_while_somebody_reads() -> None:
+    log = DecisionLog()
+    put(log, "a", FULL)
+    reading = log.newest_first()
+    put(log, "b", FULL)
+    assert [each.key for _, each in reading] == ["default/a"]
+
+
+def test_a_pod_that_waits_keeps_its_last_attempts() -> None:
+    log = DecisionLog()
+    pod = queued("p")
+    for number in range(MOST_ATTEMPTS + 5):
+        pod.attempts = number
+        log.decided(pod, FULL, 0.0, float(number))
+    found = [each.attempt for each in log.attempts(pod.pod.uid)]
+    assert found == list(range(MOST_ATTEMPTS + 4, 4, -1))
+    assert log.kept == MOST_ATTEMPTS
+
+
+def test_attempts_end_when_the_pod_is_bound_and_not_before() -> None:
+    log = DecisionLog()
+    pod = put(log, "p", FULL)
+    log.decided(pod, placed("p"), 0.0, 1.0)
+    assert len(log.attempts(pod.pod.uid)) == 1
+    log._bound(pod, placed("p"), 0.0)
+    assert (log.attempts(pod.pod.uid), log.kept, log.bound["default-scheduler"]) == ([], 0, 1)
+
+
+def test_all_attempts_together_are_bounded() -> None:
+    log, pods = DecisionLog(most_kept=100), [queued(f"p{number}") for number in range(20)]
+    for turn in range(30):
+        for pod in pods:
+            log.decided(pod, FULL, 0.0, float(turn))
+        assert log.kept <= 100
+        assert log.kept == sum(len(log.attempts(pod.pod.uid)) for pod in pods)
+    assert all(log.last(pod.pod.uid) is not None for pod in pods)
+
+
+def test_pods_beyond_the_bound_lose_the_oldest_first() -> None:
+    log = DecisionLog(most_kept=10)
+    pods = [queued(f"p{number}") for number in range(50)]
+    for moment, pod in enumerate(pods):
+        log.decided(pod, FULL, 0.0, float(moment))
+    assert log.kept <= 10
+    assert log.last(pods[-1].pod.uid) is not None
+    assert log.last(pods[0].pod.uid) is None
+
+
+def test_pods_that_wait_no_more_are_forgotten() -> None:
+    log = DecisionLog()
+    gone, waits = put(log, "gone", FULL), put(log, "waits", FULL)
+    log.forget_all_but(lambda key: key == "default/waits")
+    assert (log.pods, log.kept) == (1, 1)
+    assert log.attempts(gone.pod.uid) == []
+    assert len(log.attempts(waits.pod.uid)) == 1
