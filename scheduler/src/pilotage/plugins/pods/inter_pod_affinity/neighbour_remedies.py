@@ -55,7 +55,7 @@ def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[
         remedy = freed(best.node, best.pods)
         if best.key != HOSTNAME:
             domain = best.node.labels.get(best.key, "")
-            words = f"let {{pods}} leave {best.key.rpartition('/')[2]} {{domain}}"
+            words = f"move {{pods}} out of {best.key.rpartition('/')[2]} {{domain}}"
             remedy = replace(remedy, words=words, values={**remedy.values, "domain": domain})
         yield replace(remedy, example=best.node.name)
 
