@@ -1,4 +1,4 @@
-"""What a what-if costs on a large cluster: `PYTHONPATH=hack .venv/bin/python -m bench.what_if [NODES [PODS [COPIES]]]`."""
+"""What a what-if costs on a large cluster: `PYTHONPATH=hack python -m bench.what_if [NODES [PODS [COPIES]]]`."""
 
 import sys
 from collections.abc import Generator

@@ -19,7 +19,7 @@ from localcluster.paths import REPOSITORY, cache_dir, state_dir
 PATIENCE = 60.0  # seconds until something must look as it is printed
 LINKED = ("charts", "docs", "hack", "tests", "Makefile", ".venv")
 VARIABLE = re.compile(r"(\w+)=\$\(")  # what a shell keeps for the next commands
-WAITS_FOR_A_POD = ("pilotage simulate", "pilotage explain")  # they end with 3 where a pod waits
+WAITS_FOR_A_POD = ("pilotage simulate", "pilotage explain", "pilotage what-if")  # they end with 3 where a pod waits
 FINDS_FAULTS = "pilotage check "  # it ends with 1 where it shows some
 # What differs from one day to the next, and what stands for it; the width of columns follows from them.
 CHANGES = (

@@ -28,7 +28,7 @@ def request_of(base: dict[str, Any], changes: list[dict[str, Any]], **more: Any)
 def tell(where: Where, request: WhatIf, output: str, text: Callable[[WhatIfAnswer], str]) -> None:
     """Ask, print the answer, and end as it says."""
     answer = _answered(where, request)
-    for each in answer.assumptions if output == "table" else ():
+    for each in answer.assumptions[1:] if output == "table" else ():  # the first one is always the same
         note(f"assumed: {each}")
     click.echo(text(answer) if output == "table" else FORMATS[output](as_data(answer)))
     fits = answer.verdict == "fits" if answer.fill is None else answer.fill.copies > 0

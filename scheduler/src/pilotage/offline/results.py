@@ -34,6 +34,10 @@ class Results:
     def __iter__(self) -> Iterator[Result]:
         return iter(self._results.values())
 
+    def find(self, key: str) -> Result | None:
+        """Return what became of a pod; None if it was not decided."""
+        return self._results.get(key)
+
     def __getitem__(self, key: str) -> Result:
         return self._results[key]
 

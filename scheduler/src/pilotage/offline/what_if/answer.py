@@ -6,6 +6,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
+from pilotage.framework.api.remedies import as_json
 from pilotage.offline.what_if.use import Use
 
 KIND = "WhatIfAnswer"
@@ -57,7 +58,7 @@ class Waiting(Struct, frozen=True, rename="camel"):
     count: int
     reason: str
     example: str = ""
-    remedies: Sequence[Any] = ()
+    remedies: Sequence[Any] = ()  # each a Remedy until somebody is to see it, and then as JSON
 
 
 class Eviction(Struct, frozen=True, rename="camel"):
@@ -136,7 +137,10 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
     ) -> "WhatIfAnswer":
         """Return what somebody may see of it; `words` cuts a sentence before the first foreign name."""
         answer = self._of_namespaces(sees_namespace)._in_words(words)
-        return answer if may_list_nodes else answer._without_nodes()
+        if not may_list_nodes:
+            answer = answer._without_nodes()
+        waiting = [_with_remedies_seen(each, may_list_nodes, sees_namespace) for each in answer.waiting]
+        return msgspec.structs.replace(answer, waiting=waiting)
 
     def _of_namespaces(self, sees: Callable[[str], bool]) -> "WhatIfAnswer":
         def shows(key: str) -> bool:
@@ -169,11 +173,8 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
             and msgspec.structs.replace(
                 others, placed=_in_words(others.placed, words), displaced=_in_words(others.displaced, words)
             ),
-            fill=fill and msgspec.structs.replace(fill, message=words(fill.message), stopped_by=words(fill.stopped_by)),
-            capacity=[
-                msgspec.structs.replace(each, message=words(each.message), stopped_by=words(each.stopped_by))
-                for each in self.capacity
-            ],
+            fill=fill and _fill_in_words(fill, words),
+            capacity=[_fill_in_words(each, words) for each in self.capacity],
             assumptions=[words(each) for each in self.assumptions],
         )
 
@@ -196,8 +197,8 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def as_data(answer: WhatIfAnswer) -> dict[str, Any]:
-    """Return plain data for JSON and YAML."""
-    data: dict[str, Any] = msgspec.to_builtins(answer)
+    """Return plain data for JSON and YAML, for somebody who may see everything."""
+    data: dict[str, Any] = msgspec.to_builtins(answer.seen_by(True, lambda _namespace: True, lambda text: text))
     return data
 
 
@@ -217,6 +218,16 @@ def _seen_eviction(each: Eviction, sees: Callable[[str], bool]) -> Eviction:
 
 def _in_words(others: Sequence[Other], words: Callable[[str], str]) -> list[Other]:
     return [msgspec.structs.replace(each, reason=words(each.reason)) for each in others]
+
+
+def _with_remedies_seen(each: Waiting, may_list_nodes: bool, sees: Callable[[str], bool]) -> Waiting:
+    seen = [remedy.seen_by(may_list_nodes, sees) for remedy in each.remedies]
+    return msgspec.structs.replace(each, remedies=[as_json(remedy) for remedy in seen if remedy is not None])
+
+
+def _fill_in_words(fill: Fill, words: Callable[[str], str]) -> Fill:
+    told = {"changes": fill.changes, "message": fill.message, "stopped_by": fill.stopped_by}
+    return msgspec.structs.replace(fill, **{name: words(text) for name, text in told.items()})
 
 
 def _somewhere(others: Sequence[Other]) -> list[Other]:

@@ -152,7 +152,7 @@ class Changes:
         info = self.simulation.cache.find_node(name)
         if info is None:
             near = did_you_mean(name, (each.name for each in self.simulation.cache.columns.infos))
-            raise WrongRequest(f"there is no node {name}" + (f"; {near}" if near else ""))
+            raise WrongRequest(f"there is no node {name}; {near or '`kubectl get nodes` lists all of them'}")
         return info
 
     def _update(self, info: NodeInfo, **fields: Any) -> None:

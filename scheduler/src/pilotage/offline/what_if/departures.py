@@ -73,6 +73,11 @@ class Departures:
         else:
             self._go(pod, by, ())
 
+    @property
+    def lost_by_changes(self) -> list[Departure]:
+        """Return the lost pods that went for no other pod."""
+        return [each for each in self.lost if not each.for_a_pod]
+
     def bring_back(self) -> bool:
         """Let those wait again that are made anew; False if there are none."""
         coming, self._coming = self._coming, []

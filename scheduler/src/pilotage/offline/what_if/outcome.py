@@ -1,13 +1,13 @@
 """What came of a play, in the shape of an answer."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
 
-import msgspec
-
+from pilotage.framework.api.remedies import Remedy
 from pilotage.model.pod import Pod
-from pilotage.offline.results import Result
 from pilotage.offline.what_if.answer import (
     Eviction,
     Other,
@@ -24,12 +24,12 @@ from pilotage.offline.what_if.answer import (
 from pilotage.offline.what_if.departures import Departure
 from pilotage.offline.what_if.owners import owner_of
 from pilotage.offline.what_if.pace import Pace
-from pilotage.offline.what_if.play import Play
-from pilotage.offline.what_if.summary import assumptions, summary
+from pilotage.offline.what_if.play import Play, Steps
 from pilotage.offline.what_if.use import use_of
 from pilotage.offline.what_if.wording import stopped_by, where
+from pilotage.scheduling.remedies import Remedies, members_of, search
 
-MOST_ROWS, MOST_GROUPS = 500, 500  # that an answer lists; the rest is counted
+MOST_ROWS, MOST_GROUPS, MOST_REASONS = 500, 500, 20  # that an answer lists; the rest is counted
 MOST_REMEDIES = 3  # groups of waiting pods for which remedies are looked for
 
 
@@ -48,85 +48,136 @@ class Fate:
         return self.key.partition("/")[0]
 
 
+@dataclass
+class Group:
+    """The pods of one owner."""
+
+    namespace: str
+    asked: int = 0
+    nodes: Counter[str] = field(default_factory=Counter)  # where they go
+    reasons: Counter[str] = field(default_factory=Counter)  # why others wait
+    examples: dict[str, str] = field(default_factory=dict)  # a pod for each reason
+
+
 class Told:
-    """A play that is over; `now` is the one without the other changes, if there was one."""
+    """A play that is over."""
 
-    def __init__(self, play: Play, now: "Told | None" = None) -> None:
-        self._play, self._now = play, now
-        results = play.results()
-        self.fates = [*_of_new_pods(play, results), *_of_moved(play, results)]
-        self._results = results
+    def __init__(self, play: Play) -> None:
+        self.play = play
+        self.groups: dict[tuple[str, str], Group] = {}  # by owner and namespace
+        self.rows: list[Row] = []
+        self.pods = Pods()
+        self._asked: set[str] = set()
 
-    def answer(self, remedies: Mapping[str, Sequence[object]]) -> WhatIfAnswer:
-        """Return all of it but the sentences."""
-        placed = [fate for fate in self.fates if fate.node]
-        request = self._play.request
-        rows = [Row(fate.key, fate.node) for fate in placed]
+    @property
+    def placed_new(self) -> int:
+        """Return how many new pods have a node."""
+        new = self.new_owners()
+        return sum(group.nodes.total() for (owner, _), group in self.groups.items() if owner in new)
+
+    def new_owners(self) -> set[str]:
+        """Return whose pods are new."""
+        return {kind.title for added in self.play.added for kind in added.new.kinds}
+
+    def look(self, pace: Pace) -> Steps:
+        """Go through all pods that the question is about."""
+        play, placed = self.play, 0
+        for fate in chain(_of_new_pods(play), _of_moved(play)):
+            self._asked.add(fate.key)
+            group = self.groups.setdefault((fate.owner, fate.namespace), Group(fate.namespace))
+            group.asked += 1
+            if fate.node:
+                placed += 1
+                group.nodes[fate.node] += 1
+                if len(self.rows) < MOST_ROWS:
+                    self.rows.append(Row(fate.key, fate.node))
+            else:
+                group.reasons[fate.reason] += 1
+                group.examples.setdefault(fate.reason, fate.key)
+            yield from pace.turn()
+        self.pods = Pods(len(self._asked), placed, len(self._asked) - placed)
+
+    def answer(self, now: "Told | None", remedies: Mapping[str, Sequence[Any]]) -> WhatIfAnswer:
+        """Return all of it but what is filled; `now` is a play without the other changes."""
+        request = self.play.request
         evictions = list(self._evictions())
-        pods = Pods(len(self.fates), len(placed), len(self.fates) - len(placed))
         return WhatIfAnswer(
-            verdict=self._verdict(pods),
-            pods=pods,
-            shapes=list(self._shapes()),
-            placements=_placements(placed) if request.asks("placements") else (),
-            rows=rows[:MOST_ROWS] if request.asks("placements") else (),
-            more_rows=max(0, len(rows) - MOST_ROWS),
-            waiting=list(_waiting(self.fates, remedies)),
+            verdict=self._verdict(),
+            pods=self.pods,
+            shapes=list(self._shapes(now)),
+            placements=self._placements() if request.asks("placements") else (),
+            rows=self.rows if request.asks("placements") else (),
+            more_rows=self.pods.placed - len(self.rows),
+            waiting=list(self._waiting(remedies)),
             evictions=evictions[:MOST_ROWS] if request.asks("evictions") else (),
             more_evictions=max(0, len(evictions) - MOST_ROWS),
             others=self._others() if request.asks("others") else None,
             use=self._use(),
         )
 
-    def summarised(self, answer: WhatIfAnswer) -> WhatIfAnswer:
-        """Return the answer with its sentences."""
-        now = None if self._now is None else sum(bool(fate.node) for fate in self._now.fates)
-        return msgspec.structs.replace(
-            answer, summary=summary(answer, now, self._play), assumptions=list(assumptions(self._play))
-        )
-
-    def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[object]]]:
-        """Look for what would place the first pod of each group that waits; returns it by pod."""
-        found: dict[str, Sequence[object]] = {}
-        seen: set[tuple[str, str]] = set()
-        for fate in self.fates:
-            if not fate.node and (fate.owner, fate.reason) not in seen and len(found) < MOST_REMEDIES:
-                seen.add((fate.owner, fate.reason))
-                found[fate.key] = yield from self._remedies_for(fate, pace)
+    def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[Any]]]:
+        """Look for what would place a pod of each group that waits; returns it by pod."""
+        found: dict[str, Sequence[Any]] = {}
+        for group in self.groups.values():
+            for example in group.examples.values():
+                if len(found) < MOST_REMEDIES:
+                    found[example] = yield from self._remedies_for(example, pace)
         return found
 
-    def _remedies_for(self, fate: Fate, pace: Pace) -> Generator[None, None, Sequence[object]]:
-        yield from pace.turn()
-        return ()
+    def _remedies_for(self, key: str, pace: Pace) -> Generator[None, None, Sequence[Remedy]]:
+        simulation = self.play.simulation
+        queued = simulation.queue.find(key)
+        if queued is None or queued.is_gated:
+            return ()
+        pod, nominations = queued.pod, simulation.queue.nominator
+        engine = simulation.engines[pod.scheduler_name]
+        gang = members_of(simulation.queue, engine, pod, pod)
+        steps = search(simulation.cache, engine, nominations, pod, gang)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                found: Remedies = end.value
+                return found.remedies
+            yield from pace.turn()
 
-    def _verdict(self, pods: Pods) -> Verdict:
-        stuck = pods.waiting or self._play.departures.blocked
-        if not stuck:
+    def _verdict(self) -> Verdict:
+        departures = self.play.departures
+        if not (self.pods.waiting or departures.blocked or departures.lost_by_changes):
             return "fits"
-        return "partly" if pods.placed else "no"
+        return "partly" if self.pods.placed else "no"
 
-    def _shapes(self) -> Iterator[Shape]:
-        now = None if self._now is None else Counter(fate.owner for fate in self._now.fates if fate.node)
-        new = {title for added in self._play.added for title in added.titles.values()}
-        for owner, fates in _by_owner(self.fates).items():
-            nodes = Counter(fate.node for fate in fates if fate.node)
-            waits = next((fate for fate in fates if not fate.node), None) or self._first_waiting_now(owner)
+    def _shapes(self, now: "Told | None") -> Iterator[Shape]:
+        new = self.new_owners()
+        for (owner, namespace), group in self.groups.items():
+            before = None if now is None or owner not in new else now.groups[owner, namespace]
+            stopped = next(iter(group.reasons), "") or next(iter(before.reasons if before else ()), "")
             yield Shape(
                 owner,
-                fates[0].namespace,
-                len(fates),
-                nodes.total(),
-                now[owner] if now is not None and owner in new else None,
-                "" if waits is None else stopped_by(waits.reason),
-                where(nodes),
+                namespace,
+                group.asked,
+                group.nodes.total(),
+                None if before is None else before.nodes.total(),
+                stopped_by(stopped) if stopped else "",
+                where(group.nodes),
             )
 
-    def _first_waiting_now(self, owner: str) -> Fate | None:
-        fates = () if self._now is None else self._now.fates
-        return next((fate for fate in fates if fate.owner == owner and not fate.node), None)
+    def _placements(self) -> list[Placement]:
+        found = [
+            Placement(owner, namespace, node, count)
+            for (owner, namespace), group in self.groups.items()
+            for node, count in group.nodes.most_common(MOST_GROUPS)
+        ]
+        return found[:MOST_GROUPS]
+
+    def _waiting(self, remedies: Mapping[str, Sequence[Any]]) -> Iterator[Waiting]:
+        for (owner, namespace), group in self.groups.items():
+            for reason, count in group.reasons.most_common(MOST_REASONS):
+                example = group.examples[reason]
+                yield Waiting(owner, namespace, count, reason, example, remedies.get(example, ()))
 
     def _evictions(self) -> Iterator[Eviction]:
-        departures = self._play.departures
+        departures = self.play.departures
         lost = {id(each) for each in departures.lost}
         for each in departures.blocked:
             yield Eviction(each.pod.key, each.by, each.overdrawn, blocked=True)
@@ -135,42 +186,45 @@ class Told:
             yield Eviction(each.pod.key, each.by, budget, violated=bool(each.overdrawn), lost=id(each) in lost)
 
     def _others(self) -> Others:
-        play = self._play
-        asked = {fate.key for fate in self.fates}
+        play = self.play
         placed = [
             Other(key, result.node)
-            for key, result in self._results.items()
-            if result.node and key in play.waited and key not in play.before and key not in asked
+            for key in play.waited
+            if (result := play.simulation.results.find(key)) is not None
+            and result.node
+            and key not in play.before
+            and key not in self._asked
         ]
-        displaced = [*self._displaced(play.departures.displaced.values())]
+        displaced = [*_displaced(play, play.departures.displaced.values())]
         return Others(placed[:MOST_ROWS], displaced[:MOST_ROWS], len(placed), len(displaced))
 
-    def _displaced(self, departures: Iterable[Departure]) -> Iterator[Other]:
-        for each in departures:
-            result = self._results.get(each.pod.key)
-            if result is None:
-                yield Other(each.pod.key, "", _nobody_asked(each.pod))
-            else:
-                yield Other(each.pod.key, result.node or "", result.message)
-
     def _use(self) -> dict[str, UseChange]:
-        before, after = self._play.use_before, use_of(self._play.simulation.cache)
+        before, after = self.play.use_before, use_of(self.play.simulation.cache)
         return {name: UseChange(before[name], after[name]) for name in after if name in before}
 
 
-def _of_new_pods(play: Play, results: Mapping[str, Result]) -> Iterator[Fate]:
+def _displaced(play: Play, departures: Iterable[Departure]) -> Iterator[Other]:
+    for each in departures:
+        result = play.simulation.results.find(each.pod.key)
+        if result is None:
+            yield Other(each.pod.key, "", _nobody_asked(each.pod))
+        else:
+            yield Other(each.pod.key, result.node or "", result.message)
+
+
+def _of_new_pods(play: Play) -> Iterator[Fate]:
     for added in play.added:
         for key, owner in added.titles.items():
-            result = results.get(key)
+            result = play.simulation.results.find(key)
             if result is None:
-                yield Fate(key, owner, "", "it was not decided in time")
+                yield Fate(key, owner, "", "it was not decided")
             else:
                 yield Fate(key, owner, result.node or "", result.message)
 
 
-def _of_moved(play: Play, results: Mapping[str, Result]) -> Iterator[Fate]:
+def _of_moved(play: Play) -> Iterator[Fate]:
     for key, departure in play.departures.moved.items():
-        owner, result = owner_of(departure.pod), results.get(key)
+        owner, result = owner_of(departure.pod), play.simulation.results.find(key)
         if result is None:
             yield Fate(key, owner, "", _nobody_asked(departure.pod))
         else:
@@ -179,25 +233,3 @@ def _of_moved(play: Play, results: Mapping[str, Result]) -> Iterator[Fate]:
 
 def _nobody_asked(pod: Pod) -> str:
     return f"the scheduler {pod.scheduler_name} decides about it, which is not asked here"
-
-
-def _by_owner(fates: Iterable[Fate]) -> dict[str, list[Fate]]:
-    found: defaultdict[str, list[Fate]] = defaultdict(list)
-    for fate in fates:
-        found[fate.owner].append(fate)
-    return found
-
-
-def _placements(placed: Iterable[Fate]) -> list[Placement]:
-    counts = Counter((fate.owner, fate.namespace, fate.node) for fate in placed)
-    return [Placement(*place, count) for place, count in counts.most_common(MOST_GROUPS)]
-
-
-def _waiting(fates: Iterable[Fate], remedies: Mapping[str, Sequence[object]]) -> Iterator[Waiting]:
-    groups: defaultdict[tuple[str, str, str], list[Fate]] = defaultdict(list)
-    for fate in fates:
-        if not fate.node:
-            groups[fate.owner, fate.namespace, fate.reason].append(fate)
-    for (owner, namespace, reason), found in list(groups.items())[:MOST_GROUPS]:
-        example = found[0].key
-        yield Waiting(owner, namespace, len(found), reason, example, remedies.get(example, ()))

@@ -17,7 +17,7 @@ from pilotage.offline.what_if.new_pods import Arrival, Copies, NewPods, check_nu
 from pilotage.offline.what_if.pace import Pace
 from pilotage.offline.what_if.request import Add, AddPods, Change, UseProfile, WhatIf, WrongRequest
 from pilotage.offline.what_if.use import Use, use_of
-from pilotage.offline.what_if.world import World, classes_in
+from pilotage.offline.what_if.world import World
 
 Steps = Generator[None, None, None]
 NEW_PODS = ("add", "addPods")
@@ -76,7 +76,7 @@ class Play:
         self.waited: set[str] = set()  # pods that wait before anything changes
         self.use_before: dict[str, Use] = {}
         self._deciders = deciders(request)
-        self._taken = {pod.key for pod in (*world.moment.placed, *world.moment.waiting)}
+        self._taken: set[str] = set()  # names of new pods, as namespace/name
 
     # ------------------------------------------------------------------------------------------------- the course
 
@@ -98,12 +98,14 @@ class Play:
         self.before = {key: result.node for key, result in self.results().items() if result.node}
         self.departures.forget()
         self.use_before = use_of(self.simulation.cache)
+        yield from self._pace.turn()
 
     def change(self, change: Change) -> Steps:
         """Do one change; new pods wait then."""
         if change.add is not None or change.add_pods is not None:
             added = self.read(change)
             copies = self.copies_of(added)
+            yield from self._pace.turn()
             for _ in range(added.copies):
                 for arrival in copies.next():
                     self.arrive(added, arrival)
@@ -123,7 +125,7 @@ class Play:
     def read(self, change: Change) -> Added:
         """Read the pods of a change; WrongRequest if nobody can decide about them."""
         manifests, copies = _asked(change)
-        new = read_new_pods(manifests, classes_in(self.world.moment), self.world.scheduling.kinds)
+        new = read_new_pods(manifests, self.world.classes.values(), self.world.scheduling.kinds)
         for kind in new.kinds:
             if self._deciders.of_new_pods:
                 kind.pod = _for_scheduler(kind.pod, self._deciders.of_new_pods)
@@ -136,7 +138,7 @@ class Play:
     def copies_of(self, added: Added) -> Copies:
         """Return how to make copies."""
         infos = self.simulation.cache.columns.infos
-        return Copies(added.new, self._taken.__contains__, lambda: [info.node for info in infos])
+        return Copies(added.new, self._is_taken, lambda: [info.node for info in infos])
 
     def arrive(self, added: Added, arrival: Arrival) -> None:
         """Let a new pod appear, with what comes with it."""
@@ -145,6 +147,9 @@ class Play:
         self._taken.add(arrival.pod.key)
         added.titles[arrival.pod.key] = arrival.title
         self.simulation.add(arrival.pod)
+
+    def _is_taken(self, key: str) -> bool:
+        return key in self._taken or key in self.world.keys
 
     def results(self) -> dict[str, Result]:
         """Return what became of every pod so far, by namespace/name."""

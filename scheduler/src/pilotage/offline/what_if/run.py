@@ -16,6 +16,7 @@ from pilotage.offline.what_if.outcome import Told
 from pilotage.offline.what_if.pace import OutOfTime, Pace
 from pilotage.offline.what_if.play import Play, adds_pods, deciders
 from pilotage.offline.what_if.request import Change, WhatIf, WrongRequest
+from pilotage.offline.what_if.summary import assumptions, summary
 from pilotage.offline.what_if.world import World
 
 Value = TypeVar("Value")
@@ -66,35 +67,41 @@ class _Question:
 
     def answer(self) -> Generator[None, None, WhatIfAnswer]:
         """Answer, step by step."""
-        now: Told | None = None
         if self._request.asks("fill") and not self._new:
             raise WrongRequest("fill: say which pods, by add or addPods")
+        now: Told | None = None
         if self._new and self._others and self._request.asks("placements"):
-            play = yield from self._played(self._new)  # 1. as things are
-            now = Told(play)
-            play.simulation.close()
-        play = yield from self._played(self._changes)  # 2. with all changes
-        try:
-            told = Told(play, now)
-            remedies = (yield from told.remedies(self._pace)) if self._request.asks("remedies") else {}
-            answer = told.answer(remedies)
-        finally:
-            play.simulation.close()
+            now = yield from self._as_things_are()  # 1. as things are
+        answer, told = yield from self._with_changes(now)  # 2. with all changes
         if self._request.asks("fill"):  # 3. how many more
             capacity = yield from self._capacity()
             answer = msgspec.structs.replace(answer, fill=capacity[-1], capacity=capacity)
-        return told.summarised(answer)
+        sentences = summary(answer, None if now is None else now.placed_new, told.play)
+        return msgspec.structs.replace(answer, summary=sentences, assumptions=list(assumptions(told.play)))
 
-    def _played(self, changes: Sequence[Change], *, evicting: bool = True) -> Generator[None, None, Play]:
-        play = yield from self._begun(evicting=evicting)
+    def _as_things_are(self) -> Generator[None, None, Told]:
+        play = yield from self._begun()
         try:
-            yield from play.go(changes)
-        except BaseException:
+            return (yield from self._told(play, self._new))
+        finally:
             play.simulation.close()
-            raise
-        return play
 
-    def _begun(self, *, evicting: bool) -> Generator[None, None, Play]:
+    def _with_changes(self, now: Told | None) -> Generator[None, None, tuple[WhatIfAnswer, Told]]:
+        play = yield from self._begun()
+        try:
+            told = yield from self._told(play, self._changes)
+            remedies = (yield from told.remedies(self._pace)) if self._request.asks("remedies") else {}
+            return told.answer(now, remedies), told
+        finally:
+            play.simulation.close()
+
+    def _told(self, play: Play, changes: Sequence[Change]) -> Generator[None, None, Told]:
+        yield from play.go(changes)
+        told = Told(play)
+        yield from told.look(self._pace)
+        return told
+
+    def _begun(self, *, evicting: bool = True) -> Generator[None, None, Play]:
         yield from self._pace.through(self._world.steps())
         specs = deciders(self._request).specs
         simulation: Simulation = self._world.scheduling.simulation(self._world.cache, specs, evicting)

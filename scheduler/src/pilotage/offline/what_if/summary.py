@@ -19,7 +19,7 @@ def _sentences(answer: WhatIfAnswer, now: int | None, play: Play) -> Iterator[st
     elif pods.asked:
         before = "" if now is None else f" (now: {now} of {sum(len(each.titles) for each in play.added)})"
         yield f"{pods.placed} of {counted(pods.asked, 'pod')} {'fits' if pods.asked == 1 else 'fit'}{before}"
-    elif not departures.blocked:
+    elif not departures.blocked and not departures.lost:
         yield "No pod needs another place"
     if departures.blocked:
         yield f"{counted(len(departures.blocked), 'pod')} cannot be evicted: a disruption budget allows no more"

@@ -77,18 +77,6 @@ def moment_of(cache: ClusterCache, queue: SchedulingQueue) -> Moment:
     return found
 
 
-def classes_in(moment: Moment) -> list[KubeObject]:
-    """Return the classes that new objects may name; those of priorities can be told from pods that have them."""
-    found: list[KubeObject] = [each for each in moment.objects if isinstance(each, PriorityClass | StorageClass)]
-    known = {each.metadata.name for each in found if isinstance(each, PriorityClass)}
-    for pod in (*moment.waiting, *moment.placed):
-        name = pod.spec.priority_class_name
-        if name and name not in known and name not in SYSTEM_CLASSES:
-            known.add(name)
-            found.append(PriorityClass(Metadata(name), pod.priority, preemption_policy=pod.spec.preemption_policy))
-    return found
-
-
 def _objects(store: ObjectStore) -> Iterator[KubeObject]:
     for kind in store.kinds():
         yield from store.all(kind)
@@ -131,6 +119,10 @@ class World:
     def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
         self.moment, self.scheduling = moment, scheduling
         self.cache = ClusterCache()
+        self.keys: set[str] = set()  # of all pods, as namespace/name
+        self.classes: dict[str, KubeObject] = {}  # that new objects may name, by kind and name
+        self._uids: set[str] = set()  # of placed pods
+        self._identities: set[tuple[type, str, str]] = set()  # of objects
         self._is_filled = False
 
     def steps(self) -> Iterator[None]:
@@ -142,6 +134,9 @@ class World:
         moment, cache = self.moment, self.cache
         for each in moment.objects:
             cache.objects.put(each)
+            self._identities.add(_identity(each))
+            if isinstance(each, PriorityClass | StorageClass):
+                self.classes[f"{type(each).__name__}/{each.metadata.name}"] = each
             yield
         for trouble in moment.troubles:
             cache.objects.note_trouble(trouble.kind, trouble.name, trouble.namespace, trouble.reason)
@@ -152,7 +147,20 @@ class World:
             cache.believe(name, "moment", amounts)
         for pod in moment.placed:
             cache.put_pod(pod)
+            self._uids.add(pod.uid)
+            self._note(pod)
             yield
+        for pod in moment.waiting:
+            self._note(pod)
+            yield
+
+    def _note(self, pod: Pod) -> None:
+        """Take note of a pod's name, and of its class: who runs a scheduler alone does not read priority classes."""
+        self.keys.add(pod.key)
+        name = pod.spec.priority_class_name
+        if name and name not in SYSTEM_CLASSES and f"{PriorityClass.__name__}/{name}" not in self.classes:
+            found = PriorityClass(Metadata(name), pod.priority, preemption_policy=pod.spec.preemption_policy)
+            self.classes[f"{PriorityClass.__name__}/{name}"] = found
 
     def _put_back(self) -> Iterator[None]:
         yield from self._put_nodes_back()
@@ -174,9 +182,8 @@ class World:
             yield
 
     def _put_pods_back(self) -> Iterator[None]:
-        known = {pod.uid for pod in self.moment.placed}
         for pod in self.cache.pods():
-            if pod.uid not in known:
+            if pod.uid not in self._uids:
                 self.cache.remove_pod(pod.uid)
             yield
         for pod in self.moment.placed:
@@ -186,11 +193,10 @@ class World:
 
     def _put_objects_back(self) -> Iterator[None]:
         store = self.cache.objects
-        known = {_identity(each) for each in self.moment.objects}
         for kind in store.kinds():
             there: Iterable[KubeObject] = store.all(kind)
             for each in there:
-                if _identity(each) not in known:
+                if _identity(each) not in self._identities:
                     store.drop(each)
                 yield
         for each in self.moment.objects:
