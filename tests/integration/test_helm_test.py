@@ -141,7 +141,7 @@ def test_a_second_release_whose_name_is_taken_says_so(
             assert f"profile {name}, generation 1: Ready=False, NotAccepted: DuplicateSchedulerName: " in red.said
             shown = control_plane.kubectl("get", "schedprof", "-o", "wide")
             line = next(line for line in shown.splitlines() if line.startswith(f"{name} "))
-            assert re.search(r" False +NotAccepted .*one serves; choose another", line)
+            assert re.search(r" False +NotAccepted .*of the release .*one; choose another", line)
             assert helm_test(first, "one-pilotage", tmp_path).code == 0
             # The first goes, and the second serves the name from now on, under its own.
             first.helm("uninstall", "one", "--namespace", namespace)

@@ -111,7 +111,7 @@ def test_a_toggle_is_acknowledged_at_once(stage: OperatorStage, name: str) -> No
         pytest.param(
             {"plugins": [{"name": "NodeAffinity", "args": {"text": "x" * 900_000}}]},
             "TooLarge",
-            "more than 256",
+            "the limit is 256",
             id="a body of 900 KB",
         ),
     ],
