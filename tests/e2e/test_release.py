@@ -128,7 +128,8 @@ def with_plugin(text: str) -> Manifest:
     }
 
 
-@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3", marks=pytest.mark.full), pytest.param(4, id="Helm 4")])
+@pytest.mark.full
+@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3"), pytest.param(4, id="Helm 4")])
 def test_it_comes_and_goes_without_a_trace(installed: Installed, major: int, tmp_path: Path) -> None:
     installed.helm = installed.cluster.helm(major)
     installed.until(lambda: not leases(installed), "what was here before is gone")

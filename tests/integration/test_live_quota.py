@@ -16,6 +16,7 @@ import yaml
 from kit.control_plane import ControlPlane
 from kit.fixtures import Audit, Nodes
 from kit.quota_play import Bounds, QuotaPlay
+from kit.tiers import tiered
 from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
 
@@ -62,10 +63,10 @@ def play(control_plane: ControlPlane, namespace: str) -> Iterator[QuotaPlay]:
     assert playing.violations == []
 
 
-@pytest.fixture(params=[pytest.param(content, id=name) for name, content in PROFILES.items()])
+@pytest.fixture(params=tiered(PROFILES, full=["beside DefaultPreemption"]))
 def profile(request: pytest.FixtureRequest, namespace: str, tmp_path: Path) -> str:
     """A profile with quotas; gives the flag that names it."""
-    return configuration(tmp_path, namespace, request.param)
+    return configuration(tmp_path, namespace, PROFILES[request.param])
 
 
 @pytest.fixture
@@ -143,6 +144,7 @@ def test_priorities_do_not_reach_across_quotas(
     assert [team for team, _ in play.gone] == ["red", "red", "blue"]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_many_pods_at_once_never_exceed_a_max(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, audit: Audit, plain: str, namespace: str
@@ -197,6 +199,7 @@ def test_one_quota_holds_for_several_namespaces_together(
         play.until(lambda: len(play.running("red", "green")) == 10, "there is room for all")
 
 
+@pytest.mark.full
 def test_a_quota_for_a_priority_class_lends_and_gets_back_within_its_namespace(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
 ) -> None:
@@ -219,6 +222,7 @@ def test_a_quota_for_a_priority_class_lends_and_gets_back_within_its_namespace(
     assert [name.split("-")[0] for _, name in play.gone] == ["plain", "plain"]
 
 
+@pytest.mark.full
 def test_what_is_lent_comes_back_from_several_nodes_at_once(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, profile: str
 ) -> None:
