@@ -1,5 +1,6 @@
 """Fixtures that every level of test may use; clusters are made only when a test asks for one."""
 
+import gc
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -61,6 +62,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     levels = ["oracle", "e2e", "integration"]
     items.sort(key=lambda item: 1 + levels.index(name) if (name := _level(item)) in levels else 0)
     items.sort(key=lambda item: "kind_cluster" in getattr(item, "fixturenames", ()))
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from thousands of tests that stay to the end: some tests call it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _has_time(config: pytest.Config) -> bool:

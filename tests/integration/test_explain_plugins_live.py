@@ -139,6 +139,7 @@ def stage(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Iterat
         control_plane.kubectl("delete", "node", *(node["metadata"]["name"] for node in nodes))
 
 
+@pytest.mark.full
 def test_a_pod_waits_for_the_node_that_its_predecessor_has_left(stage: Stage) -> None:
     """The predecessor is gone: only the scheduler has seen it, and an event tells of it."""
     spec = {

@@ -23,8 +23,8 @@ FAMILY = {
 # Each shows one more plugin the same way, or other live tests play it: `make test` has no time for it.
 LEFT_OUT = {
     "NodeResourcesAllocatable", "PreemptionToleration", "LoadVariationRiskBalancing", "LowRiskOverCommitment", "Peaks",
-    "SySched", "NodeMetadata", "PodState", "ScoreByNameLength", "Coscheduling", "CapacityScheduling", "Priority",
-    "Sticky", "CrossNodePreemption", "TopologicalSort",
+    "SySched", "NodeMetadata", "PodState", "ScoreByNameLength", "CapacityScheduling", "CrossNodePreemption",
+    "TopologicalSort",
 }  # fmt: skip
 
 

@@ -260,6 +260,7 @@ def test_a_quota_counts_the_pods_that_were_there_before_it(
     assert len(play.running("red")) == 3
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_a_scheduler_that_is_killed_counts_right_when_it_is_back(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
