@@ -52,14 +52,14 @@ def web(name: str, replicas: int = 2) -> Manifest:
 
 
 @pytest.fixture
-def installed(cluster: ControlPlane, tmp_path: Path) -> Iterator[Installed]:
-    """Helm 4, pointed at the cluster; whatever it installed is gone afterwards."""
+def installed(cluster: ControlPlane, tmp_path: Path) -> Installed:
+    """Helm 4, pointed at the cluster; whatever the test before has installed is gone."""
     found = Installed(cluster, cluster.helm(4), tmp_path)
-    yield found
     found.helm.attempt("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--wait", timeout=180)
     found.kubectl("delete", "deployments", "--all", "-n", "default")
     found.kubectl("delete", "crd", "schedulerprofiles.pilotage.dev", "--ignore-not-found")
     found.kubectl("label", "nodes", "--all", f"{LABEL}-")
+    return found
 
 
 def test_the_walk_through_of_a_user_of_scheduler_plugins(installed: Installed, tmp_path: Path) -> None:

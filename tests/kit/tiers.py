@@ -20,7 +20,7 @@ def tiered(
 
 def examples(count: int, **more: Any) -> settings:
     """Return settings for so many examples, of which a run that has no time makes a part; each run makes others."""
-    return settings(max_examples=max(1, count * settings.default.max_examples // AT_LENGTH), **more)
+    return settings(max_examples=max(1, count * settings().max_examples // AT_LENGTH), **more)
 
 
 def _marks(
