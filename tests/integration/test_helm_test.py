@@ -123,6 +123,7 @@ def test_it_is_red_when_somebody_else_places_the_pods(
         release.helm("uninstall", release.name, "--namespace", namespace)
 
 
+@pytest.mark.full
 def test_a_second_release_whose_name_is_taken_says_so(
     control_plane: ControlPlane, namespace: str, homes: None, tmp_path: Path
 ) -> None:
