@@ -105,7 +105,7 @@ test-integration: binaries ## Run the tests on a real control plane with fake no
 test-e2e: binaries images ## Run the tests on real nodes with real containers (needs root or Docker)
 	$(BIN)/pytest tests/e2e $(PYTEST_ARGS)
 
-# The scenarios of `make test` are the first 400 of these.
+# The scenarios of `make test` are the first 200 of these.
 oracle: binaries ## Compare ours with the real kube-scheduler on 5,000 generated scenarios (SEEDS=100 for fewer)
 	$(BIN)/python -m oracle --seeds $(or $(SEEDS),5000)
 
@@ -115,7 +115,7 @@ faults: binaries ## Inject every fault at full length: API server, etcd, answers
 		tests/integration/test_live_faults_*.py tests/integration/test_live_takeover.py \
 		tests/integration/test_live_at_size.py $(PYTEST_ARGS)
 
-# The first of these loads is part of `make test`.
+# A quarter of the first of these loads is part of `make test`.
 gangs: binaries ## Run 20 rounds of 50 gangs on 200 nodes with capacity for a third of them (ROUNDS=3 for fewer)
 	PILOTAGE_GANG_ROUNDS=$(or $(ROUNDS),20) $(BIN)/pytest -s -m '' tests/integration/test_live_gangs.py $(PYTEST_ARGS)
 

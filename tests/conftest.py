@@ -1,5 +1,6 @@
 """Fixtures that every level of test may use; clusters are made only when a test asks for one."""
 
+import gc
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -15,13 +16,14 @@ from auditor.running import RunningAuditor
 from kit.control_plane import ControlPlane, name_for_this_run, sweep
 from kit.control_plane import control_plane as running_control_plane
 from kit.fixtures import Audit, Nodes
+from kit.tiers import AT_LENGTH
 
 TESTS = Path(__file__).parent
 PYTEST_KIND_NAME = "pytest-kind"  # what pytest-kind says if nobody does
 
 # No timing in a test's verdict: a loaded machine is no failure.
-settings.register_profile("pilotage", deadline=None)
-settings.load_profile("pilotage")
+settings.register_profile("at length", deadline=None, max_examples=AT_LENGTH)
+settings.register_profile("short", deadline=None, max_examples=AT_LENGTH // 4)
 
 # Real nodes take what two cores give: one run has one cluster of them at a time. Other runs and a demo live beside it.
 REAL_NODES = ("tests/e2e/",)
@@ -35,7 +37,8 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc] # xdist tells no types
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give pytest-kind's cluster a name of this run's own, unless somebody chose one."""
+    """Choose how much is generated, and give pytest-kind's cluster a name of this run's own, unless it has one."""
+    settings.load_profile("at length" if _has_time(config) else "short")
     if config.option.cluster_name == PYTEST_KIND_NAME:
         config.option.cluster_name = f"{name_for_this_run()}-kind"
 
@@ -61,6 +64,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "kind_cluster" in getattr(item, "fixturenames", ()))
 
 
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from thousands of tests that stay to the end: some tests call it again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+def _has_time(config: pytest.Config) -> bool:
+    return "full" not in config.option.markexpr
+
+
 def _level(item: pytest.Item) -> str:
     return item.path.relative_to(TESTS).parts[0]
 
@@ -68,7 +81,7 @@ def _level(item: pytest.Item) -> str:
 @pytest.fixture(scope="session")
 def at_length(pytestconfig: pytest.Config) -> bool:
     """Whether this run has time: then what is repeated is repeated more often, too."""
-    return "full" not in pytestconfig.option.markexpr
+    return _has_time(pytestconfig)
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ def test_what_the_official_client_needs_is_not_in_the_scheduler() -> None:
 
 
 @pytest.mark.parametrize("program", ["scheduler", "operator"])
-def test_each_image_holds_what_its_program_depends_on(program: str) -> None:
+def test_each_image_is_installed_from_the_package_of_its_program(program: str) -> None:
     package = {"scheduler": "pilotage", "operator": "pilotage-operator"}[program]
     lines = (ROOT / f"Dockerfile.{program}").read_text().splitlines()
     installs = [line.split() for line in lines if "uv sync" in line]

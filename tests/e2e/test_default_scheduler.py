@@ -76,6 +76,7 @@ WORKLOADS = [
 ROLLOUTS = ["daemonset/daemonset", "deployment/deployment", "statefulset/statefulset"]
 
 
+@pytest.mark.full
 def test_a_cluster_lives_with_our_scheduler_alone(cluster: ControlPlane, tmp_path: Path) -> None:
     first, second = cluster.cluster.nodes
     serves = {USER: ["default-scheduler"]}

@@ -14,7 +14,6 @@ import pytest
 
 from kit.control_plane import NO_OWN_NODES, name_for_this_run, sweep, without_own_nodes
 from kit.machine import belongings_of, shared_state
-from kit.tiers import tiered
 from localcluster.address_plan import Network
 from localcluster.paths import state_dir
 from localcluster.processes import processes_of
@@ -49,10 +48,8 @@ def test_up_and_down_leaves_nothing(create: list[str]) -> None:
     assert shared_state() == before
 
 
-@pytest.mark.parametrize(
-    "victim",
-    tiered(["the tool while it creates", "the keeper of a running cluster"], full=["the tool while it creates"]),
-)
+@pytest.mark.full
+@pytest.mark.parametrize("victim", ["the tool while it creates", "the keeper of a running cluster"])
 def test_killed_and_deleted_leaves_nothing(create: list[str], victim: str) -> None:
     before = shared_state()
     with subprocess.Popen(create) as creation:

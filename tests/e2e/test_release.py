@@ -52,14 +52,14 @@ def web(name: str, replicas: int = 2) -> Manifest:
 
 
 @pytest.fixture
-def installed(cluster: ControlPlane, tmp_path: Path) -> Iterator[Installed]:
-    """Helm 4, pointed at the cluster; whatever it installed is gone afterwards."""
+def installed(cluster: ControlPlane, tmp_path: Path) -> Installed:
+    """Helm 4, pointed at the cluster; whatever the test before has installed is gone."""
     found = Installed(cluster, cluster.helm(4), tmp_path)
-    yield found
     found.helm.attempt("uninstall", RELEASE, "--namespace", NAMESPACE, "--ignore-not-found", "--wait", timeout=180)
     found.kubectl("delete", "deployments", "--all", "-n", "default")
     found.kubectl("delete", "crd", "schedulerprofiles.pilotage.dev", "--ignore-not-found")
     found.kubectl("label", "nodes", "--all", f"{LABEL}-")
+    return found
 
 
 def test_the_walk_through_of_a_user_of_scheduler_plugins(installed: Installed, tmp_path: Path) -> None:
@@ -128,7 +128,8 @@ def with_plugin(text: str) -> Manifest:
     }
 
 
-@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3", marks=pytest.mark.full), pytest.param(4, id="Helm 4")])
+@pytest.mark.full
+@pytest.mark.parametrize("major", [pytest.param(3, id="Helm 3"), pytest.param(4, id="Helm 4")])
 def test_it_comes_and_goes_without_a_trace(installed: Installed, major: int, tmp_path: Path) -> None:
     installed.helm = installed.cluster.helm(major)
     installed.until(lambda: not leases(installed), "what was here before is gone")

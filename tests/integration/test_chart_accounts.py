@@ -174,7 +174,7 @@ def patched(release: Release, account: str, path: str, change: list[dict[str, ob
     [
         ("view", set()),
         ("edit", {"podgroups", "stickyjobs", "appgroups"}),
-        ("admin", {"podgroups", "stickyjobs", "appgroups"}),
+        pytest.param("admin", {"podgroups", "stickyjobs", "appgroups"}, marks=pytest.mark.full),
     ],
 )
 def test_tenants_read_all_and_change_what_is_theirs(

@@ -14,6 +14,7 @@ import yaml
 
 from kit.control_plane import ControlPlane, name_for_this_run
 from kit.machine import belongings_of
+from kit.tiers import tiered
 from localcluster.paths import cache_dir, state_dir
 from localcluster.processes import processes_of
 
@@ -75,7 +76,13 @@ def test_after_a_killed_keeper_nothing_runs_and_delete_removes_the_rest(create: 
     assert own.traces() == {}
 
 
-@pytest.mark.parametrize("moment", ["cluster.json", "logs/etcd.log", "logs/kube-controller-manager.log"])
+@pytest.mark.parametrize(
+    "moment",
+    tiered(
+        ["cluster.json", "logs/etcd.log", "logs/kube-controller-manager.log"],
+        full=["cluster.json", "logs/kube-controller-manager.log"],
+    ),
+)
 def test_a_creation_that_is_killed_is_removed_by_delete(create: list[str], moment: str) -> None:
     with subprocess.Popen([KIND, *create], stderr=subprocess.DEVNULL) as creation:
         eventually(moment, (state_dir() / NAME / moment).exists)
@@ -86,12 +93,12 @@ def test_a_creation_that_is_killed_is_removed_by_delete(create: list[str], momen
     assert own.traces() == {}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
-def test_a_creation_that_is_interrupted_removes_itself(create: list[str], number: signal.Signals) -> None:
+@pytest.mark.parametrize("name", tiered(["SIGINT", "SIGTERM", "SIGHUP"], full=["SIGINT", "SIGHUP"]))
+def test_a_creation_that_is_interrupted_removes_itself(create: list[str], name: str) -> None:
     with subprocess.Popen([KIND, *create], stderr=subprocess.PIPE, text=True) as creation:
         eventually("the API server is started", (state_dir() / NAME / "logs" / "kube-apiserver.log").exists)
         own = belongings_of(NAME)
-        creation.send_signal(number)
+        creation.send_signal(signal.Signals[name])
         _, said = creation.communicate(timeout=60)
     assert creation.returncode == 130
     assert said.splitlines()[-1] == "interrupted"

@@ -265,6 +265,7 @@ def test_the_phases_of_a_group(stage: OperatorStage, node: str) -> None:
     assert line.split()[:7] == ["g", "Running", "2", "2", "2", "0", "0"]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_the_pods_of_a_group_start_again_together(stage: OperatorStage, node: str) -> None:
     """One of three fails: the others go, their owner makes three anew, and the one that failed does no more harm."""
@@ -319,6 +320,7 @@ def test_the_pods_of_a_group_start_again_together(stage: OperatorStage, node: st
     assert (told.count("MemberFailed"), told.count("RestartingGroup")) == (1, 1)
 
 
+@pytest.mark.full
 def test_what_a_quota_has_used_follows_its_pods(stage: OperatorStage, node: str) -> None:
     def used() -> dict[str, str]:
         return dict(status(stage, GROUPS, "elasticquotas", "q").get("used", {}))

@@ -138,6 +138,7 @@ def test_the_namespace_of_the_context_is_meant(cluster: Cluster, tmp_path: Path)
     )
 
 
+@pytest.mark.full
 def test_whoever_lacks_rights_is_told_all_of_them_and_gets_them_by_the_printed_command(
     cluster: Cluster, tmp_path: Path
 ) -> None:

@@ -139,6 +139,7 @@ def stage(control_plane: ControlPlane, namespace: str, tmp_path: Path) -> Iterat
         control_plane.kubectl("delete", "node", *(node["metadata"]["name"] for node in nodes))
 
 
+@pytest.mark.full
 def test_a_pod_waits_for_the_node_that_its_predecessor_has_left(stage: Stage) -> None:
     """The predecessor is gone: only the scheduler has seen it, and an event tells of it."""
     spec = {
@@ -188,6 +189,7 @@ def test_a_member_of_a_gang_waits_for_the_others(stage: Stage) -> None:
     assert stage.why("a").endswith(f" free) for PodGroup {stage.namespace}/train")
 
 
+@pytest.mark.full
 def test_who_is_spared_and_until_when(stage: Stage) -> None:
     for number in range(3):
         stage.pod(f"low-{number}", "tolerant", cpu="2", priority_class=LOW)
@@ -203,6 +205,7 @@ def test_who_is_spared_and_until_when(stage: Stage) -> None:
         assert any(told in line and pod["spec"]["nodeName"] in line for line in lines), (told, lines)
 
 
+@pytest.mark.full
 def test_what_a_quota_says_does_not_grow_with_the_nodes(stage: Stage) -> None:
     quota = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "ElasticQuota"}
     metadata = {"name": "own", "namespace": stage.namespace}

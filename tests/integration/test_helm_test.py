@@ -123,6 +123,7 @@ def test_it_is_red_when_somebody_else_places_the_pods(
         release.helm("uninstall", release.name, "--namespace", namespace)
 
 
+@pytest.mark.full
 def test_a_second_release_whose_name_is_taken_says_so(
     control_plane: ControlPlane, namespace: str, homes: None, tmp_path: Path
 ) -> None:
@@ -141,7 +142,7 @@ def test_a_second_release_whose_name_is_taken_says_so(
             assert f"profile {name}, generation 1: Ready=False, NotAccepted: DuplicateSchedulerName: " in red.said
             shown = control_plane.kubectl("get", "schedprof", "-o", "wide")
             line = next(line for line in shown.splitlines() if line.startswith(f"{name} "))
-            assert re.search(r" False +NotAccepted .*one serves; choose another", line)
+            assert re.search(r" False +NotAccepted .*of the release .*one; choose another", line)
             assert helm_test(first, "one-pilotage", tmp_path).code == 0
             # The first goes, and the second serves the name from now on, under its own.
             first.helm("uninstall", "one", "--namespace", namespace)

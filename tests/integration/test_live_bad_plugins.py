@@ -211,6 +211,7 @@ def message_of(control_plane: ControlPlane, namespace: str) -> str:
 DIES = "if pod.name == 'bad-and-deadly': os.kill(os.getpid(), 9)"
 
 
+@pytest.mark.full
 @pytest.mark.timeout(240)
 def test_the_pod_that_a_process_did_not_survive_comes_last_in_the_next_one(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path

@@ -231,6 +231,7 @@ def classes(scene: Scene) -> Iterator[dict[str, str]]:
     scene.kubectl("delete", "priorityclass", *names.values())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("cached", [True, pytest.param(False, marks=pytest.mark.full)], ids=["by uid", "by whole pods"])
 @pytest.mark.parametrize("scheduler", tiered([THEIRS, OURS], full=[THEIRS]))
 def test_an_extender_says_whom_preemption_may_evict(

@@ -28,6 +28,7 @@ def test_pods_are_bound_once_whatever_happens_to_the_answers(ground: Ground, see
     assert set(proxy.done) >= {fault.name for fault in Fault if fault is not Fault.TOO_MANY} | {"slow"}
 
 
+@pytest.mark.full
 def test_a_bind_that_waits_for_a_connection_is_not_sent_for_a_pod_that_is_bound_by_then(ground: Ground) -> None:
     with ground.audited() as running, ground.proxied() as (proxy, scheduler):
         proxy.plan = BusyConnections()

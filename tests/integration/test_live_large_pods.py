@@ -106,7 +106,10 @@ class View:
 
 @pytest.mark.parametrize(
     "resource",
-    [pytest.param(PODS, id="scheduler"), pytest.param(api_resource(OPERATOR_PODS, is_kept=False), id="operator")],
+    [
+        pytest.param(PODS, id="scheduler"),
+        pytest.param(api_resource(OPERATOR_PODS, is_kept=False), id="operator", marks=pytest.mark.full),
+    ],
 )
 async def test_an_informer_follows_each_change(
     control_plane: ControlPlane, stage: Stage, resource: ApiResource[Pod], capsys: pytest.CaptureFixture[str]
@@ -137,7 +140,9 @@ async def test_an_informer_follows_each_change(
         print(f"\na change of a pod of 8.7 MB was seen after {max(ages):.2f} s at the latest")
 
 
-@pytest.mark.parametrize("version", [pytest.param("", id="in pages from etcd"), pytest.param("0", id="from memory")])
+@pytest.mark.parametrize(
+    "version", [pytest.param("", id="in pages from etcd"), pytest.param("0", id="from memory", marks=pytest.mark.full)]
+)
 async def test_a_plain_list_has_all_of_them(control_plane: ControlPlane, stage: Stage, version: str) -> None:
     api = ApiClient(access.find(str(control_plane.kubeconfig)), agent="test")
     try:

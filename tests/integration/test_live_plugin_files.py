@@ -238,6 +238,7 @@ def test_an_edited_file_is_live_on_every_replica_and_no_pod_is_replaced(
             "BrokenPlugin",
             f"{SOURCE}/{FILE}:12: syntax error: expected ':'",
             id="a syntax error",
+            marks=pytest.mark.full,
         ),
         pytest.param(
             "import nowhere\n" + text("b"),

@@ -127,7 +127,7 @@ def others_are_bound(stage: Stage, *schedulers: str) -> None:
         pytest.param(
             {"name": "CapacityScheduling"},
             "MissingPermission",
-            "CapacityScheduling requires list, watch on elasticquotas.scheduling.x-k8s.io, and system:serviceaccount:",
+            "CapacityScheduling requires list, watch on elasticquotas.scheduling.x-k8s.io, which system:serviceaccount:",
             id="a right that is missing",
         ),
         pytest.param(
@@ -135,6 +135,7 @@ def others_are_bound(stage: Stage, *schedulers: str) -> None:
             "MissingCRD",
             "TargetLoadPacking needs nodes.metrics.k8s.io, which the cluster does not serve; install metrics-server, ",
             id="a metrics API that is missing",
+            marks=pytest.mark.full,
         ),
     ],
 )
@@ -149,6 +150,7 @@ def test_a_profile_that_lacks_something_says_what_and_all_pods_go_on(
     others_are_bound(stage, ground.scheduler, BYSTANDER)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
     ground: PluginGround, stage: Stage
@@ -171,7 +173,7 @@ def test_without_figures_pods_are_placed_by_the_other_plugins_and_the_log_tells(
             id="a workload that is a number",
             marks=pytest.mark.full,
         ),
-        pytest.param(None, "not found in namespace", id="no AppGroup at all"),
+        pytest.param(None, "not found in namespace", id="no AppGroup at all", marks=pytest.mark.full),
     ],
 )
 def test_pods_of_a_malformed_app_group_wait_and_say_why(
@@ -222,6 +224,7 @@ def test_an_app_group_counts_as_it_is_now_when_it_is_spoiled_repaired_or_deleted
                 ]
             },
             id="parts that need each other",
+            marks=pytest.mark.full,
         ),
         pytest.param(
             {"workloads": [{"workload": {"selector": "other"}}]},
@@ -256,7 +259,7 @@ def test_a_group_of_nobody_is_refused(ground: PluginGround, stage: Stage) -> Non
         pytest.param(2, "cannot find enough sibling pods, current pods number: 2, minMember of group: 3",
                      "NotEnoughMembers", id="more than there are pods", marks=pytest.mark.full),
         pytest.param(3, "the 3 pods that are needed at once do not all fit, this one does not: 0/3 nodes are available",
-                     "Unschedulable", id="more than the cluster can hold"),
+                     "Unschedulable", id="more than the cluster can hold", marks=pytest.mark.full),
     ],
 )  # fmt: skip
 def test_a_group_that_is_too_large_says_so_in_its_pods_and_in_its_status(
@@ -280,6 +283,7 @@ def test_a_group_that_is_too_large_says_so_in_its_pods_and_in_its_status(
     others_are_bound(stage, ground.scheduler, BYSTANDER)
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_a_scheduler_that_may_not_list_groups_runs_and_says_so(
     ground: PluginGround, stage: Stage, control_plane: ControlPlane, tmp_path: Path

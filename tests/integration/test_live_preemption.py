@@ -114,6 +114,7 @@ def test_the_least_important_pods_go_and_a_guarded_node_is_spared(on: Stage, fak
     ]  # fmt: skip
 
 
+@pytest.mark.full
 def test_a_budget_is_used_up_before_more_important_pods_go(on: Stage, fake_nodes: Nodes) -> None:
     fake_nodes(*(node_manifest(f"budget-{n}", cpu=4) for n in "abc"))
     first = there(on, "budget-a", 10, cpu=4, labels={"app": "web"})
@@ -191,6 +192,7 @@ def test_a_more_important_preemptor_takes_the_nomination_of_another(on: Stage, f
     assert (on.node_of("middle"), on.nominated("middle")) == (None, None)
 
 
+@pytest.mark.full
 def test_several_preemptors_at_once_evict_one_pod_each(on: Stage, fake_nodes: Nodes) -> None:
     names = fake_nodes(*(node_manifest(f"many-{n}", cpu=4) for n in range(6)))
     pods = [there(on, node, 10, cpu=4, held=False) for node in names]

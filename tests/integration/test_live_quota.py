@@ -17,6 +17,7 @@ from kit.control_plane import ControlPlane
 from kit.fixtures import Audit, Nodes
 from kit.quota_definition import quotas_defined
 from kit.quota_play import Bounds, QuotaPlay
+from kit.tiers import tiered
 from pilotage.testing import node_manifest
 
 PRIORITIES = {"quota-low": 10, "quota-high": 1000}
@@ -48,10 +49,10 @@ def play(control_plane: ControlPlane, namespace: str) -> Iterator[QuotaPlay]:
     assert playing.violations == []
 
 
-@pytest.fixture(params=[pytest.param(content, id=name) for name, content in PROFILES.items()])
+@pytest.fixture(params=tiered(PROFILES, full=["beside DefaultPreemption"]))
 def profile(request: pytest.FixtureRequest, namespace: str, tmp_path: Path) -> str:
     """A profile with quotas; gives the flag that names it."""
-    return configuration(tmp_path, namespace, request.param)
+    return configuration(tmp_path, namespace, PROFILES[request.param])
 
 
 @pytest.fixture
@@ -129,6 +130,7 @@ def test_priorities_do_not_reach_across_quotas(
     assert [team for team, _ in play.gone] == ["red", "red", "blue"]
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_many_pods_at_once_never_exceed_a_max(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, audit: Audit, plain: str, namespace: str
@@ -183,6 +185,7 @@ def test_one_quota_holds_for_several_namespaces_together(
         play.until(lambda: len(play.running("red", "green")) == 10, "there is room for all")
 
 
+@pytest.mark.full
 def test_a_quota_for_a_priority_class_lends_and_gets_back_within_its_namespace(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str
 ) -> None:
@@ -205,6 +208,7 @@ def test_a_quota_for_a_priority_class_lends_and_gets_back_within_its_namespace(
     assert [name.split("-")[0] for _, name in play.gone] == ["plain", "plain"]
 
 
+@pytest.mark.full
 def test_what_is_lent_comes_back_from_several_nodes_at_once(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, profile: str
 ) -> None:
@@ -242,6 +246,7 @@ def test_a_quota_counts_the_pods_that_were_there_before_it(
     assert len(play.running("red")) == 3
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 def test_a_scheduler_that_is_killed_counts_right_when_it_is_back(
     control_plane: ControlPlane, play: QuotaPlay, fake_nodes: Nodes, plain: str

@@ -60,6 +60,7 @@ def test_a_rejection_is_seen_believed_and_told(control_plane: ControlPlane, on: 
         assert on.times_told("first", "RejectedByKubelet") == 1
 
 
+@pytest.mark.full
 def test_binds_of_others_are_seen(control_plane: ControlPlane, on: Stage) -> None:
     with control_plane.pilotage():
         on.create("warm-up", cpu="100m")

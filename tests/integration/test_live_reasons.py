@@ -38,6 +38,7 @@ def add_node(fake_nodes: Nodes, namespace: str) -> Callable[[str, int], None]:
     return add
 
 
+@pytest.mark.full
 def test_a_quota_at_its_max_asks_for_no_node_and_raised_by_eight_for_eight(
     stage: AskingPods, add_node: Callable[[str, int], None]
 ) -> None:

@@ -68,6 +68,7 @@ def status(release: Release, profile: str, kind: str) -> str:
     return str(condition(release, profile, kind).get("status", ""))
 
 
+@pytest.mark.full
 def test_a_plugin_that_fails_on_every_pod_is_taken_back(release: tuple[Release, list[Process]]) -> None:
     found, processes = release
     names = [f"pod-{number}" for number in range(6)]

@@ -77,13 +77,13 @@ def many_reasons(on: Stage) -> None:
     on.until_refused("pod")
 
 
-@scene("a pod whose node selector no node has")
+@scene("a pod whose node selector no node has", full=True)
 def no_selector(on: Stage) -> None:
     on.create("pod", node_selector={"disk": "tape"})
     on.until_refused("pod")
 
 
-@scene("a pod whose node affinity names a node that does not exist")
+@scene("a pod whose node affinity names a node that does not exist", full=True)
 def no_affinity(on: Stage) -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["word-z"]}]}]
     required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
@@ -91,13 +91,13 @@ def no_affinity(on: Stage) -> None:
     on.until_refused("pod")
 
 
-@scene("a pod that does not tolerate the only node with its zone")
+@scene("a pod that does not tolerate the only node with its zone", full=True)
 def taint(on: Stage) -> None:
     on.create("pod", node_selector={ZONE: "south"})
     on.until_refused("pod")
 
 
-@scene("a pod whose claim does not exist")
+@scene("a pod whose claim does not exist", full=True)
 def no_claim(on: Stage) -> None:
     on.create("pod", spec=claim_volumes("nowhere"))
     on.until_refused("pod")
@@ -116,7 +116,7 @@ def unbound_claim(on: Stage) -> None:
     on.until_refused("pod")
 
 
-@scene("a pod whose resource claim does not exist")
+@scene("a pod whose resource claim does not exist", full=True)
 def no_resource_claim(on: Stage) -> None:
     on.create("pod", spec={"resourceClaims": [{"name": "gpu", "resourceClaimName": "nowhere"}]})
     on.create("later", node_selector=ON_A)
@@ -131,7 +131,7 @@ def gate(on: Stage) -> None:
     on.until_bound("pod")
 
 
-@scene("a pod whose host port is taken")
+@scene("a pod whose host port is taken", full=True)
 def host_port(on: Stage) -> None:
     on.create("first", host_ports=[8080], node_selector=ON_A)
     on.until_bound("first")
@@ -183,7 +183,7 @@ def spread(on: Stage) -> None:
     on.until_refused("rackless")
 
 
-@scene("a pod of a scheduler that nobody runs")
+@scene("a pod of a scheduler that nobody runs", full=True)
 def foreign(on: Stage) -> None:
     on.create("pod", scheduler="nobody")
     on.create("ours", node_selector=ON_A)
@@ -243,7 +243,7 @@ def overtaken(on: Stage) -> None:
     on.until_bound("high")
 
 
-@scene("a pod that is important but never preempts")
+@scene("a pod that is important but never preempts", full=True)
 def never(on: Stage) -> None:
     on.create("there", cpu="2", priority_class=LOW, node_selector=ON_B)
     on.until_bound("there")
@@ -302,7 +302,7 @@ def deleting_gated(on: Stage) -> None:
     on.until_told("pod", "FailedScheduling")
 
 
-@scene("a pod that waits until another leaves")
+@scene("a pod that waits until another leaves", full=True)
 def woken(on: Stage) -> None:
     on.create("there", cpu="2", node_selector=ON_B)
     on.until_bound("there")
@@ -313,7 +313,7 @@ def woken(on: Stage) -> None:
     on.until_bound("pod")
 
 
-@scene("a pod that is tried again and again in vain")
+@scene("a pod that is tried again and again in vain", full=True)
 def series(on: Stage) -> None:
     names = ("there", "small-1", "small-2")
     for name, cpu in zip(names, ("1500m", "100m", "100m"), strict=True):

@@ -71,10 +71,8 @@ def test_from_apply_to_ready_and_out_of_service(stage: OperatorStage, name: str)
         assert "Acknowledged" in told
         stage.admin.delete(f"{PROFILES}/{name}")
         stage.until(lambda: "idle.pilot" in stage.text(), "it is out of service")
-        started = time.monotonic()
         process.terminate()
-        assert process.wait(10) == 0
-        assert time.monotonic() - started < 5
+        assert process.wait(60) == 0
 
 
 def test_a_toggle_is_acknowledged_at_once(stage: OperatorStage, name: str) -> None:
@@ -106,13 +104,21 @@ def test_a_toggle_is_acknowledged_at_once(stage: OperatorStage, name: str) -> No
             "Invalid",
             "spec.plugins[name=InterPodAffinity].args.hardPodAffinityWeight",
             id="an argument of the wrong type",
+            marks=pytest.mark.full,
         ),
-        pytest.param({"schedulerName": "older-s"}, "DuplicateSchedulerName", "older", id="a name that is taken"),
+        pytest.param(
+            {"schedulerName": "older-s"},
+            "DuplicateSchedulerName",
+            "older",
+            id="a name that is taken",
+            marks=pytest.mark.full,
+        ),
         pytest.param(
             {"plugins": [{"name": "NodeAffinity", "args": {"text": "x" * 900_000}}]},
             "TooLarge",
-            "more than 256",
+            "the limit is 256",
             id="a body of 900 KB",
+            marks=pytest.mark.full,
         ),
     ],
 )
@@ -141,13 +147,14 @@ def test_a_missing_permission_is_named_and_seen_when_it_is_given(stage: Operator
         stage.apply(name)
         stage.until_condition(name, "Accepted", "False", "MissingPermission")
         said = stage.message(name, "Accepted")
-        assert "DefaultBinder must create pods/binding" in said
+        assert "DefaultBinder requires create on pods/binding" in said
         assert f"system:serviceaccount:{stage.namespace}:pilot-scheduler is not granted" in said
         given["metadata"] = {"name": binding, "labels": given["metadata"]["labels"]}
         stage.kubectl.create(given)
         stage.until_condition(name, "Ready", "True")
 
 
+@pytest.mark.full
 def test_a_plugin_whose_resource_is_not_served_says_which(stage: OperatorStage, name: str) -> None:
     text = (
         "from pilotage.plugin import Permission, Score\n"
@@ -182,7 +189,12 @@ def answers_badly(kind: str) -> Answers:
 
 
 @pytest.mark.parametrize(
-    ("kind", "reason"), [("refused", "Refused"), ("failing", "PluginFailing"), ("silent", "NotAcknowledged")]
+    ("kind", "reason"),
+    [
+        pytest.param("refused", "Refused", marks=pytest.mark.full),
+        ("failing", "PluginFailing"),
+        pytest.param("silent", "NotAcknowledged", marks=pytest.mark.full),
+    ],
 )
 def test_what_does_harm_is_taken_back_and_not_tried_again(
     stage: OperatorStage, name: str, kind: str, reason: str
@@ -210,10 +222,12 @@ def test_what_does_harm_is_taken_back_and_not_tried_again(
 @pytest.mark.parametrize(
     "damage",
     [
-        pytest.param(None, id="deleted"),
+        pytest.param(None, id="deleted", marks=pytest.mark.full),
         pytest.param({"data": {"scheduler-config.yaml": "profiles: []"}}, id="edited"),
-        pytest.param({"data": None}, id="emptied"),
-        pytest.param({"data": {"served.json": "{"}, "metadata": {"annotations": None}}, id="corrupted"),
+        pytest.param({"data": None}, id="emptied", marks=pytest.mark.full),
+        pytest.param(
+            {"data": {"served.json": "{"}, "metadata": {"annotations": None}}, id="corrupted", marks=pytest.mark.full
+        ),
     ],
 )
 def test_a_damaged_config_map_is_repaired(stage: OperatorStage, name: str, damage: dict[str, Any] | None) -> None:
@@ -230,6 +244,7 @@ def test_a_damaged_config_map_is_repaired(stage: OperatorStage, name: str, damag
         stage.until(lambda: (stage.admin.find(stage.config_map) or {}).get("data") == before, "it is repaired")
 
 
+@pytest.mark.full
 def test_restart_stamps_the_deployment(stage: OperatorStage, name: str) -> None:
     with stage.operator(), stage.playing():
         stage.apply(name)
@@ -260,6 +275,7 @@ def test_profiles_of_the_values_are_kept(stage: OperatorStage, name: str, tmp_pa
         stage.until(lambda: stage.admin.find(f"{PROFILES}/{name}") is None, "it is gone with the values")
 
 
+@pytest.mark.full
 def test_two_releases_share_no_profile(
     control_plane: ControlPlane, stage: OperatorStage, name: str, tmp_path: Path
 ) -> None:
@@ -286,6 +302,7 @@ def test_two_releases_share_no_profile(
         control_plane.kubectl("delete", "namespace", other_namespace, "--wait=false")
 
 
+@pytest.mark.full
 def test_what_is_hardly_meant_is_warned_of(control_plane: ControlPlane, stage: OperatorStage, name: str) -> None:
     """A profile without filters; and one of default-scheduler, while the real kube-scheduler leads and after it."""
     leading = ("--leader-elect=true", "--leader-elect-resource-name=kube-scheduler")
@@ -301,6 +318,7 @@ def test_what_is_hardly_meant_is_warned_of(control_plane: ControlPlane, stage: O
         stage.until_condition(name, "Warning", "False", "NoWarning")
 
 
+@pytest.mark.full
 def test_prometheus_can_see_who_is_not_accepted(stage: OperatorStage, name: str) -> None:
     port = free_port()
     with stage.operator(f"--metrics-port={port}"), stage.playing():

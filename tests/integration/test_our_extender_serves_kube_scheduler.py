@@ -74,7 +74,11 @@ def extender(folder: Path, *options: str) -> Iterator[str]:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("live", [False, True], ids=["from the nodes in the question", "from its own view, and binds"])
+@pytest.mark.parametrize(
+    "live",
+    [pytest.param(False, marks=pytest.mark.full), True],
+    ids=["from the nodes in the question", "from its own view, and binds"],
+)
 def test_our_plugins_decide(
     control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_path: Path, live: bool
 ) -> None:

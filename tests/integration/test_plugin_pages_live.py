@@ -18,18 +18,12 @@ from kit.printed_commands import commands_of, pages
 from kit.printed_pages import is_of_a_plugin
 from kit.printed_shell import PrintedShell
 from kit.release import CHART
-from kit.tiers import tiered
 from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
 
 PAGES = {page.stem: page for page in pages() if is_of_a_plugin(page) and page.stem != "README"}
-# Each shows one more plugin the same way: `make test` has no time for it.
-LEFT_OUT = (
-    *("capacity-scheduling", "cross-node-preemption", "load-variation-risk-balancing", "low-risk-over-commitment"),
-    *("network-overhead", "node-metadata", "node-resource-topology-match", "node-resources-allocatable", "peaks"),
-    *("pod-state", "preemption-toleration", "qos-sort", "score-by-name-length", "sy-sched", "target-load-packing"),
-    "topological-sort",
-)
+# tests/unit/cli compares what the pages show, and test_live_plugins.py switches the plugins.
+pytestmark = pytest.mark.full
 CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane", "effect": "NoSchedule"}
 # Only the examples' own profiles: one that sorts the queue must be the only one.
 VALUES = (
@@ -66,7 +60,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("page", tiered(PAGES, full=LEFT_OUT))
+@pytest.mark.parametrize("page", PAGES)
 def test_pods_go_where_the_page_says(ground: Ground, page: str, tmp_path: Path) -> None:
     shell = PrintedShell(tmp_path, ground.control_plane, {})
     try:

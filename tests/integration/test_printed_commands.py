@@ -26,11 +26,11 @@ Manifest = dict[str, Any]
 PAGES = {str(page.relative_to(REPOSITORY)): page for page in pages_to_run(Where.FAKE_NODES)}
 OF_THE_CLUSTER = ("default", "kube-system", "kube-public", "kube-node-lease")
 INSTALL = "docs/install.md"
-# `make test` has no time for these.
+# `make test` has no time for these; README installs a release, and waits for profiles, as they do.
 LONG = (
     "charts/pilotage/README.md",
     *(f"docs/{name}.md" for name in ("cluster", "images", "migrate-from-scheduler-plugins", "operations", "run")),
-    "docs/sharing-nodes.md",
+    *("docs/sharing-nodes.md", "docs/schedulerprofile.md", INSTALL),
 )
 # What pages take for granted: a release, as the page about that installs it, or the cluster that is shown.
 AFTER_INSTALL = ("docs/schedulerprofile.md", "docs/sharing-nodes.md")

@@ -72,6 +72,7 @@ def test_a_node_that_takes_fewer_pods_than_it_says_rejects_one_in_two_seconds_at
         assert rejected > NODES * (1 + SECONDS / REST), "the scene shows nothing: without the guard it is as calm"
 
 
+@pytest.mark.full
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("second", tiered(["pilotage", "kube-scheduler"], full=["kube-scheduler"]))
 def test_a_replica_set_that_packs_beside_another_packer_leaves_few_failed_pods(

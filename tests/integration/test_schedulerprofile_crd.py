@@ -88,7 +88,7 @@ BAD = [
     pytest.param(
         profile("bad", schedulerName="two words"), "spec.schedulerName", "should match", id="a name that is none"
     ),
-    pytest.param(profile("x" * 64), "SchedulerProfile", "give spec.schedulerName", id="a resource's name that is long"),
+    pytest.param(profile("x" * 64), "SchedulerProfile", "set spec.schedulerName", id="a resource's name that is long"),
     pytest.param(profile("bad", instance="a/b/c"), "spec.instance", "should match", id="a release that is none"),
     pytest.param(profile("bad", base="Nothing"), "spec.base", '"Kubernetes", "None"', id="an unknown base"),
     pytest.param(

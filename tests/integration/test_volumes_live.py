@@ -245,6 +245,7 @@ def selected_node(storage: Storage, claim: str) -> str:
     return str(storage.claim(claim)["metadata"].get("annotations", {}).get(SELECTED_NODE, ""))
 
 
+@pytest.mark.full
 def test_a_pod_whose_volume_is_never_made_holds_nothing_back(
     storage: Storage, nodes: Callable[[int], list[str]], scheduler: Running
 ) -> None:

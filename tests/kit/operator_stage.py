@@ -26,6 +26,7 @@ RELEASE = "pilot"
 LABELS = {"app.kubernetes.io/instance": RELEASE, "app.kubernetes.io/component": "scheduler"}
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 PATIENCE = 60.0  # seconds
+LOOK_EVERY = 0.05  # seconds: who looks all the time takes the machine from what it waits for
 # What a replica writes to its pod when it sees a configuration, of which it gets the hash and the text.
 Answers = Callable[[str, str], Mapping[str, str | None]]
 
@@ -208,7 +209,7 @@ class OperatorStage:
                 found = json.dumps([each.get("status") for each in self.admin.get(PROFILES)["items"]], indent=1)
                 said = self.log.read_text()[-4000:] if self.log.exists() else ""
                 raise CommandFailed(f"not yet: {what}\n{found}\n{said}")
-            time.sleep(0.01)
+            time.sleep(LOOK_EVERY)
 
     def text(self) -> str:
         """Return the configuration; nothing if there is none."""
@@ -231,7 +232,7 @@ class OperatorStage:
     def _play(self, stopped: threading.Event, answer: Answers) -> None:
         told: dict[str, str] = {}
         with closing(Admin(self.control_plane.cluster)) as admin:
-            while not stopped.wait(0.01):
+            while not stopped.wait(LOOK_EVERY):
                 found = admin.find(self.config_map)
                 if found is None:
                     continue

@@ -23,6 +23,7 @@ from pilotage.testing import node_manifest
 CHART = str(REPOSITORY / "charts" / "pilotage")
 PROGRAMS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
 MOUNTS = {"/etc/pilotage/values": "values"}
+LOOK_EVERY = 0.1  # seconds: most looks are a kubectl, which takes the machine from what is waited for
 LONG_ENOUGH = "--duration=4h"  # for the longest test; the kubelet would renew a token
 Manifest = dict[str, Any]
 
@@ -107,7 +108,7 @@ class Release:
         while not holds():
             told = "\n".join(f"{process.pod}:\n{process.said[-3000:]}" for process in processes)
             assert time.monotonic() < deadline, f"not yet: {what}\n{told}"
-            time.sleep(0.02)
+            time.sleep(LOOK_EVERY)
 
     def kubeconfig(self, component: str, server: str = "") -> Path:
         """Return how the service account of a component reaches the API server, or whoever stands before it."""

@@ -46,7 +46,7 @@ class Replica:
         while not self.said(words):
             assert self.is_alive, self.running.log.read_text()
             assert time.monotonic() < deadline, f"it has not said '{words}': {self.running.log.read_text()}"
-            time.sleep(0.02)
+            time.sleep(0.05)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,12 @@
-"""Which parameters of a test belong to a longer run: they carry its marker."""
+"""What belongs to a longer run: parameters, which carry its marker, and most examples of what is generated."""
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 import pytest
+from hypothesis import settings
+
+AT_LENGTH = 100  # examples, which is what hypothesis makes by itself
 
 
 def tiered(
@@ -12,6 +16,11 @@ def tiered(
     found = list(values)
     assert {*full, *faults} <= set(found), f"not there: {sorted({*full, *faults} - set(found))}"
     return [pytest.param(value, marks=_marks(value, full, faults)) for value in found]
+
+
+def examples(count: int, **more: Any) -> settings:
+    """Return settings for so many examples, of which a run that has no time makes a part; each run makes others."""
+    return settings(max_examples=max(1, count * settings().max_examples // AT_LENGTH), **more)
 
 
 def _marks(

@@ -130,7 +130,7 @@ class TestWork:
         assert api.bindings == [("web", "n1")]
         assert [event["note"] for event in api.events] == ["Successfully assigned default/web to n1"]
 
-    async def test_nothing_is_bound_before_everything_was_listed(self, api: SmallApi) -> None:
+    async def test_nothing_is_bound_while_one_list_is_missing(self, api: SmallApi) -> None:
         gate = api.held["/services"] = asyncio.Event()
         api.put("pods", pod("web"))
         async with running(options(api.url)) as scheduler:

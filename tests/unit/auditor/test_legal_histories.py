@@ -4,13 +4,14 @@ from collections import Counter
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.node import node_of
 from auditor.occupancy import Occupancy
 from auditor.pod import Pod, pod_of
 from auditor.testing import DELETING, GATED, MORNING, Raw, Step, World, bind, gone, node, pod, seen
+from kit.tiers import examples
 
 GRACE = 5.0
 SEEDS = st.integers(0, 2**32)
@@ -108,7 +109,7 @@ def watch(cluster: Cluster) -> World:
     return world
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(SEEDS, st.integers(1, 60))
 def test_a_legal_history_breaks_no_rule(seed: int, steps: int) -> None:
     cluster = Cluster(seed)
@@ -119,7 +120,7 @@ def test_a_legal_history_breaks_no_rule(seed: int, steps: int) -> None:
     assert world.found == []
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(SEEDS, st.integers(1, 60))
 def test_one_pod_too_many_is_found_in_any_history(seed: int, steps: int) -> None:
     cluster = Cluster(seed)

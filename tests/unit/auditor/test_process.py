@@ -72,6 +72,13 @@ async def bound(api: FakeApi, folder: Path, name: str, to: str = "n1", by: str =
     await api.put(pod(name, to, **more))
 
 
+async def until_said(running: RunningAuditor, *rules: str) -> None:
+    """Wait until the auditor has told these violations."""
+    async with asyncio.timeout(60):
+        while not all(rule in running.output for rule in rules):  # noqa: ASYNC110 - nobody tells a test
+            await asyncio.sleep(0.05)
+
+
 async def test_a_clean_run(api: FakeApi, tmp_path: Path) -> None:
     async with serving(api) as url, Audited(tmp_path, url, serves={"me": ["default-scheduler"]}) as running:
         await bound(api, tmp_path, "a")
@@ -87,7 +94,7 @@ async def test_a_run_with_violations(api: FakeApi, tmp_path: Path) -> None:
         await api.put(pod("waits"))
         await bound(api, tmp_path, "large", cpu="3500m")
         await bound(api, tmp_path, "foreign", by="rival", cpu="0")
-        await asyncio.sleep(3)
+        await until_said(running, "waits-though-fits", "overcommit", "foreign-binder")
     assert running.exit_code == 1
     assert sorted(running.violations) == ["foreign-binder", "overcommit", "waits-though-fits"]
     overcommit = next(found for found in running.report["violations"] if found["rule"] == "overcommit")
@@ -125,7 +132,7 @@ async def test_a_killed_auditor_does_not_read_as_clean(api: FakeApi, tmp_path: P
         audited = Audited(tmp_path, url, grace=0)
         running = await audited.__aenter__()
         await bound(api, tmp_path, "a", cpu="9")
-        await asyncio.sleep(1.5)
+        await until_said(running, "overcommit")
         assert running._process
         os.kill(running._process.pid, signal.SIGKILL)
         with pytest.raises(AuditorFailed):

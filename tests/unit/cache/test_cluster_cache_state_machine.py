@@ -3,10 +3,10 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from kit.tiers import examples
 from pilotage.cache import placed_pods
 from pilotage.cache.cluster_cache import AlreadyPlaced, ClusterCache
 from pilotage.framework.api.pods import PodQuery, TermKind
@@ -225,5 +225,5 @@ def labels_match(key: tuple[tuple[str, str, tuple[str, ...]], ...] | None, label
     return key is not None and all(tests[operator](label, values) for label, operator, values in key)
 
 
-CacheMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+CacheMachine.TestCase.settings = examples(200, stateful_step_count=30)
 TestCache = CacheMachine.TestCase

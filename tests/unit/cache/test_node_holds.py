@@ -3,10 +3,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
+from kit.tiers import examples
 from pilotage.cache import node_holds
 from pilotage.cache.node_holds import EVERYBODY, Hold, NodeHolds, twins_of
 from pilotage.model.pod import Pod
@@ -111,4 +111,4 @@ class Holds(RuleBasedStateMachine):
 
 
 TestHolds = Holds.TestCase
-TestHolds.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestHolds.settings = examples(60, stateful_step_count=40)

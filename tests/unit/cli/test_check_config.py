@@ -105,7 +105,7 @@ def test_a_profile_from_standard_input(pilotage: Pilotage) -> None:
             id="one that cannot run",
         ),
         pytest.param(
-            PROFILE + "---\n" + HEAD, ": there are both a SchedulerProfile and a Kube", id="beside another kind"
+            PROFILE + "---\n" + HEAD, ": it contains both a SchedulerProfile and a Kube", id="beside another kind"
         ),
     ],
 )
@@ -121,4 +121,4 @@ def test_an_older_version_is_for_convert(version: str, pilotage: Pilotage, write
     result = pilotage("check-config", write(HEAD.replace("/v1", f"/{version}")))
     assert result.exit_code == 2
     assert f'is registered for version "kubescheduler.config.k8s.io/{version}"' in result.stderr
-    assert "`pilotage convert FILE -o config` makes it from an older version" in result.stderr
+    assert "`pilotage convert FILE -o config` converts older versions" in result.stderr

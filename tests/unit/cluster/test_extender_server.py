@@ -163,9 +163,10 @@ async def test_victims_are_left_where_evicting_them_helps(asked: Asked) -> None:
 
 async def test_without_a_live_cache_all_victims_are_left(asked: Asked) -> None:
     extender = await asked.start()
-    low = asked.pod("low", node="n1")
-    found = await extender.preempt(asked.pod(), {"n1": Victims("n1", (low,), 1)})
-    assert {node: (list(victims.uids), victims.violations) for node, victims in found.items()} == {"n1": (["u-low"], 1)}
+    low, other, far = asked.pod("low", node="n1"), asked.pod("other", node="n1"), asked.pod("far", node="n2")
+    found = await extender.preempt(asked.pod(), {"n1": Victims("n1", (low, other), 1), "n2": Victims("n2", (far,))})
+    left = {node: (list(victims.uids), victims.violations) for node, victims in found.items()}
+    assert left == {"n1": (["u-low", "u-other"], 1), "n2": (["u-far"], 0)}
 
 
 async def test_a_binding_is_passed_on(asked: Asked) -> None:

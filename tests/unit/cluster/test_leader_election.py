@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.cluster.election.leader_election import Candidate, log
 from pilotage.cluster.election.lease_settings import LeaseSettings
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
@@ -743,7 +744,7 @@ def play(cluster: Cluster, fortunes: Iterable[Process]) -> None:
         log.disabled = False
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     replicas,
     st.sampled_from([(15.0, 0.15), (10.2, 0.0)]),  # clocks that differ in speed need the longer lease

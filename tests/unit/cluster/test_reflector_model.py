@@ -8,9 +8,10 @@ from typing import Any
 
 import looptime
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.reflector import Reflector
 from pilotage.cluster.watch.resources import RESOURCES, ApiResource
@@ -258,7 +259,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     steps=st.lists(STEPS, max_size=40),
     seed=st.integers(0, 2**32),

@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.expansion import Expansion, expand, merged
 from pilotage.config.types import KubeSchedulerConfiguration, Plugins, Profile
@@ -407,7 +408,7 @@ def plugin_sets(draw: st.DrawFn) -> Plugins:
 DEFAULT_NAMES = {name for names in DEFAULT.points.values() for name in names}
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(plugin_sets())
 def test_who_took_part_in_v1beta2_takes_part_in_v1(plugins: Plugins) -> None:
     wanted = merged_lists(plugins, default_plugins(Version.V1BETA2))

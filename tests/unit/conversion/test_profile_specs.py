@@ -3,9 +3,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.config.catalogue import ExtensionPoint
 from pilotage.config.expansion import expand, merged
 from pilotage.config.types import Plugins, Profile
@@ -164,7 +165,7 @@ def _set(draw: st.DrawFn, names: list[str]) -> dict[str, Any]:
     return {ON: [{"name": name, "weight": weight} for name, weight in weights.items()], OFF: named(*off)}
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(plugin_sets())
 def test_a_spec_comes_to_what_its_profile_comes_to(plugins: Plugins) -> None:
     given = Profile(scheduler_name="p", plugins=plugins)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from pilotage.framework.api.cycle import Cycle
-from pilotage.framework.api.nodes import NodeInfo, Nodes
+from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import (
     Filter,
     Permit,
@@ -106,6 +106,16 @@ class AtOnce(Filter, Score):
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Any) -> Any:
         return self.answer(len(nodes))
+
+
+class Flat(Score):
+    """Likes all nodes the same."""
+
+    def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
+        return 7
+
+    def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
+        return scores
 
 
 CLUSTER = FakeCluster([make_node(f"n{i}") for i in (1, 2, 3)])
@@ -541,15 +551,26 @@ def test_a_wait_without_a_time_is_a_failure() -> None:
 
 
 def test_every_call_is_timed() -> None:
-    timings, plugin = Timings(), Alpha()
-    runner, cycle = Runner(plugin_set_of(plugin), timings), CLUSTER.cycle(make_pod("p"))
-    runner.pre_filter(cycle)
-    runner.filter_nodes(plugin, cycle, cycle.nodes)
-    runner.filter_node(plugin, cycle, HERE)
-    runner.permit(cycle, "n1")
-    calls = {(name, point): timing.calls for name, point, timing in timings}
-    assert calls["Alpha", "PreFilter"] == calls["Alpha", "Permit"] == 1
-    assert calls["Alpha", "Filter"] == 2
+    timings, cycle = Timings(), CLUSTER.cycle(make_pod("p"))
+    plugin, room, taste = Alpha(), Beta(answer=NoRoom("")), Flat()
+    silent, makes_room, scores = (Runner(plugin_set_of(each), timings) for each in (plugin, room, taste))
+    silent.pre_filter(cycle)
+    verdicts = silent.filter_nodes(plugin, cycle, cycle.nodes)
+    silent.filter_node(plugin, cycle, HERE)
+    makes_room.post_filter(room, cycle, verdicts)
+    silent.pre_score(cycle, cycle.nodes)
+    found = scores.score_nodes(taste, cycle, cycle.nodes)
+    scores.score_node(taste, cycle, HERE)
+    scores.normalized(taste, cycle, cycle.nodes, np.asarray(found))
+    silent.reserve(cycle, "n1")
+    silent.permit(cycle, "n1")
+    silent.unreserve(cycle, "n1")
+    for add in (True, False):
+        silent.change_notes(cycle, make_pod("other"), HERE, set(), add=add)
+    once = {"PreFilter", "PreScore", "Reserve", "Permit", "Unreserve", "AddPod", "RemovePod"}
+    expected = {("Alpha", point): 1 for point in once} | {("Alpha", "Filter"): 2, ("Beta", "PostFilter"): 1}
+    expected |= {("Flat", "Score"): 2, ("Flat", "Normalize"): 1}
+    assert {(name, point): timing.calls for name, point, timing in timings if timing.calls} == expected
 
 
 # ----------------------------------------------------------------------------------------------------------- notes

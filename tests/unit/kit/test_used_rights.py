@@ -55,10 +55,13 @@ def test_two_rights_to_the_same_are_not_needed() -> None:
     assert needed(twice, [request("pods", "list", namespace="there")]) == {str(PODS)}
 
 
-def test_words_are_the_same_for_all_releases() -> None:
-    own = grant(
-        "here", "leases", "get", "one-pilotage-scheduler", group="coordination.k8s.io", role="one-pilotage-lease"
+@pytest.mark.parametrize("release", ["one", "other"])
+def test_words_are_the_same_for_all_releases(release: str) -> None:
+    start, where = (
+        f"{release}-pilotage",
+        ("here", "coordination.k8s.io", "leases", "get", f"{release}-pilotage-scheduler"),
     )
+    own = Grant(f"system:serviceaccount:here:{start}-scheduler", f"{start}-lease", where, release)
     assert str(own) == "F-scheduler by F-lease (here): get coordination.k8s.io/leases F-scheduler"
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kit.profile_world import FAILING, IGNORED, REFUSED, Conflict, ProfileWorld
+from kit.tiers import examples
 from pilotage.config.handshake import HASH, SERVED
 from pilotage.config.load import load
 from pilotage.plugins.catalogue import built_in
@@ -235,7 +235,7 @@ def _served(text: str) -> Any:
 
 
 TestOperator = Operator.TestCase
-TestOperator.settings = settings(max_examples=100, stateful_step_count=30, deadline=None)
+TestOperator.settings = examples(100, stateful_step_count=30)
 
 
 def test_what_was_refused_is_not_tried_again_after_a_crash_on_the_way_back() -> None:

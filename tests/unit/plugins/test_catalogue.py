@@ -33,8 +33,7 @@ def folder(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_all_default_plugins_are_built_in() -> None:
-    names = built_in().names()
-    assert {"NodeResourcesFit", "TaintToleration", "DefaultBinder", "PrioritySort"} <= set(names)
+    assert {plugin.name for plugin in DEFAULT_PLUGINS} <= set(built_in().names())
 
 
 def test_there_are_others_that_no_profile_has_by_default() -> None:

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from math import floor
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.tiers import examples
 from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.plugin import PreEnqueue
 from pilotage.framework.api.verdicts import Rejection
@@ -454,6 +454,6 @@ class TellingGateMachine(QueueMachine):
 
 
 TestQueueWithGateThatTells = TellingGateMachine.TestCase
-TestQueueWithGateThatTells.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+TestQueueWithGateThatTells.settings = examples(100, stateful_step_count=50)
 TestQueue = QueueMachine.TestCase
-TestQueue.settings = settings(max_examples=300, stateful_step_count=50, deadline=None)
+TestQueue.settings = examples(300, stateful_step_count=50)

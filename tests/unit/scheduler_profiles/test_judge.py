@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from pilotage.config.defaults import DEFAULT_PLUGINS
 from pilotage.framework.api.plugin import Permission, Score
+from pilotage.framework.runtime.reading import rights_to_read
 from pilotage.plugins.catalogue import built_in
 from pilotage.scheduler_profiles.judge import Judge
 from pilotage_operator.plugin_catalogue import judge_with
@@ -209,6 +211,10 @@ def test_node_metrics_must_be_served_and_allowed_only_for_a_plugin_that(
 
 def test_the_rights_of_all_plugins_are_collected(judge: Judge) -> None:
     needs = judge.judge("p", {}).needs
+    plugins_there = [built_in().construct(each.name, {}) for each in DEFAULT_PLUGINS]
+    assert {*needs} == {
+        (each.name, right) for each in plugins_there for right in (*rights_to_read(each), *each.needed())
+    }
     assert ("DefaultPreemption", Permission("", "pods", ("delete",))) in needs
     without = judge.judge("p", plugins({"name": "DefaultPreemption", "enabled": False})).needs
     assert "DefaultPreemption" not in [plugin for plugin, _ in without]

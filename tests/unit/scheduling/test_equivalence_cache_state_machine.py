@@ -2,10 +2,10 @@
 
 from random import Random
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from kit.tiers import examples
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.config.load import load
@@ -220,5 +220,5 @@ class RowsMachine(RuleBasedStateMachine):
         return found, {name for name, total in totals.items() if total == highest}
 
 
-RowsMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=20, deadline=None)
+RowsMachine.TestCase.settings = examples(200, stateful_step_count=20)
 TestRows = RowsMachine.TestCase

@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.live_core import DELETED, LiveCore
+from kit.tiers import examples
 from pilotage.app import simulation
 from pilotage.cluster.write.status_patch import StatusChange, waiting_condition
 from pilotage.config.load import load
@@ -423,7 +424,7 @@ def test_vectors(groups: dict[str, tuple[int, int, int]], memory: int, placed: d
 Shape = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.sampled_from([0, 0, 10]))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.lists(Shape, min_size=1, max_size=5), st.integers(0, 4))
 def test_no_gang_ever_runs_partly(nodes: list[int], gangs: list[tuple[int, int, int, int]], singles: int) -> None:
     objects: list[Any] = [make_node(f"n{number}", cpu=cpu) for number, cpu in enumerate(nodes)]

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from kit.live_core import LiveCore
+from kit.tiers import examples
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
@@ -182,4 +182,4 @@ def make_bound(pod: Pod, node: str) -> Pod:
 
 
 TestGangs = Gangs.TestCase
-TestGangs.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestGangs.settings = examples(40, stateful_step_count=40)

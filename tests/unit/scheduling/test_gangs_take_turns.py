@@ -6,10 +6,11 @@ Every pod takes one core, so that what fits is a matter of counting.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.live_core import LiveCore
+from kit.tiers import examples
 from pilotage.model.gangs import MIN_LABEL, NAME_LABEL
 from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling import Coscheduling
@@ -91,7 +92,7 @@ Shapes = st.lists(st.tuples(st.integers(1, LARGEST), st.integers(1, LARGEST)), m
 Steps = st.lists(st.tuples(st.booleans(), st.integers(0, 5)), max_size=40)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=4), Shapes, Steps)
 async def test_a_gang_that_fits_never_waits(
     nodes: list[int], shapes: list[tuple[int, int]], steps: list[tuple[bool, int]]

@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kit.binding_api import BindingApi
+from kit.tiers import examples
 from pilotage import app
 from pilotage.app.core import Core, Outside, core
 from pilotage.cluster.write.evictor import Evicted, NotEvicted
@@ -277,4 +277,4 @@ profiles:
 """
 
 TestLiveScheduler = LiveScheduler.TestCase
-TestLiveScheduler.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+TestLiveScheduler.settings = examples(200, stateful_step_count=40)

@@ -1,9 +1,9 @@
 """Verdicts on nodes that are nominated for others are cached, and equal fresh ones, whatever has changed."""
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from kit.tiers import examples
 from pilotage import app
 from pilotage.app.profile_engines import engines
 from pilotage.cache.cluster_cache import ClusterCache
@@ -90,4 +90,4 @@ class NominatedNodesMachine(RuleBasedStateMachine):
 
 
 TestNominatedNodes = NominatedNodesMachine.TestCase
-TestNominatedNodes.settings = settings(max_examples=60, stateful_step_count=15, deadline=None)
+TestNominatedNodes.settings = examples(60, stateful_step_count=15)

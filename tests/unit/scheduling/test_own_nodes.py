@@ -5,10 +5,11 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kit.live_core import LiveCore
+from kit.tiers import examples
 from pilotage.app import simulation
 from pilotage.config.load import load
 from pilotage.config.sharing import OwnNodes
@@ -169,7 +170,7 @@ def simulated(percentage: int) -> Simulation:
     return simulation(build_profiles(load(CONFIGURATION.format(percentage=percentage), CATALOGUE), CATALOGUE))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(seed=st.integers(0, 10_000), percentage=st.sampled_from([0, 50]))
 def test_whatever_comes_no_other_node_is_touched(seed: int, percentage: int) -> None:
     chance, played = Random(seed), simulated(percentage)

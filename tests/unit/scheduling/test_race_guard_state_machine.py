@@ -5,12 +5,12 @@ from collections.abc import Coroutine
 from typing import Any
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kit.binding_api import BindingApi
 from kit.live_core import FakeApi
+from kit.tiers import examples
 from pilotage.app.core import Core, Outside, core
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.model.kubelet_rejection import KubeletRejection
@@ -212,4 +212,4 @@ def _fits(pod: Pod, info: NodeInfo) -> bool:
 
 
 TestRacingScheduler = RacingScheduler.TestCase
-TestRacingScheduler.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestRacingScheduler.settings = examples(60, stateful_step_count=40)

@@ -116,7 +116,7 @@ async def test_only_one_of_two_has_to_go() -> None:
 
 async def test_a_node_that_has_rejected_pods_since() -> None:
     live, ready = await held_up(make_pod("a", uid="a", cpu="100m"))
-    live.core.guard.rejected(make_pod("b", uid="b", node="n1"), KubeletRejection("NodePorts"))
+    live.core.guard.rejected(make_pod("b", uid="b", node="n1"), KubeletRejection("OutOfcpu", "cpu"))
     ready.set_result(None)
     await live.settle()
     assert live.api.binds == []

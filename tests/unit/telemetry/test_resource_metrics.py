@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pilotage.model.pod import Pod
-from pilotage.telemetry.resource_metrics import AT_A_TIME, resource_metrics
+from pilotage.telemetry.resource_metrics import AT_A_TIME, LIMIT, REQUEST, resource_metrics
 from pilotage.testing import make_pod
 from pilotage.testing.objects import decode_pod
 
@@ -147,5 +147,9 @@ def test_many_pods_come_in_pieces_and_each_comes_once() -> None:
     assert "".join(pieces).count("kube_pod_resource_request{") == AT_A_TIME + 1
 
 
-def test_each_of_the_two_can_be_disabled() -> None:
-    assert "kube_pod_resource_limit" not in "".join(resource_metrics([PLAIN], {"kube_pod_resource_limit"}))
+@pytest.mark.parametrize(
+    "disabled", [(), (REQUEST,), (LIMIT,), (REQUEST, LIMIT)], ids=["none", "requests", "limits", "both"]
+)
+def test_each_of_the_two_can_be_disabled(disabled: tuple[str, ...]) -> None:
+    text = "".join(resource_metrics([PLAIN], disabled))
+    assert {name for name in (REQUEST, LIMIT) if name in text} == {REQUEST, LIMIT}.difference(disabled)

@@ -1,9 +1,10 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.cluster.write.event_objects import WARNING, CoreV1, EventsV1, Subject, event_name, shortened
 from pilotage.cluster.write.event_series import RecordedEvent
 
@@ -96,7 +97,7 @@ def test_long_notes(note: str, expected: str) -> None:
     assert shortened(note) == expected
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.text(min_size=200, max_size=1500))
 def test_any_note_fits_and_keeps_its_beginning(note: str) -> None:
     short = shortened(note)

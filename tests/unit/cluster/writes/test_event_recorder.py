@@ -3,9 +3,10 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
 from pilotage.cluster.write.event_objects import NORMAL, WARNING, CoreV1, EventsV1
 from pilotage.cluster.write.event_recorder import EventRecorder
@@ -448,7 +449,7 @@ class Server:
         return {} if fate == "works" else OutcomeUnknown("reset")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     sightings=st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from([0.0, 1.0, 50.0, 500.0])), max_size=20),
     fates=FATES,

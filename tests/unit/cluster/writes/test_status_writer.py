@@ -4,9 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.cluster.transport.api_errors import OutcomeUnknown, Unreachable
 from pilotage.cluster.write.status_writer import StatusWriter
 from pilotage.model.pod import Pod
@@ -356,7 +357,7 @@ class Server:
     post = delete = patch
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(steps=st.lists(STEPS, max_size=25), fates=FATES)
 def test_what_was_said_last_is_what_stays(run_virtually: Any, steps: list[Step], fates: list[str]) -> None:
     run_virtually(lambda: follow(steps, Server(fates)))
@@ -401,7 +402,7 @@ async def take(step: Step, server: Server, writer: StatusWriter, said: dict[str,
             await asyncio.sleep(seconds)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(pauses=st.lists(st.sampled_from([0.0, 0.005, 0.02, 0.3]), max_size=15), fates=FATES)
 def test_nothing_older_follows_something_newer(run_virtually: Any, pauses: list[float], fates: list[str]) -> None:
     async def follow_numbers() -> list[int]:

@@ -6,10 +6,11 @@ from itertools import count
 from typing import Any
 
 import msgspec
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from kit.tiers import examples
 from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.kinds.quota_accounting import table_of
 from pilotage.model.pod import Pod
@@ -208,11 +209,11 @@ class QuotaMachine(RuleBasedStateMachine):
             assert used == {resource: str(expected.get(name, Counter())[resource]) for resource in named}
 
 
-QuotaMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
+QuotaMachine.TestCase.settings = examples(200, stateful_step_count=30)
 TestQuotas = QuotaMachine.TestCase
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=3),
     shares=st.lists(st.integers(0, 5), min_size=2, max_size=4),
@@ -245,7 +246,7 @@ SHARES = st.fixed_dictionaries({}, optional={"cpu": st.integers(0, 2), GPU: st.i
 NEEDS = st.fixed_dictionaries({"cpu": st.integers(1, 2), GPU: st.integers(0, 2)})
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     bounds=st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=3),
     wanted=st.lists(st.tuples(st.integers(0, 3), A_PRIORITY, NEEDS), min_size=3, max_size=8),

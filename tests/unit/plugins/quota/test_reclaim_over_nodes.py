@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from kit.tiers import examples
 from pilotage.framework.api.objects import Kind
 from pilotage.framework.api.plugin import Plugin
 from pilotage.kinds.workloads import PodDisruptionBudget, PriorityClass
@@ -259,7 +260,7 @@ def fits(found: FakeScheduler, pod: Pod) -> bool:
     return attempt.run_pre_filter().rejection is None and attempt.fitting_nominated_node() is not None
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     nodes=st.lists(st.integers(3, 6), min_size=3, max_size=5),
     least=st.tuples(st.integers(3, 6), st.integers(0, 2), st.integers(0, 2)),

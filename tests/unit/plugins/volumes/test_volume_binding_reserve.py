@@ -2,10 +2,10 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from kit.tiers import examples
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.objects import Kind
@@ -272,4 +272,4 @@ class Reserving(RuleBasedStateMachine):
 
 
 TestReserving = Reserving.TestCase
-TestReserving.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+TestReserving.settings = examples(40, stateful_step_count=15)
