@@ -4,9 +4,9 @@ import pytest
 
 from pilotage.framework.api.nodes import NodeInfo
 from pilotage.framework.api.verdicts import Rejection
+from pilotage.model.amounts import amount
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
-from pilotage.model.amounts import amount
 from pilotage.scheduling.rejection_details import details
 from pilotage.testing import make_node, make_pod
 

@@ -1,6 +1,7 @@
 """Remedies on generated clusters: each that is shown places the pod, and a little less would not do."""
 
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -108,11 +109,14 @@ def check(cluster: list[Manifest]) -> None:
 def not_enough(cluster: list[Manifest], remedy: Remedy) -> None:
     """Ask for one unit more than the remedy says: the pod fits nowhere."""
     patch: Any = copy.deepcopy(remedy.patch)
-    (change,) = remedy.changes
-    name = change.path.rpartition(".")[2]
+    change = remedy.changes[0]
+    found = re.fullmatch(r"spec\.(\w+)\[(\d+)\]\.resources\.requests\.(.+)", change.path)
+    assert found is not None
+    containers, place, name = found.groups()
+    changed = cluster[-1]["spec"][containers][int(place)]["name"]
     more = f"{int(str(change.to)) + 1}{change.unit}"
-    for containers in ("containers", "initContainers"):
-        for container in patch["spec"].get(containers, ()):
+    for container in patch["spec"][containers]:
+        if container["name"] == changed:
             container["resources"]["requests"][name] = more
     world = RemedyWorld(*cluster)
     world.apply(Remedy(**{**_fields(remedy), "patch": patch}), "web")
@@ -131,6 +135,7 @@ def test_remedies_place_the_pod(cluster: list[Manifest]) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.timeout(3600)
 @given(clusters())
 @settings(max_examples=MANY, deadline=None, suppress_health_check=list(HealthCheck))
 def test_remedies_place_the_pod_in_many_clusters(cluster: list[Manifest]) -> None:

@@ -55,7 +55,7 @@ def freed(node: NodeInfo, pods: Sequence[Pod], size: float = 1.0) -> Remedy:
     return Remedy(
         code="freePods",
         actor="admin",
-        words="let {pods} leave {node}" if one else "let {count} pods leave {node} ({pods})",
+        words="move {pods} off {node}" if one else "move {count} pods off {node} ({pods})",
         values={
             "node": NodeName(node.name),
             "pods": PodNames(pod.key for pod in pods),

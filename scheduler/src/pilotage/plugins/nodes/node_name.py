@@ -33,7 +33,7 @@ class NodeName(PreFilter, Filter):
         yield Remedy(
             code="otherNode",
             actor="owner",
-            words="name the node {to} instead of {from}" if other else "take nodeName {from} out",
+            words="name the node {to} instead of {from}" if other else "remove nodeName {from}",
             values={"from": pod.node_name, "to": Name(other)},
             changes=(Change("spec.nodeName", pod.node_name, other or None),),
             target=change.target,

@@ -121,12 +121,20 @@ def _without(node: Node, taints: frozenset[Taint]) -> Remedy:
     told = tuple(sorted(map(str, taints)))
     changed, patch = with_facts(node, taints=left), {"spec": {"taints": plain(left)}}
     changes = [Change("spec.taints", each, None) for each in told]
-    return node_remedy("removeTaint", "take {taints} from {node}", node, changed, patch, *changes, taints=told)
+    return node_remedy(
+        "removeTaint",
+        "remove the taint {taints} from {node}" if len(told) == 1 else "remove the taints {taints} from {node}",
+        node,
+        changed,
+        patch,
+        *changes,
+        taints=told,
+    )
 
 
 def _well_again(node: Node, taints: frozenset[Taint]) -> Remedy:
     """Return what helps against taints that Kubernetes sets: that their cause goes."""
-    words = "have {node} well again: Kubernetes has set {taints}"
+    words = "repair {node}: Kubernetes has tainted it with {taints}"
     changed = with_facts(node, taints=tuple(taint for taint in node.taints if taint not in taints))
     return replace(
         node_remedy("repairNode", words, node, changed, {}, size=1.0, taints=tuple(sorted(map(str, taints)))),

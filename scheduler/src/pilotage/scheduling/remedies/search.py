@@ -110,7 +110,7 @@ def _pairs(tries: Tries) -> Steps:
             found.append(alone)
     if found:
         return found  # one change that two plugins have asked for
-    for first in firsts:
+    for first in (each for each in firsts if not each.difference.leaving):
         yield
         for second in _second_steps(tries, first):
             yield
@@ -158,7 +158,7 @@ def together(first: Remedy, second: Remedy) -> Remedy:
         pod=other.pod or one.pod,
         nodes=tuple(nodes.values()),
         objects=tuple(objects.values()),
-        leaving=(*one.leaving, *other.leaving),
+        leaving=tuple({pod.uid: pod for pod in (*one.leaving, *other.leaving)}.values()),
         arriving=(*one.arriving, *other.arriving),
         agreeing=one.agreeing | other.agreeing,
     )

@@ -27,8 +27,13 @@ def smaller_quorum(group: PodGroup | NativePodGroup, before: int, after: int) ->
     return Remedy(
         code="lowerQuorum",
         actor="owner",
-        words="let the group {group} start with {to} " + ("pod" if after == 1 else "pods") + " instead of {from}",
-        values={"group": f"{metadata.namespace}/{metadata.name}", "from": before, "to": after},
+        words="set {field} of the PodGroup {group} to {to} instead of {from}",
+        values={
+            "group": f"{metadata.namespace}/{metadata.name}",
+            "field": field.rpartition(".")[2],
+            "from": before,
+            "to": after,
+        },
         changes=(Change(f"spec.{field}", before, after),),
         size=1.0 + (before - after) / before,
         target=Target("PodGroup", metadata.name, metadata.namespace, "merge", group.api.group),

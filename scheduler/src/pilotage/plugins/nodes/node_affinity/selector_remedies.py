@@ -46,6 +46,7 @@ class _Other:
 def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
     """Yield what to leave out or to change of what a pod asks of its node, what opens most first; then labels."""
     found = [*_other_labels(pod, nodes), *islice(_other_terms(pod, nodes), MOST_CONDITIONS)]
+    found += () if found else _no_terms(pod, nodes)
     found.sort(key=lambda each: (each.remedy.size, -int(np.count_nonzero(each.opened))))
     yield from (each.remedy for each in found[:3])
     yield from _labelled(pod, nodes)
@@ -78,7 +79,7 @@ def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
             yield _Other(remedy, opened & (nodes.label_ids(key) == nodes.label_id(key, other)))
         change = with_spec(pod, {"nodeSelector": {key: None}}, node_selector=rest or None)
         remedy = _owner(
-            "dropLabel", "take {key}={from} out of the nodeSelector", change, value, None, path, 1.0, key=key
+            "dropLabel", "remove {key}={from} from the nodeSelector", change, value, None, path, 1.0, key=key
         )
         yield _Other(remedy, opened)
 
@@ -103,8 +104,17 @@ def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
             opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, required), nodes)
             if opened.any() and (others or len(terms) == 1):
                 told = _told(requirement)
-                words = "take {from} out of the node affinity"
+                words = "remove {from} from the node affinity"
                 yield _Other(_owner("dropTerm", words, _with_terms(pod, others), told, None, _PATH, 1.0), opened)
+
+
+def _no_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
+    """Yield the pod without its terms, where several stand side by side and no single condition is too much."""
+    opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, None), nodes)
+    if len(_terms(pod)) > 1 and opened.any():
+        told = f"{len(_terms(pod))} terms"
+        words = "remove the required node affinity (it has {from})"
+        yield _Other(_owner("dropAffinity", words, _with_terms(pod, ()), told, None, _PATH, 2.0), opened)
 
 
 def _without_one(term: NodeSelectorTerm) -> Iterator[tuple[NodeSelectorRequirement, NodeSelectorTerm]]:
@@ -177,7 +187,8 @@ def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
         of_terms = [found for term in terms if (found := _labels_of(term, info)) is not None]
         if not of_terms:
             return {}
-        needed |= min(of_terms, key=lambda each: len(each))
+        of_terms.sort(key=len)
+        needed |= of_terms[0]
     return {} if any(_is_a_fact(key) for key in needed) else needed
 
 

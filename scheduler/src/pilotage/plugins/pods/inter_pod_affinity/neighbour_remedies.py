@@ -55,7 +55,7 @@ def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[
         remedy = freed(best.node, best.pods)
         if best.key != HOSTNAME:
             domain = best.node.labels.get(best.key, "")
-            words = f"let {{pods}} leave {best.key.rpartition('/')[2]} {{domain}}"
+            words = f"move {{pods}} out of {best.key.rpartition('/')[2]} {{domain}}"
             remedy = replace(remedy, words=words, values={**remedy.values, "domain": domain})
         yield replace(remedy, example=best.node.name)
 
@@ -115,7 +115,8 @@ def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[
             by_domain[ABSENT] = 0
             total += by_domain[nodes.label_ids(key)].astype(np.int64)
     few = np.flatnonzero((total > 0) & (total <= MOST_COUNTED))
-    return few[np.argsort(total[few], kind="stable")][:FEW_NODES].tolist()
+    found: list[int] = few[np.argsort(total[few], kind="stable")][:FEW_NODES].tolist()
+    return found
 
 
 def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:

@@ -54,8 +54,8 @@ def _larger(found: ElasticQuota, bound: Bound, amounts: dict[str, tuple[int, int
     return Remedy(
         code="raiseQuotaMax" if bound == "max" else "raiseQuotaMin",
         actor="admin",
-        words=("allow" if bound == "max" else "guarantee") + " the quota {quota} {amounts}",
-        values={"quota": f"{metadata.namespace}/{metadata.name}", "amounts": told},
+        words="raise {bound} of the ElasticQuota {quota}: {amounts}",
+        values={"bound": bound, "quota": f"{metadata.namespace}/{metadata.name}", "amounts": told},
         changes=tuple(
             Change(f"spec.{bound}.{name}", was, to, "m" if name == CPU else "") for name, (was, to) in amounts.items()
         ),
