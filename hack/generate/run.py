@@ -5,7 +5,15 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from generate import api_description, chart_values, dependencies, plugin_reference, profile_crd, profile_document, rights
+from generate import (
+    api_description,
+    chart_values,
+    dependencies,
+    plugin_reference,
+    profile_crd,
+    profile_document,
+    rights,
+)
 from localcluster.paths import REPOSITORY
 
 # Each file, and what makes its whole text. To add one, write a module beside this with a function that returns text.

@@ -5,7 +5,8 @@ from typing import Any
 
 Render = Callable[..., list[dict[str, Any]]]
 
-EVERYBODY, HERE = {"namespaceSelector": {}}, {"podSelector": {}}
+EVERYBODY: dict[str, Any] = {"namespaceSelector": {}}
+HERE: dict[str, Any] = {"podSelector": {}}
 
 
 def of_kind(objects: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any] | None:

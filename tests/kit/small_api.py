@@ -128,12 +128,14 @@ class SmallApi:
         return web.json_response({"kind": "Status", "status": "Success"}, status=201)
 
     async def _patch_status(self, request: web.Request, key: str) -> web.StreamResponse:
-        """Take over annotations alone: as at a real one they are part of it, and nobody here reads a status."""
-        pod, wanted = self.objects["pods"].get(key), (await request.json()).get("metadata", {}).get("annotations")
-        if pod is None or not wanted:
+        """Take over annotations and labels: as at a real one they are part of it, and nobody here reads a status."""
+        pod, wanted = self.objects["pods"].get(key), (await request.json()).get("metadata", {})
+        parts = [part for part in ("annotations", "labels") if wanted.get(part)]
+        if pod is None or not parts:
             return web.json_response(pod or {})
-        merged = pod["metadata"].get("annotations", {}) | wanted
-        pod["metadata"]["annotations"] = {name: value for name, value in merged.items() if value is not None}
+        for part in parts:
+            merged = pod["metadata"].get(part, {}) | wanted[part]
+            pod["metadata"][part] = {name: value for name, value in merged.items() if value is not None}
         self.put("pods", pod)
         return web.json_response(pod)
 

@@ -14,10 +14,17 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from localcluster.pki import Authority, Identity
 from pilotage.cluster.credentials.certificate_trust import FrontProxy
-from pilotage.cluster.credentials.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS, AuthSettings, DelegatedAuth
+from pilotage.cluster.credentials.delegated_auth import (
+    ACCESS_REVIEWS,
+    TOKEN_REVIEWS,
+    AuthSettings,
+    DelegatedAuth,
+    ResourceAttributes,
+)
 from pilotage.cluster.credentials.remembered_answers import RememberedAnswers
 from pilotage.cluster.credentials.trust_source import TrustSettings
 from pilotage.cluster.transport.api_errors import ApiError, Unreachable
+from pilotage.model.users import User
 
 
 @dataclass
@@ -164,6 +171,54 @@ class TestTokens:
         api.answer = b'{"status": {"allowed": false, "reason": "too late"}}'
         denial = await judged(DelegatedAuth(api, AuthSettings()))
         assert denial == (403, 'forbidden: User "system:anonymous" cannot get path "/metrics": too late')
+
+
+class TestAudiences:
+    """Tokens for an audience of the server's own, and of the API server."""
+
+    @pytest.mark.parametrize(
+        ("token", "reviews", "name"),
+        [
+            pytest.param("ours", 1, "somebody", id="for the audience"),
+            pytest.param("theirs", 2, "prometheus", id="for the API server"),
+            pytest.param("unaware", 2, "prometheus", id="an authenticator that knows no audiences has checked none"),
+            pytest.param("bad", 2, None, id="for nobody"),
+        ],
+    )
+    async def test_ours_is_asked_about_first(self, token: str, reviews: int, name: str | None) -> None:
+        class Api(FakeApi):
+            def token_status(self, spec: dict[str, Any]) -> dict[str, Any]:
+                known: dict[str, Any] = {"authenticated": True, "user": PROMETHEUS}
+                if spec.get("audiences") == ["pilotage"]:
+                    if spec["token"] == "unaware":
+                        return known
+                    is_ours = spec["token"] == "ours"
+                    user = {"user": {"username": "somebody"}, "audiences": ["pilotage"]}
+                    return {"authenticated": True, **user} if is_ours else {"authenticated": False}
+                return known if spec["token"] in ("theirs", "unaware") else {"authenticated": False}
+
+        api = Api()
+        auth = DelegatedAuth(api, AuthSettings(audiences=("pilotage",)))
+        for _ in range(2):
+            user = await auth.identify({"authorization": [f"Bearer {token}"]}, None)
+            assert (user and user.name) == name
+        assert api.count(TOKEN_REVIEWS) == reviews
+
+    async def test_what_somebody_may_do_with_objects_is_asked_and_remembered(self) -> None:
+        class Api(FakeApi):
+            def access_status(self, spec: dict[str, Any]) -> dict[str, Any]:
+                return {"allowed": spec["resourceAttributes"] == {"verb": "list", "resource": "pods", "namespace": "a"}}
+
+        api = Api()
+        auth = DelegatedAuth(api, AuthSettings())
+        user = User("somebody")
+        for _ in range(2):
+            assert await auth.may(user, ResourceAttributes("list", "pods", namespace="a"))
+            assert await auth.may(user, ResourceAttributes("list", "pods")) is False
+        assert api.count(ACCESS_REVIEWS) == 2
+        assert await auth.may(User("x", groups=("system:masters",)), ResourceAttributes("delete", "nodes"))
+        api.failure = Unreachable("gone")
+        assert await auth.may(user, ResourceAttributes("get", "pods")) is None
 
 
 class Clock:

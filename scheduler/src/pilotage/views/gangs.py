@@ -12,7 +12,7 @@ from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views.answers import BlockedBy, Gang, Gangs, GangView, Room
 from pilotage.views.paging import after, continued, page
 from pilotage.views.queue import item_of, since_of
-from pilotage.views.reasons import main_code, summary
+from pilotage.views.reasons import main_code, plugins_of, summary
 from pilotage.views.state import SLICE, Stamp, State, Steps, when
 from pilotage.views.viewer import Viewer, Words
 
@@ -122,7 +122,7 @@ def _blocked_by(state: State, members: _Members, words: Words) -> BlockedBy | No
         return None
     last, queued = max(tried, key=lambda each: (bool(each[0].counted), each[0].ended))
     text = words(summary(last.message, last.counted))
-    return BlockedBy(code=main_code(last.reason, last.counted)[0], text=text, pod=queued.pod.name)
+    return BlockedBy(code=main_code(last.reason, last.counted, plugins_of(queued))[0], text=text, pod=queued.pod.name)
 
 
 def _room(state: State, members: _Members) -> Room | None:

@@ -20,7 +20,7 @@ from pilotage.views.answers import (
 )
 from pilotage.views.nodes import resources_of, unit_of
 from pilotage.views.queue import counts
-from pilotage.views.reasons import main_code, reason_of, summary
+from pilotage.views.reasons import main_code, plugins_of, reason_of, summary
 from pilotage.views.state import SLICE, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
@@ -134,8 +134,8 @@ def _reasons(state: State, viewer: Viewer) -> Steps[tuple[list[ReasonCount], Cou
         pending[queued.pod.scheduler_name] += 1
         said = state.log.words(queued.pod.uid)
         if said is not None and not queued.is_gated:
-            text = words(summary(said[1], said[2]))
-            code, tier = main_code(said[0], said[2])
+            text = words(summary(said[1], said[2], queued.key))
+            code, tier = main_code(said[0], said[2], plugins_of(queued))
             codes.setdefault(text, Reason(text=text, code=code, tier=tier))
             found[text] += 1
         elif (reason := reason_of(state, queued, words)) is not None:

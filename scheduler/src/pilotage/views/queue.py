@@ -10,7 +10,7 @@ from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views import answers
 from pilotage.views.answers import Place, Position, QueueCounts, QueueGroup, QueueItem
 from pilotage.views.paging import InvalidQuestion, after, continued, page
-from pilotage.views.reasons import code_of, main_code, reason_of, summary
+from pilotage.views.reasons import code_of, main_code, plugins_of, reason_of, summary
 from pilotage.views.state import SLICE, Stamp, State, Steps, owner_of, when
 from pilotage.views.viewer import Viewer, Words
 
@@ -103,7 +103,7 @@ def item_of(state: State, queued: QueuedPod, words: Words, *, with_position: boo
         gang=gang_name(pod),
         owner=owner_of(pod),
         reason=reason_of(state, queued, words),
-        plugins=sorted(_plugins_of(queued)),
+        plugins=sorted(plugins_of(queued)),
         nominated_node=nominated_for(state, pod, words),
         requests=dict(pod.requests),
     )
@@ -157,24 +157,18 @@ def _matching(state: State, viewer: Viewer, question: QueueQuestion) -> Iterator
             continue
         if question.profile and pod.scheduler_name != question.profile:
             continue
-        if question.plugin and question.plugin not in _plugins_of(queued):
+        if question.plugin and question.plugin not in plugins_of(queued):
             continue
         if question.code and question.code != _code_of(state, queued):
             continue
         yield queued
 
 
-def _plugins_of(queued: QueuedPod) -> set[str]:
-    if queued.gating_plugin is not None:
-        return {queued.gating_plugin}
-    return queued.unschedulable_plugins | queued.pending_plugins
-
-
 def _code_of(state: State, queued: QueuedPod) -> str:
     if queued.gating_plugin is not None:
         return code_of(queued.gating_plugin)[0]
     said = state.log.words(queued.pod.uid)
-    return "" if said is None else main_code(said[0], said[2])[0]
+    return "" if said is None else main_code(said[0], said[2], plugins_of(queued))[0]
 
 
 # ------------------------------------------------------------------------------------------------------------ grouping
@@ -220,7 +214,7 @@ class _Keys:
         """Return what tells a pod's group."""
         keys: dict[str, Callable[[QueuedPod], str]] = {
             "reason": self._reason,
-            "plugin": lambda queued: ", ".join(sorted(_plugins_of(queued))),
+            "plugin": lambda queued: ", ".join(sorted(plugins_of(queued))),
             "namespace": lambda queued: queued.pod.namespace,
             "owner": lambda queued: f"{queued.pod.namespace}/{owner_of(queued.pod) or queued.pod.name}",
             "shape": lambda queued: _shape(queued.pod),
@@ -239,7 +233,7 @@ class _Keys:
         _, message, counted = said
         found = self._summaries.get(message)
         if found is None:
-            found = self._summaries[message] = self._words(summary(message, counted))
+            found = self._summaries[message] = self._words(summary(message, counted, queued.key))
         return found
 
 

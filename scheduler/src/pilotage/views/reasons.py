@@ -1,6 +1,6 @@
 """Why pods wait, in the few words and codes by which they are sorted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.framework.runtime.own_nodes import NodesOfProfile, is_left_out
@@ -51,22 +51,36 @@ def code_of(plugin: str) -> Code:
     return CODES.get(plugin, OTHER)
 
 
-def main_code(reason: str, counted: Counted) -> Code:
-    """Return the code of an attempt: what time can heal first, then what the owner can, and of those the most."""
+def main_code(reason: str, counted: Counted, plugins: Iterable[str] = ()) -> Code:
+    """Return the code of an attempt: what time can heal first, then what the owner can, and of those the most.
+
+    Where no node was looked at, the plugins tell that turned the pod down.
+    """
     if reason == SCHEDULER_ERROR:
         return ERROR
     found = [(code_of(rejection.plugin), number) for rejection, number in counted if not is_left_out(rejection)]
     if not found:
-        return NO_NODES
+        return _by_plugins(sorted(plugins)) if plugins else NO_NODES
     tier = min((tier for (_, tier), _ in found), key=_TIERS.index)
     return max((each for each in found if each[0][1] == tier), key=lambda each: each[1])[0]
 
 
-def summary(message: str, counted: Counted) -> str:
-    """Return the reasons without numbers, the most frequent first: equal for pods that wait for the same."""
+def summary(message: str, counted: Counted, key: str = "") -> str:
+    """Return the reasons without numbers, the most frequent first: equal for pods that wait for the same.
+
+    With a pod's namespace/name it is not named in the text.
+    """
     ranked = sorted(counted, key=lambda each: -each[1])
     texts = [text for rejection, _ in ranked if not is_left_out(rejection) for text in rejection.reasons]
-    return ", ".join(dict.fromkeys(texts[:MOST_GROUPS])) or message
+    return _without(key, ", ".join(dict.fromkeys(texts[:MOST_GROUPS])) or message)
+
+
+def _without(key: str, text: str) -> str:
+    if not key:
+        return text
+    for name in (key, key.partition("/")[2]):
+        text = text.replace(f"od {name} ", "od ")  # of Pod and of pod
+    return text
 
 
 def groups_of(counted: Counted, words: Words) -> list[ReasonGroup]:
@@ -95,13 +109,20 @@ def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
     said = state.log.words(queued.pod.uid)
     if said is not None:
         reason, message, counted = said
-        code, tier = main_code(reason, counted)
+        code, tier = main_code(reason, counted, plugins_of(queued))
         return Reason(text=words(message), code=code, tier=tier)
     condition = queued.pod.status.condition("PodScheduled")  # from before this process led
     if condition is None or condition.status != "False":
         return None
-    code, tier = _by_plugins(sorted(queued.unschedulable_plugins | queued.pending_plugins))
+    code, tier = _by_plugins(sorted(plugins_of(queued)))
     return Reason(text=words(condition.message), code=code, tier=tier)
+
+
+def plugins_of(queued: QueuedPod) -> set[str]:
+    """Return the plugins that turned a waiting pod down, or that keep it from being tried."""
+    if queued.gating_plugin is not None:
+        return {queued.gating_plugin}
+    return queued.unschedulable_plugins | queued.pending_plugins
 
 
 def _by_plugins(plugins: Sequence[str]) -> Code:

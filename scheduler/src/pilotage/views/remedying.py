@@ -1,6 +1,7 @@
 """What would place a pod, as somebody may see it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import msgspec
 
@@ -19,6 +20,15 @@ def _shown(found: Iterable[Remedy], words: Words) -> Iterator[RemedyShown]:
         seen = each.seen_by(words.names_nodes, words.sees)
         if seen is None:
             continue
-        shown = msgspec.convert(as_json(seen), RemedyShown)
+        shown = msgspec.convert(_plain(as_json(seen)), RemedyShown)
         if not words.names_foreign(msgspec.json.encode(shown).decode()):
             yield shown
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without names that are more than text."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return str(value) if isinstance(value, str) else value
