@@ -19,7 +19,7 @@ from pilotage.testing import node_manifest
 
 Manifest = dict[str, Any]
 
-SECONDS = 60.0
+SECONDS = 120.0
 SCHEDULER, LABEL = "remedied", "remedied"
 CHART = REPOSITORY / "charts/pilotage/files"
 CRDS = ("elasticquotas.scheduling.x-k8s.io", "podgroups.scheduling.x-k8s.io")
@@ -35,7 +35,7 @@ profiles:
     queueSort: {{enabled: [{{name: Coscheduling}}], disabled: [{{name: "*"}}]}}
   pluginConfig:
   - name: pilotage.dev/nodes
-    args: {{matchLabels: {{{LABEL}: "yes"}}}}
+    args: {{selector: {{matchLabels: {{{LABEL}: "yes"}}}}}}
 """
 # What only a pod that is made anew can have.
 KEPT = ("name", "namespace", "labels", "annotations")
