@@ -7,7 +7,7 @@ from pilotage.app.core import Core
 from pilotage.app.handles import NO_SUBSCRIPTIONS, Subscriptions
 from pilotage.app.what_if import scheduling_of
 from pilotage.offline.what_if.answer import WhatIfAnswer
-from pilotage.offline.what_if.request import WhatIf
+from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.run import run
 from pilotage.offline.what_if.world import moment_of
 from pilotage.offline.what_if.worlds import KEPT_FOR, Worlds
@@ -39,6 +39,9 @@ class WhatIfs:
             answer = yield from run(request, world, source="live", revision=revision)
             whole = True
             return answer
+        except WrongRequest:
+            whole = True  # a copy costs more than to find that out
+            raise
         finally:
             self._worlds.give_back(world, whole=whole)
 

@@ -15,7 +15,7 @@ from pilotage.app.core import Core
 from pilotage.app.what_if_live import WhatIfs
 from pilotage.offline.what_if.answer import WhatIfAnswer
 from pilotage.offline.what_if.new_pods import Copies, read_new_pods
-from pilotage.offline.what_if.request import read
+from pilotage.offline.what_if.request import WrongRequest, read
 from pilotage.offline.what_if.run import exhaust, run
 from pilotage.offline.what_if.world import Scheduling, World, moment_of
 from pilotage.offline.what_if.worlds import KEPT_FOR, Busy, Worlds
@@ -200,4 +200,7 @@ async def test_a_running_scheduler_answers() -> None:
     what_ifs = WhatIfs(live.core, lambda: ready)
     answer = exhaust(what_ifs.steps(read({"changes": [CHANGES[0]]}), revision=7))
     assert (answer.source, answer.revision, answer.pods.placed) == ("live", 7, 3)
-    what_ifs.tick()
+    for _ in range(3):
+        with pytest.raises(WrongRequest, match="there is no node x"):
+            exhaust(what_ifs.steps(read({"changes": [{"cordon": {"nodes": ["x"]}}]})))
+    assert exhaust(what_ifs.steps(read({"changes": [CHANGES[0]]}))).at == answer.at, "of the same copy"
