@@ -11,7 +11,7 @@ from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, v
 from pilotage.cli.printing import clear, coloured, print_table, printed
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import Documents
-from pilotage.views.objects.health import health, is_settled
+from pilotage.views.objects.health import health, is_lost
 
 PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
 PAUSE = 1.0  # seconds between two looks
@@ -49,6 +49,10 @@ def command(
     found = run(_status(asked, names, watch=watch, wait=wait, seconds=timeout, show=_Show(output, no_headers)))
     if not found["well"]:
         raise SystemExit(NOT_WELL)
+
+
+class NotThere(BadInput):
+    """A profile that was named is not there, or not yet."""
 
 
 class _Show:
@@ -110,7 +114,13 @@ async def _status(
     deadline, before = monotonic() + seconds, None
     async with opened(asked, by_itself="profiles and pods at the API server") as here:
         while True:
-            found, is_over = await _look(here, names)
+            try:
+                found, is_over = await _look(here, names)
+            except NotThere:
+                if not wait or monotonic() >= deadline:
+                    raise
+                await asyncio.sleep(PAUSE)  # a gate may be there before what it waits for
+                continue
             if wait and not watch:
                 if found["well"] or is_over or monotonic() >= deadline:
                     show(found)
@@ -135,10 +145,15 @@ async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], boo
         note(f"replicas are not shown: {error.message}; --release NAMESPACE names where you may see them")
     found = health(profiles, replicas)
     if here.scheduler is not None:
-        _add_overview(found, await here.scheduler.get("/overview"))
+        try:
+            _add_overview(found, await here.scheduler.get("/overview"))
+        except Refused as error:
+            if not error.is_forbidden:
+                raise
+            note(f"what only the scheduler knows is left out: {error.message}")
     if not profiles and not replicas:
         raise BadInput("there is no SchedulerProfile and no scheduler of Pilotage here; is it installed?")
-    return found, is_settled(profiles)
+    return found, is_lost(profiles)
 
 
 async def _profiles(documents: Documents, names: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -151,7 +166,7 @@ async def _profiles(documents: Documents, names: tuple[str, ...]) -> list[dict[s
     there = [each["metadata"]["name"] for each in found]
     for name in names:
         if name not in there:
-            raise BadInput(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}")
+            raise NotThere(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}")
     return [each for each in found if not names or each["metadata"]["name"] in names]
 
 

@@ -21,9 +21,13 @@ def health(profiles: Sequence[Manifest], found: Sequence[Replica]) -> dict[str, 
     return {"kind": "Health", "well": is_well, "releases": releases, "profiles": told, "alarms": alarms}
 
 
-def is_settled(profiles: Iterable[Manifest]) -> bool:
-    """Tell whether no profile is still on its way, so that waiting longer changes nothing."""
-    return all(_is_current(each) and condition(each, "Ready").get("reason") != ON_THE_WAY for each in profiles)
+def is_lost(profiles: Iterable[Manifest]) -> bool:
+    """Tell whether a profile was rejected or rolled back, so that waiting longer changes nothing."""
+    return any(_is_current(each) and _is_lost(condition(each, "Ready")) for each in profiles)
+
+
+def _is_lost(ready: Manifest) -> bool:
+    return ready.get("status") == "False" and ready.get("reason") != ON_THE_WAY
 
 
 def _profile(profile: Manifest) -> dict[str, Any]:
