@@ -9,6 +9,7 @@ from generate import (
     api_description,
     chart_values,
     dependencies,
+    performance_chart,
     plugin_reference,
     profile_crd,
     profile_document,
