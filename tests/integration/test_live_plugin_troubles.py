@@ -127,7 +127,7 @@ def others_are_bound(stage: Stage, *schedulers: str) -> None:
         pytest.param(
             {"name": "CapacityScheduling"},
             "MissingPermission",
-            "CapacityScheduling requires list, watch on elasticquotas.scheduling.x-k8s.io, which system:serviceaccount:",
+            "CapacityScheduling requires list, watch on elasticquotas.scheduling.x-k8s.io, which system:service",
             id="a right that is missing",
         ),
         pytest.param(
