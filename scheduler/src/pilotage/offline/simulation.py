@@ -1,6 +1,6 @@
 """The engine on a cluster that exists in memory only: every pending pod is scheduled, and victims are gone at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
 from random import Random
 
@@ -26,7 +26,7 @@ from pilotage.scheduling.gangs.gang_cycle import GangScheduler
 from pilotage.scheduling.gangs.gang_standing import standing
 from pilotage.scheduling.intake import PodIntake
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
-from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search_at_once, why_not
+from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search, search_at_once, why_not
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
 
@@ -175,6 +175,10 @@ class Simulation:
         if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
             return None
         return search_at_once(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, gang)
+
+    def search(self, pod: Pod, gang: Members | None = None) -> Generator[None, None, Remedies]:
+        """Look for what would help a pod, step by step."""
+        return search(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, gang)
 
     def why_not(self, pod: Pod, node: str) -> WhyNot:
         """Compare a node with the one that a pod has or would get."""
