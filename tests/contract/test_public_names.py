@@ -14,13 +14,14 @@ ROOT = Path(__file__).parents[2]
 PLUGIN = """
     ANYTHING CLUSTER MAX_SCORE NODE NODE_ADDED NODE_ALLOCATABLE_CHANGED NODE_LABELS_CHANGED NODE_TAINTS_CHANGED POD
     POD_DELETED SHAPE SKIP SKIP_KIND SKIP_SHAPE STATIC Action Api ApiFailed Arguments At Bind Bools BrokenLine
-    CSIDriver CSINode CSIStorageCapacity Caching Change Cycle DeviceClass Difference Event EvictionRule Fault Filter Filtered
-    FollowsPods FormsGangs GangName Handle Ints KubeObject LoadSource Namespace NoRoom Node NodeInfo NodeName Nodes Nominated
-    Nominations NotAllowed Objects OnlyNodes Per Permission Permit PersistentVolume PersistentVolumeClaim Plugin
-    PluginFailed Pod PodDisruptionBudget PodNames PostBind PostFilter PreBind PreEnqueue PreFilter PreFiltered PreScore
-    PriorityClass QueueSort QueuedPod Rejection Remedy ReplicaSet ReplicationController Reserve Resource ResourceClaim
-    Retry Scope Score Service Skip StatefulSet StorageClass Target Trial UsesLoad Verdicts VolumeAttachment Wait WaitingPod
-    WaitingPods by_maximum by_maximum_reversed by_range gang_of invalid nothing_to_note
+    CSIDriver CSINode CSIStorageCapacity Caching Change Cycle DeviceClass Difference Event EvictionRule Fault Filter
+    Filtered FollowsPods FormsGangs GangName Handle Ints KubeObject LoadSource Namespace NoRoom Node NodeInfo NodeName
+    Nodes Nominated Nominations NotAllowed Objects OnlyNodes Per Permission Permit PersistentVolume
+    PersistentVolumeClaim Plugin PluginFailed Pod PodDisruptionBudget PodNames PostBind PostFilter PreBind PreEnqueue
+    PreFilter PreFiltered PreScore PriorityClass QueueSort QueuedPod Rejection Remedy ReplicaSet ReplicationController
+    Reserve Resource ResourceClaim Retry Scope Score Service Skip StatefulSet StorageClass Target Trial UsesLoad
+    Verdicts VolumeAttachment Wait WaitingPod WaitingPods by_maximum by_maximum_reversed by_range gang_of invalid
+    nothing_to_note
 """
 TESTING = """
     FakeApi FakeCluster FakeEvents FakeScheduler Manifest Write decode_node decode_pod filter_all handle_of

@@ -1,6 +1,7 @@
 """What would place a pod that waits: the smallest changes, who can make them, and how."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
@@ -113,13 +114,17 @@ class Remedy:
         steps = tuple(each for step in self.steps if (each := step.seen_by(may_list_nodes, sees_namespace)) is not None)
         if len(steps) < len(self.steps):
             return None
-        values = {name: _seen(value, may_list_nodes, sees_namespace) for name, value in self.values.items()}
-        seen = replace(self, values=values, steps=steps, difference=Difference())
-        if may_list_nodes:
-            return seen
-        if self.target is not None and self.target.kind == "Node":
-            seen = replace(seen, target=None, patch=None, changes=())
-        return replace(seen, example="")
+        values = {name: _without_pods(value, sees_namespace) for name, value in self.values.items()}
+        changes = tuple(change for step in steps for change in step.changes) if steps else self.changes
+        seen = replace(self, values=values, changes=changes, steps=steps, difference=Difference())
+        return seen if may_list_nodes else seen._without_nodes()
+
+    def _without_nodes(self) -> "Remedy":
+        names = {self.example, *(str(value) for value in self.values.values() if isinstance(value, NodeName))} - {""}
+        values = {name: _without_node(value, self.example) for name, value in self.values.items()}
+        if self.target is not None and (self.target.name in names or _has_any(self.patch, names)):
+            return replace(self, values=values, target=None, patch=None, changes=(), example="")
+        return replace(self, values=values, example="")
 
 
 def as_json(remedy: Remedy) -> dict[str, Any]:
@@ -169,14 +174,30 @@ def _nodes(number: int) -> str:
     return "1 node" if number == 1 else f"{number} nodes"
 
 
-def _seen(value: Value, may_list_nodes: bool, sees_namespace: Callable[[str], bool]) -> Value:
-    if isinstance(value, NodeName):
-        return value if may_list_nodes else "a node"
+def _without_pods(value: Value, sees_namespace: Callable[[str], bool]) -> Value:
     if not isinstance(value, PodNames):
         return value
     visible = tuple(key for key in value if sees_namespace(key.partition("/")[0]))
     hidden = len(value) - len(visible)
     return PodNames((*visible, *([_others(hidden)] if hidden else [])))
+
+
+def _without_node(value: Value, name: str) -> Value:
+    """Hide a node, and cut what a plugin has said where it names one."""
+    if isinstance(value, NodeName):
+        return "a node"
+    if isinstance(value, str) and name and (found := re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", value)):
+        return value[: found.start()].rstrip() + " ..."
+    return value
+
+
+def _has_any(patch: Any, names: Set[str]) -> bool:
+    """Tell whether any of some names stands in a patch."""
+    if isinstance(patch, Mapping):
+        return any(_has_any(each, names) for each in (*patch, *patch.values()))
+    if isinstance(patch, list | tuple):
+        return any(_has_any(each, names) for each in patch)
+    return isinstance(patch, str) and patch in names
 
 
 def _others(hidden: int) -> str:

@@ -187,7 +187,8 @@ def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
         of_terms = [found for term in terms if (found := _labels_of(term, info)) is not None]
         if not of_terms:
             return {}
-        needed |= min(of_terms, key=lambda each: len(each))
+        of_terms.sort(key=len)
+        needed |= of_terms[0]
     return {} if any(_is_a_fact(key) for key in needed) else needed
 
 

@@ -115,7 +115,8 @@ def _least_crowded(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> list[
             by_domain[ABSENT] = 0
             total += by_domain[nodes.label_ids(key)].astype(np.int64)
     few = np.flatnonzero((total > 0) & (total <= MOST_COUNTED))
-    return few[np.argsort(total[few], kind="stable")][:FEW_NODES].tolist()
+    found: list[int] = few[np.argsort(total[few], kind="stable")][:FEW_NODES].tolist()
+    return found
 
 
 def _in_the_way(cycle: Cycle, pod: Pod, own: OwnTerms, info: NodeInfo) -> _InTheWay | None:
