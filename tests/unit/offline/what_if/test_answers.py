@@ -96,7 +96,7 @@ def test_a_gang_that_waits_starts_with_a_new_node() -> None:
 
 def test_how_many_fit_now_with_each_change_and_with_all() -> None:
     cluster = [make_node("n1", cpu="4"), make_node("n2", cpu="2"), running("web", "n1", cpu="1")]
-    changes = [{"addNodes": {"like": "n2", "count": 2}}, {"cordon": {"nodes": ["n1"]}}, ONE_CORE]
+    changes: list[dict[str, Any]] = [{"addNodes": {"like": "n2", "count": 2}}, {"cordon": {"nodes": ["n1"]}}, ONE_CORE]
     answer = ask(cluster, *changes, ask=["fill"])
     assert [(each.changes, each.copies, each.stopped_by) for each in answer.capacity] == [
         ("now", 5, "cpu"),

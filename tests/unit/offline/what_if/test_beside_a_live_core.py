@@ -15,7 +15,7 @@ from pilotage.app.core import Core
 from pilotage.app.what_if_live import WhatIfs
 from pilotage.offline.what_if.answer import WhatIfAnswer
 from pilotage.offline.what_if.new_pods import Copies, read_new_pods
-from pilotage.offline.what_if.request import read
+from pilotage.offline.what_if.request import WrongRequest, read
 from pilotage.offline.what_if.run import exhaust, run
 from pilotage.offline.what_if.world import Scheduling, World, moment_of
 from pilotage.offline.what_if.worlds import KEPT_FOR, Busy, Worlds
@@ -194,10 +194,38 @@ async def test_a_copy_is_kept_for_the_next_question_and_not_for_long() -> None:
     assert len(worlds) == 0
 
 
+class Figures:
+    """Has no figures, and remembers who was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def as_of_now(self, query: Any) -> None:
+        """Return nothing."""
+        self.asked.append(query.watcher_address)
+
+    def subscribe(self, query: Any) -> None:
+        """Fail: nobody may be asked for a question."""
+        raise AssertionError(query)
+
+
+async def test_a_profile_in_a_question_has_nobody_asked_for_figures() -> None:
+    live, figures = await filled([(4, False)], []), Figures()
+    ready = configured(None)
+    plugins = [{"name": "TargetLoadPacking", "args": {"watcherAddress": "http://inside.example.com:2020"}}]
+    request = read({"profile": {"plugins": plugins}, "changes": [CHANGES[0]]})
+    answer = exhaust(WhatIfs(live.core, lambda: ready, figures).steps(request))
+    assert answer.pods.placed == 3
+    assert set(figures.asked) == {"http://inside.example.com:2020"}
+
+
 async def test_a_running_scheduler_answers() -> None:
     live = await filled([(4, False)], [])
     ready = configured(None)
     what_ifs = WhatIfs(live.core, lambda: ready)
     answer = exhaust(what_ifs.steps(read({"changes": [CHANGES[0]]}), revision=7))
     assert (answer.source, answer.revision, answer.pods.placed) == ("live", 7, 3)
-    what_ifs.tick()
+    for _ in range(3):
+        with pytest.raises(WrongRequest, match="there is no node x"):
+            exhaust(what_ifs.steps(read({"changes": [{"cordon": {"nodes": ["x"]}}]})))
+    assert exhaust(what_ifs.steps(read({"changes": [CHANGES[0]]}))).at == answer.at, "of the same copy"

@@ -73,6 +73,14 @@ def test_all_mistakes_are_told_at_once() -> None:
     assert len(raised.value.problems) == 2
 
 
+def test_a_manifest_is_not_nested_for_ever() -> None:
+    deep: Any = {}
+    for _ in range(200):
+        deep = {"spec": [deep]}
+    with pytest.raises(WrongRequest, match="nested more than 100 levels deep"):
+        read({"changes": [{"add": {"manifests": [deep]}}]})
+
+
 def test_a_body_is_bounded_and_json() -> None:
     assert read_body(b'{"changes": []}').changes == []
     for body, told in ((b" " * (LARGEST_BODY + 1), "at most 1048576 are read"), (b"{", "the request is no JSON: ")):

@@ -1,6 +1,7 @@
 """What of an answer somebody sees who may not see everything."""
 
 import json
+from typing import Any
 
 from kit.what_if_ground import ask, deployment, running
 from pilotage.offline.what_if.answer import ELSEWHERE, WhatIfAnswer, as_data
@@ -15,7 +16,7 @@ def the_answer() -> WhatIfAnswer:
         running("foreign-moves", "other-node", namespace="foreign", owner="foreign-web", cpu="1"),
         make_pod("foreign-waits", namespace="foreign", cpu="1", priority=-2),
     ]
-    changes = [
+    changes: list[dict[str, Any]] = [
         {"add": {"manifests": [deployment(namespace="mine", replicas=4, priority=5)]}},
         {"drain": {"nodes": ["other-node"]}},
     ]

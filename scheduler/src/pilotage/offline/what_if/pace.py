@@ -1,9 +1,14 @@
 """Slices: work that others interrupt, each of so little CPU that nobody waits for it."""
 
 from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from time import monotonic, thread_time
 
 LONGEST_SLICE = 0.0015  # seconds of CPU, after which others have their turn; one step may go past it
+
+
+def _generator(steps: Iterable[object]) -> Generator[object, None, None]:
+    yield from steps
 
 
 class OutOfTime(Exception):
@@ -33,8 +38,9 @@ class Pace:
 
     def through(self, steps: Iterable[object]) -> Generator[None, None, None]:
         """Do steps, and yield whenever a slice is over; OutOfTime once all the time is."""
-        for _ in steps:
-            yield from self.turn()
+        with closing(_generator(steps)) as going:  # what was begun is undone before anybody else looks
+            for _ in going:
+                yield from self.turn()
 
     def turn(self) -> Generator[None, None, None]:
         """Yield if the slice is over."""

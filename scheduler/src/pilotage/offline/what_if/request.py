@@ -1,11 +1,12 @@
 """What somebody asks: the one schema of files, flags and HTTP; unknown fields are refused."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
+from pilotage.config.documents import DEEPEST
 from pilotage.config.strict_reading import read_section
 from pilotage.config.types import Section
 from pilotage.model.pod import DEFAULT_SCHEDULER
@@ -194,6 +195,8 @@ def read(given: Any) -> WhatIf:
     """Read a request from plain data; WrongRequest says what is wrong with it."""
     if not isinstance(given, dict):
         raise WrongRequest(f"a request is a map with kind: {KIND} and a list of changes")
+    if _is_too_deep(given):
+        raise WrongRequest(f"the request is nested more than {DEEPEST} levels deep; no manifest is")
     request, faults = read_section(WhatIf, given)
     problems = [f"{each.text}; {each.hint}" if each.hint else each.text for each in faults]
     if request is not None:
@@ -201,6 +204,20 @@ def read(given: Any) -> WhatIf:
     if request is None or problems:
         raise WrongRequest(*problems)
     return request
+
+
+def _is_too_deep(given: Any) -> bool:
+    """Tell whether data is nested as no manifest is, level by level: whoever went down into it might not come back."""
+    level = [given]
+    for _ in range(DEEPEST):
+        level = [inner for each in level for inner in _inside(each)]
+        if not level:
+            return False
+    return True
+
+
+def _inside(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def scheduler_names(request: WhatIf) -> set[str]:
