@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from kit.admin import Admin
 from kit.control_plane import ControlPlane
 from kit.fixtures import Nodes
 from kit.looking_glass import free_port
 from kit.replicas import LEADS, Replica, Replicas, replicas
+from pilotage.app.read_api.serving import LEADS as LEADING
 from pilotage.testing import node_manifest, pod_manifest
 
 PATIENCE = 60.0  # seconds
@@ -133,6 +135,7 @@ def test_each_user_sees_what_their_rights_allow_and_the_next_leader_answers(
 ) -> None:
     sees_what_the_rights_allow(cast, namespace)
     sees_a_pod_being_bound(cast, control_plane, namespace)
+    takes_a_label_with_a_status(control_plane, namespace)
     goes_on_with_the_next_leader(cast)
 
 
@@ -161,6 +164,15 @@ def sees_a_pod_being_bound(cast: Cast, control_plane: ControlPlane, namespace: s
         told = next(line for line in iter(events.readline, b"") if b"followed" in line)
     (decision,) = json.loads(told.removeprefix(b"data: "))["decisions"]
     assert (decision["pod"], decision["outcome"]) == (f"{namespace}/followed", "placed")
+
+
+def takes_a_label_with_a_status(control_plane: ControlPlane, namespace: str) -> None:
+    """The leader labels its pod by the only right to pods that it has."""
+    with closing(Admin(control_plane.cluster)) as admin:
+        path = f"/api/v1/namespaces/{namespace}/pods/placed"
+        for value in ("true", None):
+            admin.patch(f"{path}/status", {"metadata": {"labels": {LEADING: value}}})
+            assert admin.get(path)["metadata"].get("labels", {}).get(LEADING) == value
 
 
 def goes_on_with_the_next_leader(cast: Cast) -> None:
