@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from pilotage.app.read_api import serving
 from pilotage.app.options import API_PORT
+from pilotage.app.read_api import serving
 from pilotage.cluster.kubectl import replicas, scheduler_client, way_in
 from pilotage.config import handshake
 from pilotage.scheduler_profiles import resource

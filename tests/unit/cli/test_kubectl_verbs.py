@@ -64,7 +64,8 @@ class TestQueue:
     async def test_what_would_help_comes_from_the_scheduler(self, live: AskedCluster) -> None:
         remedy = {"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3: fits on n2"}
         group = {"key": "Insufficient cpu", "pods": 3, "oldest": "2026-01-01T00:00:00Z", "example": "shop/web-1"}
-        told(live, "/queue", {"kind": "Queue", "total": 3, "groups": [{**group, "remedy": remedy}]})
+        told(live, "/queue", {"kind": "Queue", "total": 4, "groups": [group, {**group, "example": "shop/other"}]})
+        told(live, "/pods/shop/web-1/explain", {"kind": "Explanation", "remedies": [remedy]})
         lines = (await live.run("queue")).stdout.splitlines()
         assert lines[0].endswith("WOULD HELP MOST")
         assert lines[1].endswith("ask for cpu 3: fits on n2")
