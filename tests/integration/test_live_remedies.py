@@ -111,6 +111,10 @@ class Stage:
 
     def apply(self, remedy: Manifest) -> None:
         """Do what a remedy says."""
+        for step in remedy["steps"]:
+            self.apply(step)
+        if remedy["steps"]:
+            return
         if remedy["patch"] is None:
             BY_HAND[remedy["code"]](self, remedy)
             return
@@ -145,7 +149,8 @@ class Stage:
         given = self.kubectl.get("pod", "web", "-n", self.namespace)
         for place in range(number):
             metadata = {"name": f"web-more-{place}", "namespace": self.namespace, "labels": given["metadata"]["labels"]}
-            spec = {key: given["spec"][key] for key in ("containers", "schedulerName")}
+            main = {key: given["spec"]["containers"][0][key] for key in ("name", "image", "resources")}
+            spec = {"containers": [main], "schedulerName": given["spec"]["schedulerName"]}
             self.kubectl.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
     def until_bound(self, *names: str) -> None:
@@ -179,7 +184,12 @@ def moved(given: Any, namespace: str) -> Any:
 
 @pytest.mark.parametrize("scene", PLAYED)
 def test_the_first_remedy_places_the_pod(
-    control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, scheduler: Path, scene: Scene
+    control_plane: ControlPlane,
+    namespace: str,
+    fake_nodes: Nodes,
+    scheduler: Path,
+    scene: Scene,
+    request: pytest.FixtureRequest,
 ) -> None:
     stage = Stage(control_plane, namespace, fake_nodes, f"--config={scheduler}")
     objects = moved(scene.objects, namespace)
@@ -191,6 +201,7 @@ def test_the_first_remedy_places_the_pod(
     others = [each for each in objects if each["kind"] != "Node"]
     if any(each["metadata"].get("namespace") == f"{namespace}-lender" for each in others):
         stage.kubectl("create", "namespace", f"{namespace}-lender")
+        request.addfinalizer(lambda: stage.kubectl("delete", "namespace", f"{namespace}-lender"))
     waiting = moved(pod("web", **scene.web), namespace)
     for each in (*others, waiting):
         if each["kind"] == "Pod":

@@ -4,8 +4,8 @@ from collections.abc import Callable, Generator
 
 from pilotage.app import Configured
 from pilotage.app.core import Core
-from pilotage.app.handles import NO_SUBSCRIPTIONS, Subscriptions
-from pilotage.app.what_if import scheduling_of
+from pilotage.app.handles import NO_SUBSCRIPTIONS
+from pilotage.app.what_if import Collected, LoadOfNow, scheduling_of
 from pilotage.offline.what_if.answer import WhatIfAnswer
 from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.run import run
@@ -22,11 +22,13 @@ class WhatIfs:
         self,
         core: Core,
         ready: Callable[[], Configured],
-        load: Subscriptions = NO_SUBSCRIPTIONS,
+        load: Collected | None = None,
         profile_hash: Callable[[], str] = lambda: "",
     ) -> None:
+        # A request may name a profile with any address in it: for a question nobody is asked for figures.
+        figures = NO_SUBSCRIPTIONS if load is None else LoadOfNow(load)
         self._worlds = Worlds(
-            lambda: moment_of(core.cache, core.queue), lambda: scheduling_of(ready, load, profile_hash())
+            lambda: moment_of(core.cache, core.queue), lambda: scheduling_of(ready, figures, profile_hash())
         )
 
     def steps(self, request: WhatIf, revision: int = 0) -> Generator[None, None, WhatIfAnswer]:

@@ -29,7 +29,7 @@ from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
-from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search_at_once, why_not
+from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search, search_at_once, why_not
 
 Progress = Callable[[int, int], None]  # pods that are decided, pods in all
 
@@ -198,6 +198,10 @@ class Simulation:
         if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
             return None
         return search_at_once(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
+
+    def search(self, pod: Pod, gang: Members | None = None) -> Generator[None, None, Remedies]:
+        """Look for what would help a pod, step by step."""
+        return search(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, gang)
 
     def why_not(self, pod: Pod, node: str) -> WhyNot:
         """Compare a node with the one that a pod has or would get."""

@@ -126,6 +126,7 @@ def _reasons(state: State, viewer: Viewer) -> Steps[tuple[list[ReasonCount], Cou
     """Return the most frequent reasons, and how many pods of each profile wait."""
     words, found, pending = Words(state, viewer), Counter[str](), Counter[str]()
     codes: dict[str, Reason] = {}
+    known: dict[str, str] = {}  # by message
     for number, queued in enumerate(state.queue):
         if number % SLICE == SLICE - 1:
             yield
@@ -134,9 +135,11 @@ def _reasons(state: State, viewer: Viewer) -> Steps[tuple[list[ReasonCount], Cou
         pending[queued.pod.scheduler_name] += 1
         said = state.log.words(queued.pod.uid)
         if said is not None and not queued.is_gated:
-            text = words(summary(said[1], said[2], queued.key))
-            code, tier = main_code(said[0], said[2], plugins_of(queued))
-            codes.setdefault(text, Reason(text=text, code=code, tier=tier))
+            text = known.get(said[1])
+            if text is None:
+                text = known[said[1]] = words(summary(said[1], said[2], queued.key))
+                code, tier = main_code(said[0], said[2], plugins_of(queued))
+                codes.setdefault(text, Reason(text=text, code=code, tier=tier))
             found[text] += 1
         elif (reason := reason_of(state, queued, words)) is not None:
             codes.setdefault(reason.text, reason)

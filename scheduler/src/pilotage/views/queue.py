@@ -76,7 +76,7 @@ def queue(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -
     words, has_positions = Words(state, viewer), sum(state.queue.pending()[:2]) <= MOST_POSITIONS
     items = []
     for number, queued in enumerate(found):
-        if number % 50 == 49:
+        if number % 25 == 24:
             yield
         items.append(item_of(state, queued, words, with_position=has_positions))
     last = continued(key(found[-1]), found[-1].key) if more else ""

@@ -14,10 +14,10 @@ class World:
 
     def __init__(self) -> None:
         self.now, self.is_active = 100.0, True
-        self.budget = Budget(lambda: self.is_active, lambda: self.now)
+        self.budget = Budget(lambda: self.is_active, lambda: self.now, lambda: self.now)
 
 
-def test_what_is_spent_comes_back_with_time() -> None:
+def test_what_is_spent_comes_back_with_work() -> None:
     world = World()
     assert not world.budget.is_spent()
     world.budget.take(SAVED + 0.01)

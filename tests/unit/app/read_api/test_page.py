@@ -22,7 +22,7 @@ ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 
 
 def settled(found: Any) -> Any:
-    """Return an answer with the same times and durations each time."""
+    """Return an answer with the same times and durations each time, and one remedy: docs/explain.md has the others."""
     if isinstance(found, list):
         return [settled(each) for each in found]
     if not isinstance(found, dict):
@@ -30,6 +30,7 @@ def settled(found: Any) -> Any:
     fixed = {key: "2026-11-18T12:00:00Z" for key in found if key in TIMES}
     fixed |= {key: OTHERS[key] for key in found if key in OTHERS}
     fixed |= {key: "0f1e..." for key in found if key == "uid"}
+    fixed |= {key: settled(found[key][:1]) for key in found if key == "remedies"}
     return {key: fixed[key] if key in fixed else settled(value) for key, value in found.items()}
 
 

@@ -194,6 +194,31 @@ async def test_a_copy_is_kept_for_the_next_question_and_not_for_long() -> None:
     assert len(worlds) == 0
 
 
+class Figures:
+    """Has no figures, and remembers who was asked about."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def as_of_now(self, query: Any) -> None:
+        """Return nothing."""
+        self.asked.append(query.watcher_address)
+
+    def subscribe(self, query: Any) -> None:
+        """Fail: nobody may be asked for a question."""
+        raise AssertionError(query)
+
+
+async def test_a_profile_in_a_question_has_nobody_asked_for_figures() -> None:
+    live, figures = await filled([(4, False)], []), Figures()
+    ready = configured(None)
+    plugins = [{"name": "TargetLoadPacking", "args": {"watcherAddress": "http://inside.example.com:2020"}}]
+    request = read({"profile": {"plugins": plugins}, "changes": [CHANGES[0]]})
+    answer = exhaust(WhatIfs(live.core, lambda: ready, figures).steps(request))
+    assert answer.pods.placed == 3
+    assert set(figures.asked) == {"http://inside.example.com:2020"}
+
+
 async def test_a_running_scheduler_answers() -> None:
     live = await filled([(4, False)], [])
     ready = configured(None)

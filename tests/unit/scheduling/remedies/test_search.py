@@ -38,7 +38,7 @@ WAITING = {
 
 
 def of(simulated: Simulation) -> tuple[Any, Any, Any]:
-    return simulated._cache, simulated._engines["default-scheduler"], simulated._queue.nominator
+    return simulated.cache, simulated.engines["default-scheduler"], simulated.queue.nominator
 
 
 @pytest.mark.parametrize("fields", WAITING.values(), ids=WAITING)
@@ -68,7 +68,7 @@ def test_it_leaves_no_trace() -> None:
 
 
 def _state(simulated: Simulation) -> object:
-    cache = simulated._cache
+    cache = simulated.cache
     nodes = [(info.name, info.slot, info.node, sorted(info.pods), dict(info.requested)) for info in cache.nodes()]
     return nodes, cache.sizes(), cache.placed.terms_version
 

@@ -9,8 +9,8 @@ from pilotage.views.state import Steps
 
 Answered = TypeVar("Answered")
 
-SHARE = 0.05  # of the time, while pods are active
-SAVED = 0.1  # seconds of work that can be done at once after a rest
+SHARE = 0.02  # of the thread's CPU time, while pods are active; sending costs about as much again
+SAVED = 0.05  # seconds of work that can be done at once after a rest
 PAUSE = 0.02  # seconds between two looks whether there is some budget again
 LONGEST = 10.0  # seconds that an answer may take in all
 
@@ -20,21 +20,32 @@ class Busy(Exception):
 
 
 class Budget:
-    """Counts the CPU time that answers take."""
+    """Counts the CPU time that answers take, and allows for a share of what the thread has.
 
-    def __init__(self, is_active: Callable[[], bool], clock: Callable[[], float] = monotonic) -> None:
+    By the time on the wall a machine that is busy with something else would give answers what scheduling needs.
+    """
+
+    def __init__(
+        self,
+        is_active: Callable[[], bool],
+        worked: Callable[[], float] = thread_time,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         self._is_active = is_active
+        self._worked = worked
         self._clock = clock
-        self._left, self._at = SAVED, clock()
+        self._left, self._at = SAVED, worked()
         self.longest_slice = 0.0  # seconds, so far
         self.spent = 0.0  # in all
 
     def is_spent(self) -> bool:
         """Tell whether nothing more may be done for now."""
-        now = self._clock()
+        now = self._worked()
         self._left = min(SAVED, self._left + (now - self._at) * SHARE)
         self._at = now
-        return self._left <= 0.0 and self._is_active()
+        if not self._is_active():
+            self._left = SAVED
+        return self._left <= 0.0
 
     def take(self, seconds: float) -> None:
         """Count a slice of work."""

@@ -26,7 +26,7 @@ LOOK_AGAIN = 60.0  # seconds, after which rights are looked at again
 LONGEST = 3600.0  # seconds of a stream
 MOST_BEHIND = 8  # batches that wait for a slow client
 MOST_KEPT = 120  # batches for clients that come back
-MOST_PODS = 50_000  # waiting, beyond which no differences are told
+MOST_PODS = 5_000  # waiting, beyond which no differences are told: to compare them would take too long
 
 FindViewer = Callable[[], Awaitable[Viewer]]
 
@@ -60,7 +60,7 @@ class Feed:
         self._ring: deque[Changes] = deque(maxlen=MOST_KEPT)
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
-        self._idle_since = monotonic()
+        self._idle_since = -MOST_KEPT * PERIOD
 
     @property
     def streams(self) -> int:
@@ -79,7 +79,7 @@ class Feed:
             await asyncio.sleep(PERIOD)
             if self._followers:
                 self._idle_since = monotonic()
-            elif monotonic() - self._idle_since > MOST_KEPT * PERIOD:
+            elif self._seen is None or monotonic() - self._idle_since > MOST_KEPT * PERIOD:
                 self._seen = None
                 self._ring.clear()
                 continue

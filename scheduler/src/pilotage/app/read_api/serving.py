@@ -24,6 +24,7 @@ from pilotage.listening.front_door import Patience
 from pilotage.model.pod import Pod
 from pilotage.model.users import User
 from pilotage.scheduling.decision_log import DecisionLog
+from pilotage.scheduling.loop import MOST_BINDS
 from pilotage.telemetry.server import Limits, Server
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
 from pilotage.views.answers import Alarm, Replica
@@ -90,7 +91,7 @@ class LiveApi:
         self._state = State(core.cache, core.queue, core.engines, core.waiting, self.log, standing.pods, clock)
         self._beat = Beat(self.log)
         self._what_ifs = what_ifs
-        self._budget = Budget(lambda: standing.leads() and core.queue.pending().active > 0)
+        self._budget = Budget(self._is_placing)
         process = Process(
             about=self._about,
             leader=lambda: _pod_of(standing.leader()),
@@ -103,6 +104,11 @@ class LiveApi:
         self._server: Server | None = None
         self._siblings: tuple[float, list[str]] = (-SECONDS, [])
         self._is_labelled: bool | None = None
+
+    def _is_placing(self) -> bool:
+        """Tell whether pods are being placed, and do not wait for answers to binds."""
+        core = self._core
+        return self._standing.leads() and core.queue.pending().active > 0 and core.bindings.being_sent() < MOST_BINDS
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
         """Return what runs for as long as the process does."""
