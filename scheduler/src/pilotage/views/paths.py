@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 import msgspec
 
+from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.views import answers
 from pilotage.views.answers import PREFIX, Place
 from pilotage.views.decisions import OutcomeName
@@ -149,7 +150,7 @@ PATHS: tuple[Path, ...] = (
         "/quotas",
         answers.Quotas,
         "All elastic quotas: what is promised, used, borrowed and lent.",
-        "list elasticquotas, of the namespace or of all",
+        f"list {ElasticQuota.api.plural}, of the namespace or of all",
         (NAMESPACE,),
     ),
     Path(

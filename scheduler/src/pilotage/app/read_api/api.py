@@ -1,6 +1,5 @@
 """The read API: finds out who may see what, lets a view answer, and says in the API server's way what cannot be."""
 
-import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -47,6 +46,7 @@ from pilotage.views.profiles import profile, profile_diff, profiles
 from pilotage.views.queue import queue
 from pilotage.views.quotas import quotas
 from pilotage.views.state import Stamp, State, Steps
+from pilotage.views.tags import tag_of
 from pilotage.views.viewer import Viewer, Words
 
 log = logging.getLogger(__name__)
@@ -160,7 +160,7 @@ class ReadApi:
     async def _view(self, asked: Asked) -> Answer:
         answered = await self._views[asked.path.name](asked)
         body = self.budget.timed(lambda: _encode(answered))
-        tag = self.budget.timed(lambda: _tag(asked.stamp, body))
+        tag = self.budget.timed(lambda: tag_of(asked.stamp, body))
         headers = {**NO_STORE, "ETag": tag}
         if tag in asked.question.headers.get("if-none-match", ()):
             return Answer(304, b"", JSON, headers)
@@ -391,8 +391,3 @@ def _namespaces(keys: list[str]) -> Steps[frozenset[str]]:
 
 def _firsts(keys: Iterable[str]) -> Iterable[str]:
     return (key.partition("/")[0] for key in keys)
-
-
-def _tag(stamp: Stamp, body: bytes) -> str:
-    """Return what stands for an answer, whenever it is given."""
-    return f'"{hashlib.blake2b(body.replace(_encode(stamp.at), b""), digest_size=12).hexdigest()}"'

@@ -6,13 +6,15 @@ from itertools import islice
 from typing import Protocol
 
 from pilotage.cluster.credentials.delegated_auth import PathAttributes, ResourceAttributes
+from pilotage.kinds.elastic_quota import ElasticQuota
 from pilotage.model.go_text import quoted
 from pilotage.model.users import User
+from pilotage.scheduler_profiles.resource import GROUP, PLURAL
 from pilotage.views.viewer import Viewer
 
 MOST_NAMESPACES = 256  # asked about one by one
-QUOTAS, QUOTA_GROUP = "elasticquotas", "scheduling.x-k8s.io"
-PROFILES, PROFILE_GROUP = "schedulerprofiles", "pilotage.dev"
+QUOTAS, QUOTA_GROUP = ElasticQuota.api.plural, ElasticQuota.api.group
+PROFILES, PROFILE_GROUP = PLURAL, GROUP
 
 
 class Judge(Protocol):
