@@ -111,7 +111,7 @@ def test_a_user_asks_kubectl(scene: Scene, control_plane: ControlPlane) -> None:
     a_gate_waits_for_the_rollout(scene)
     control_plane.create(
         [
-            pod_manifest("waits", namespace=scene.namespace, scheduler=SCHEDULER, cpu="6"),
+            pod_manifest("waits", namespace=scene.namespace, scheduler=SCHEDULER, cpu="16"),
             pod_manifest(SECRET, namespace=scene.other, scheduler=SCHEDULER, cpu="64"),
         ]
     )
@@ -146,7 +146,7 @@ def a_viewer_of_one_namespace_gets_reasons_and_remedies(scene: Scene) -> None:
     live = scene.viewer.pilotage("explain", "waits", "--source", scene.address, "-o", "json")
     assert live.returncode == 3, live.stderr
     told = json.loads(live.stdout)
-    assert told["groups"][0]["reasons"] == ["Insufficient cpu"]
+    assert ["Insufficient cpu"] in [each["reasons"] for each in told["groups"]]
     assert [each["code"] for each in told["remedies"]][:1] == ["reduceRequest"]
     assert [name for name in (SECRET, scene.other, *scene.nodes) if name in live.stdout] == []
     # Without a way to the scheduler, the status tells the same reasons.

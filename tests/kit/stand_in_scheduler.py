@@ -21,6 +21,7 @@ class StandInScheduler:
         self.answers: dict[str, Any] = {"/access": ACCESS}
         self.refusals: dict[str, int] = {}
         self.asked: list[tuple[str, dict[str, str]]] = []
+        self.bodies: list[dict[str, Any]] = []  # of what was posted
         self.headers: list[dict[str, str]] = []
         self.port = 0
 
@@ -40,6 +41,8 @@ class StandInScheduler:
         path = request.path.removeprefix(PREFIX)
         self.asked.append((path, dict(request.query)))
         self.headers.append(dict(request.headers))
+        if request.method == "POST":
+            self.bodies.append(await request.json())
         status = self.refusals.get(path, 200 if path in self.answers else 404)
         if status != 200:
             told = {"kind": "Status", "code": status, "message": f"{path}: the scheduler says {status}"}

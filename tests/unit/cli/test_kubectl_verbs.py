@@ -64,7 +64,8 @@ class TestQueue:
     async def test_what_would_help_comes_from_the_scheduler(self, live: AskedCluster) -> None:
         remedy = {"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3: fits on n2"}
         group = {"key": "Insufficient cpu", "pods": 3, "oldest": "2026-01-01T00:00:00Z", "example": "shop/web-1"}
-        told(live, "/queue", {"kind": "Queue", "total": 3, "groups": [{**group, "remedy": remedy}]})
+        told(live, "/queue", {"kind": "Queue", "total": 4, "groups": [group, {**group, "example": "shop/other"}]})
+        told(live, "/pods/shop/web-1/explain", {"kind": "Explanation", "remedies": [remedy]})
         lines = (await live.run("queue")).stdout.splitlines()
         assert lines[0].endswith("WOULD HELP MOST")
         assert lines[1].endswith("ask for cpu 3: fits on n2")
@@ -393,3 +394,37 @@ class TestExplainLive:
         assert result.stdout.splitlines()[-1] == "  n2 loses by 17"
         assert live.scheduler is not None
         assert live.scheduler.asked[-1][1] == {"nodes": "n2", "remedies": "0", "limit": "50"}
+
+
+class TestWhatIfLive:
+    ANSWER: ClassVar[dict[str, Any]] = {
+        "kind": "WhatIfAnswer",
+        "verdict": "partly",
+        "summary": "1 of 2 pods fit.",
+        "waiting": [
+            {
+                "owner": "Pod/web",
+                "namespace": "shop",
+                "count": 1,
+                "reason": "no room",
+                "example": "web-2",
+                "remedies": [{"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3"}],
+            }
+        ],
+    }
+
+    async def test_the_scheduler_answers_the_same_request(self, live: AskedCluster) -> None:
+        told(live, "/what-if", self.ANSWER)
+        result = await live.run("drain-sim", "n1", "--source", "live")
+        assert result.exit_code == 3
+        assert result.stdout.startswith("1 of 2 pods fit.\n")
+        assert "  ask for cpu 3" in result.stdout
+        assert live.scheduler is not None
+        [sent] = live.scheduler.bodies
+        assert sent["changes"] == [{"drain": {"nodes": ["n1"], "selector": ""}}]
+        assert (await live.data("drain-sim", "n1", "--source", "live"))["summary"] == "1 of 2 pods fit."
+
+    async def test_it_has_its_own_configuration(self, live: AskedCluster) -> None:
+        result = await live.run("drain-sim", "n1", "--source", "live", "--config", "x.yaml")
+        assert result.exit_code == 2
+        assert "the scheduler decides with its own configuration" in result.stderr

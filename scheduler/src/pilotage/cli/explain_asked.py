@@ -39,18 +39,18 @@ async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[st
         more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}
         page = (await here.scheduler.get(f"{path}/explain", more)).get("nodes", {})
         told["nodes"] = {**page, "items": [*told["nodes"].get("items", ()), *page.get("items", ())]}
-    return _data(here.namespace, name, view, told, detail)
+    return _data((here.namespace, name), view, told, detail, by)
 
 
-def _data(namespace: str, name: str, view: dict[str, Any], told: dict[str, Any], detail: Detail) -> dict[str, Any]:
+def _data(key: tuple[str, str], view: dict[str, Any], told: dict[str, Any], detail: Detail, by: By) -> dict[str, Any]:
     reason = view.get("reason") or {}
     before = told.get("before")
     nodes = told.get("nodes") or {}
     return {
         **EMPTY,
         "source": "live",
-        "namespace": namespace,
-        "name": name,
+        "namespace": key[0],
+        "name": key[1],
         "schedulerName": view.get("profile", ""),
         "node": told.get("chosen") or None,
         "message": told.get("error") or reason.get("text", ""),
@@ -64,8 +64,8 @@ def _data(namespace: str, name: str, view: dict[str, Any], told: dict[str, Any],
         "fits": told.get("fits", 0),
         "nodesTotal": told.get("nodesTotal", 0),
         "groups": told.get("groups", []),
-        "whyNot": told.get("whyNot", ""),
         "view": view,
+        **({"whyNot": {"node": by.why_not, "text": told["whyNot"]}} if told.get("whyNot") else {}),
     }
 
 
@@ -119,7 +119,7 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
     else:
         told += groups_lines(data["groups"], fits=data["fits"], total=data.get("nodesTotal", 0))
     told += remedies_lines(data["remedies"], data["remediesNote"])
-    told += [f"  {data['whyNot']}"] if data.get("whyNot") else []
+    told += [f"  {data['whyNot']['text']}"] if "whyNot" in data else []
     return [*told, *attempts_lines(view.get("attempts", ()))] if attempts else told
 
 

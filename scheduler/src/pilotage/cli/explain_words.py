@@ -100,7 +100,8 @@ def place_line(view: Mapping[str, Any]) -> str:
     if position:
         parts.append(f"{position['ahead']} of {position['total']} pods are ahead of it")
     if view.get("attempts"):
-        parts.append(f"tried {view['attempts'][0].get('n', len(view['attempts']))} times")
+        tries = view["attempts"][0].get("n", len(view["attempts"]))
+        parts.append("tried once" if tries == 1 else f"tried {tries} times")
     estimate = view.get("estimate")
     if estimate:
         parts.append(f"half of the last {estimate['basis']} pods like it waited {span(estimate['p50'])} more")

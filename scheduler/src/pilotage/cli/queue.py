@@ -8,10 +8,13 @@ import click
 from pilotage.cli.asking import Here, opened, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import PlainCommand, note, verbose_option
+from pilotage.cli.named import quoted
 from pilotage.cli.printing import age, clear, coloured, print_table, printed
+from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.views.objects.waiting import GROUPINGS, queue, short
 
 PAUSE = 2.0  # seconds between two looks
+WITH_REMEDY = 5  # groups for which a remedy is asked: the largest
 TIERS = {"owner": "green", "admin": "yellow"}
 
 EPILOG = """\b
@@ -126,7 +129,7 @@ async def _queue(asked: Asked, query: dict[str, str], limit: int, show: _Show, *
     before = None
     async with opened(asked, by_itself="pods and their status at the API server") as here:
         while True:
-            found = await _look(here, query, limit)
+            found = await _look(here, query, limit, watch=watch)
             what = {**found, "at": "", "revision": 0}
             if what != before:
                 show(found, again=before is not None)
@@ -136,9 +139,27 @@ async def _queue(asked: Asked, query: dict[str, str], limit: int, show: _Show, *
             await asyncio.sleep(PAUSE)
 
 
-async def _look(here: Here, query: dict[str, str], limit: int) -> dict[str, Any]:
+async def _add_remedy(here: Here, group: dict[str, Any]) -> None:
+    """Add what would help the example of a group, if the scheduler has time to look for it."""
+    assert here.scheduler is not None
+    if group.get("remedy"):
+        return
+    namespace, _, name = group["example"].partition("/")
+    try:
+        told = await here.scheduler.get(f"/pods/{quoted(namespace)}/{quoted(name)}/explain", {"limit": "1"})
+    except Refused:
+        return
+    if told.get("remedies"):
+        group["remedy"] = told["remedies"][0]
+
+
+async def _look(here: Here, query: dict[str, str], limit: int, *, watch: bool) -> dict[str, Any]:
     if here.scheduler is not None:
-        return await here.scheduler.get("/queue", {**query, "namespace": here.namespace, "limit": str(limit)})
+        found = await here.scheduler.get("/queue", {**query, "namespace": here.namespace, "limit": str(limit)})
+        if query["groupBy"] == "reason" and not watch:
+            for group in found.get("groups", [])[:WITH_REMEDY]:
+                await _add_remedy(here, group)
+        return found
     found = queue(
         await here.pods(),
         query["groupBy"],
