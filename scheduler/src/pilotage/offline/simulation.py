@@ -201,7 +201,7 @@ class Simulation:
 
     def search(self, pod: Pod, gang: Members | None = None) -> Generator[None, None, Remedies]:
         """Look for what would help a pod, step by step."""
-        return search(self._cache, self._engines[pod.scheduler_name], self._queue.nominator, pod, gang)
+        return search(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
 
     def why_not(self, pod: Pod, node: str) -> WhyNot:
         """Compare a node with the one that a pod has or would get."""
