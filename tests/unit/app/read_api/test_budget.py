@@ -59,7 +59,7 @@ async def test_answers_take_turns() -> None:
     turns: list[str] = []
     budget = World().budget
     found = await asyncio.gather(budget.run(steps(3, turns, "a")), budget.run(steps(3, turns, "b")))
-    assert list(found) == ["a", "b"]
+    assert [*found] == ["a", "b"]
     assert turns == ["a", "b"] * 3
 
 
