@@ -145,7 +145,7 @@ WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "two configurations": (
         ("drain-sim", "n1", *CLUSTER, "--config", "a", "--config-map", "b/c"),
-        "--config and --config-map name two configurations; leave one out",
+        "--config and --config-map exclude each other; use one of them",
     ),
     "no cluster": (
         ("drain-sim", "n1", "--kubeconfig", "/nowhere/config"),
@@ -227,7 +227,7 @@ async def test_no_rights(world: World) -> None:
     world.api.refusals["/api/v1/nodes"] = 403
     result = await world.run("drain-sim", "n1")
     assert result.exit_code == 2
-    assert "you may not list nodes in all namespaces; kubectl create clusterrolebinding" in result.stderr
+    assert "you are not allowed to list nodes in all namespaces; kubectl create clusterrolebinding" in result.stderr
 
 
 async def test_nobody_answers(world: World) -> None:

@@ -53,13 +53,13 @@ def test_there_are_so_many_metrics_at_the_most() -> None:
     metrics = OwnMetrics("A", "p")
     for number in range(MOST_METRICS):
         metrics.counter(f"c{number}_total", "A count.")
-    with pytest.raises(ValueError, match="A has 20 metrics already"):
+    with pytest.raises(ValueError, match="A already has 20 metrics"):
         metrics.counter("one_more_total", "A count.")
 
 
 @pytest.mark.parametrize("name", ["", "Seen", "a-b", "9a", "x" * 61])
 def test_a_name_is_snake_case(name: str) -> None:
-    with pytest.raises(ValueError, match="is no name of a metric"):
+    with pytest.raises(ValueError, match="is not a valid metric name"):
         OwnMetrics("A", "p").counter(name, "A count.")
 
 

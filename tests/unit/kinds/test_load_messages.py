@@ -116,13 +116,13 @@ class TestPrometheus:
             pytest.param({}, "its status is ''", id="nothing"),
             pytest.param(
                 {"status": "success", "data": {"resultType": "matrix", "result": []}},
-                "the query gives a matrix, not a vector",
+                "the query returns a matrix, not a vector",
                 id="something else than a vector",
             ),
             pytest.param(
-                {"status": "success", "data": {"resultType": "vector", "result": {}}}, "cannot be read", id="no list"
+                {"status": "success", "data": {"resultType": "vector", "result": {}}}, "cannot be decoded", id="no list"
             ),
-            pytest.param([], "cannot be read", id="a list"),
+            pytest.param([], "cannot be decoded", id="a list"),
         ],
     )
     def test_answers_that_are_none(self, answer: Any, told: str) -> None:
@@ -201,7 +201,7 @@ class TestLoadWatcher:
 @pytest.mark.parametrize("read", [read_node_metrics, read_vector, lambda given: read_watched(given, NOW)])
 @pytest.mark.parametrize("garbage", [b"", b"<html>", b"[" * 100_000, b'{"a":' * 100_000, b"\xff\xfe", b"null", b"5"])
 def test_garbage(read: Any, garbage: bytes) -> None:
-    with pytest.raises(Malformed, match="cannot be read"):
+    with pytest.raises(Malformed, match="cannot be decoded"):
         read(garbage)
 
 

@@ -145,7 +145,7 @@ async def test_profiles_that_are_large_as_json_are_read_one_by_one(server: tuple
 async def test_an_answer_that_is_no_list_is_no_empty_list(server: tuple[Server, Cluster]) -> None:
     playing, cluster = server
     playing.answers[PROFILES] = 200, "sign in to this proxy"
-    with pytest.raises(NotReachable, match="no list"):
+    with pytest.raises(NotReachable, match="not a list"):
         await cluster.look(with_owner=False)
 
 

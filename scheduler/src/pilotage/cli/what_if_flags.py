@@ -98,7 +98,7 @@ def where_of(given: dict[str, Any]) -> Where:
     """Take the flags about the cluster out of all that was given."""
     found = Where(**{name: given.pop(name) for name in Where.__dataclass_fields__})
     if found.config is not None and found.config_map is not None:
-        raise BadInput("--config and --config-map name two configurations; leave one out")
+        raise BadInput("--config and --config-map exclude each other; use one of them")
     return found
 
 
