@@ -306,9 +306,9 @@ def test_a_node_whose_report_cannot_be_understood_is_no_place_for_pods_that_need
     )
     found = verdicts(plugin, cluster, pod({CPU: 2, MEM: "1Gi"}))
     assert found == {
-        "a": f"{told} understood: why",
-        "b": f"{told} understood: why",
-        "c": f"{told} understood: something else",
+        "a": f"{told} decoded: why",
+        "b": f"{told} decoded: why",
+        "c": f"{told} decoded: something else",
         "n": None,
     }
     assert set(verdicts(plugin, cluster, pod({})).values()) == {None}
