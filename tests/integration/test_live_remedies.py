@@ -98,7 +98,7 @@ class Stage:
             texts = [each["text"] for each in found["remedies"]]
             if found["statusMessage"] and texts[:1] == [text]:
                 return dict(found["remedies"][0])
-            assert time.monotonic() < deadline, (found["message"], texts)
+            assert time.monotonic() < deadline, (found["message"], texts, found["remediesNote"], found["before"])
             time.sleep(0.5)
 
     def bring_nodes(self, *manifests: Manifest) -> None:
@@ -202,6 +202,8 @@ def test_the_first_remedy_places_the_pod(
     if any(each["metadata"].get("namespace") == f"{namespace}-lender" for each in others):
         stage.kubectl("create", "namespace", f"{namespace}-lender")
         request.addfinalizer(lambda: stage.kubectl("delete", "namespace", f"{namespace}-lender"))
+    if any(each["kind"] == "ElasticQuota" for each in others):  # what it guarantees, the next scene could borrow
+        request.addfinalizer(lambda: stage.kubectl("delete", "elasticquotas", "--all", "-n", namespace))
     waiting = moved(pod("web", **scene.web), namespace)
     for each in (*others, waiting):
         if each["kind"] == "Pod":
