@@ -2,9 +2,10 @@
 
 import asyncio
 import os
+import re
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -33,6 +34,7 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SHORTEST_BETWEEN = 1.0
 _RETRY_AFTER = 10.0
 DEFAULT_NAMESPACE = "default"
+_HEADER = re.compile(r"[ -~]+")
 
 
 class Access:
@@ -44,6 +46,7 @@ class Access:
         self.host, self.port, self.base_path, is_secure = _parts(server)
         self.server = server.rstrip("/")
         self.namespace = namespace or DEFAULT_NAMESPACE  # the one that is meant where none is named
+        self.acting_as: tuple[tuple[str, str], ...] = ()  # headers that name somebody else
         self.server_name = trust.server_name or self.host
         self._trust, self._is_secure = trust, is_secure
         self._ask, self._clock = ask, clock
@@ -90,9 +93,27 @@ class Access:
 
 
 def find(
-    kubeconfig: str = "", *, master: str = "", context: str = "", environ: Mapping[str, str] = os.environ
+    kubeconfig: str = "",
+    *,
+    master: str = "",
+    context: str = "",
+    user: str = "",
+    groups: Sequence[str] = (),
+    environ: Mapping[str, str] = os.environ,
 ) -> Access:
-    """Find the way that was named, else the one of the pod we are in, else the one that kubectl would take."""
+    """Find the way that was named, else the one of the pod we are in, else the one that kubectl would take.
+
+    With `user` and `groups` the API server is asked as somebody else, if it lets us.
+    """
+    access = _found(kubeconfig, master, context, environ)
+    named = [("Impersonate-User", user)] if user else []
+    access.acting_as = (*named, *(("Impersonate-Group", group) for group in groups))
+    if not all(_HEADER.fullmatch(value) for _, value in access.acting_as):
+        raise NoAccess("the name of a user or a group to act as holds characters that no header may hold")
+    return access
+
+
+def _found(kubeconfig: str, master: str, context: str, environ: Mapping[str, str]) -> Access:
     if kubeconfig or master:
         return from_kubeconfig(kubeconfig, master=master, context=context)
     if environ.get("KUBERNETES_SERVICE_HOST") and (SERVICE_ACCOUNT / "token").exists():

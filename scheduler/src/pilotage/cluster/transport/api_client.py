@@ -231,4 +231,5 @@ def _fixed_headers(access: Access, agent: str) -> str:
     host = f"[{access.host}]" if ":" in access.host else access.host
     # Compression would cost us more than the network.
     accepted = "Accept: application/json\r\nAccept-Encoding: identity\r\n"
-    return f"Host: {host}:{access.port}\r\nUser-Agent: {agent}\r\n{accepted}"
+    acting = "".join(f"{name}: {value}\r\n" for name, value in access.acting_as)
+    return f"Host: {host}:{access.port}\r\nUser-Agent: {agent}\r\n{accepted}{acting}"
