@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from itertools import islice
 from typing import Any
 
 from pilotage.framework.api.plugin import Plugin
@@ -17,6 +18,7 @@ from pilotage.views.answers import (
     Profiles,
     ProfileView,
 )
+from pilotage.views.objects.differences import differences
 from pilotage.views.paging import InvalidQuestion
 from pilotage.views.state import Stamp, State
 
@@ -105,7 +107,7 @@ def _camel(name: str) -> str:
 def profile_diff(stamp: Stamp, name: str, resource: Manifest, from_: str, to: str) -> ProfileDiff:
     """Return what two configurations of a profile do differently."""
     before, after = (_part(resource, which) for which in (from_ or LAST_GOOD, to or SPEC))
-    found = list(_differences("", redacted(before[0]), redacted(after[0])))[:MOST_DIFFERENCES]
+    found = islice(differences(redacted(before[0]), redacted(after[0])), MOST_DIFFERENCES)
     return ProfileDiff(
         at=stamp.at,
         revision=stamp.revision,
@@ -113,7 +115,7 @@ def profile_diff(stamp: Stamp, name: str, resource: Manifest, from_: str, to: st
         name=name,
         from_hash=before[1],
         to_hash=after[1],
-        differences=found,
+        differences=[Difference(path=each["path"], from_=each["from"], to=each["to"]) for each in found],
     )
 
 
@@ -125,24 +127,3 @@ def _part(resource: Manifest, which: str) -> tuple[dict[str, Any], str]:
         good = status.get("lastGood") or {}
         return dict(good.get("spec") or {}), str(good.get("hash", ""))
     raise InvalidQuestion(f"from, to: {which!r} is unknown; use {SPEC} or {LAST_GOOD}")
-
-
-def _differences(path: str, before: Any, after: Any) -> Iterator[Difference]:
-    if before == after:
-        return
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in dict.fromkeys((*before, *after)):
-            yield from _differences(f"{path}.{key}" if path else str(key), before.get(key), after.get(key))
-        return
-    ours, theirs = _by_name(before), _by_name(after)
-    if ours is not None and theirs is not None:
-        yield from _differences(path, ours, theirs)
-        return
-    yield Difference(path=path, from_=before, to=after)
-
-
-def _by_name(value: Any) -> dict[str, Any] | None:
-    """Return a list of things with names by those; None if it is none."""
-    if not isinstance(value, list) or not all(isinstance(each, dict) and "name" in each for each in value):
-        return None
-    return {str(each["name"]): each for each in value}

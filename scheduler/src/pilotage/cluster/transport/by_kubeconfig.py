@@ -1,0 +1,47 @@
+"""Requests to the API server that a kubeconfig names, without a program beside us."""
+
+from collections.abc import Mapping
+
+from pilotage.cluster.credentials.access import find
+from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.way import Way
+from pilotage.cluster.transport.api_client import ApiClient
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class ByKubeconfig:
+    """Carries requests as our own client does."""
+
+    def __init__(self, way: Way, agent: str) -> None:
+        self._access = find(way.kubeconfig, context=way.context, user=way.user, groups=way.groups)
+        self._api = ApiClient(self._access, agent=agent, timeout=60.0)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the context."""
+        return self._access.namespace
+
+    async def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> bytes:
+        """Read what is at a path."""
+        try:
+            return await self._api.get(path, query)
+        except (ApiError, Unreachable, OutcomeUnknown) as error:
+            raise self._meant(error) from error
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Send a document."""
+        try:
+            return await self._api.post(path, body)
+        except (ApiError, Unreachable, OutcomeUnknown) as error:
+            raise self._meant(error) from error
+
+    async def close(self) -> None:
+        """Give up all connections."""
+        await self._api.close()
+
+    def _meant(self, error: Exception) -> Exception:
+        if isinstance(error, ApiError):
+            return Refused(error.status, error.message)
+        return NotReached(f"the API server at {self._access.server} does not answer: {error}")
