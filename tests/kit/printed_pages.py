@@ -52,6 +52,12 @@ UNRUN: Sequence[Unrun] = (
         "each shows another cluster than the first; tests/unit/cli/test_explain.py has the like of each",
         page="docs/explain.md",
     ),
+    Unrun(
+        r"kubectl pilotage|kubectl krew",
+        Where.NOWHERE,
+        "asks a scheduler at the port of a pod, which fake nodes have not; test_live_kubectl_plugin.py asks one",
+        page="docs/kubectl.md",
+    ),
     Unrun(r"helm test ", Where.REAL_NODES, "its pod must come to an end, which on a fake node it does not"),
     Unrun(r"kubectl -n pilotage port-forward", Where.REAL_NODES, "needs a pod that listens"),
     Unrun(r"curl .*\$token", Where.REAL_NODES, "needs a pod that listens"),

@@ -24,6 +24,8 @@ class SmallApi:
         self.events: list[Manifest] = []
         self.refusals: dict[str, int] = {}  # status by path, for as long as it is there
         self.held: dict[str, asyncio.Event] = {}  # answers by the end of their path that wait
+        self.headers: dict[str, str] = {}  # of the last request
+        self.answers: dict[str, Manifest] = {}  # by path, instead of what is kept
         self.url = ""
         self._version = 10
         self._watchers: dict[str, set[asyncio.Queue[bytes | None]]] = {}
@@ -57,6 +59,7 @@ class SmallApi:
         """Answer one request."""
         path, method = request.path, request.method
         self.requests.append((method, path))
+        self.headers = dict(request.headers)
         for end, gate in list(self.held.items()):
             if path.endswith(end):
                 await gate.wait()
@@ -64,6 +67,8 @@ class SmallApi:
         if refusal is not None:
             return _status(refusal, "refused by the test")
         parts = path.strip("/").split("/")
+        if path in self.answers:
+            return web.json_response(self.answers[path], status=200 if method == "GET" else 201)
         if "leases" in parts:
             return await self._lease(request, parts)
         if method == "POST" and parts[-1] == "binding":
@@ -78,6 +83,9 @@ class SmallApi:
         if method == "GET" and len(parts) == 6:
             found = self.objects.get(parts[4], {}).get(f"{parts[3]}/{parts[5]}")
             return _status(404, "not found") if found is None else web.json_response(found)
+        if method == "GET" and len(parts) == 5 and parts[3] in self.objects:
+            found = self.objects[parts[3]].get(f"/{parts[4]}")
+            return _status(404, "not found") if found is None else web.json_response(found)
         if method == "GET" and len(parts) > 2:
             kind = f"{parts[-1]}.{parts[1]}"
             namespace = parts[-2] if parts[-3] == "namespaces" else ""
@@ -89,6 +97,8 @@ class SmallApi:
         found = [
             each for each in known if namespace in ("", each["metadata"].get("namespace")) and _chosen(request, each)
         ]
+        if kind == "pods":  # of other kinds tests name no labels
+            found = [each for each in found if _labelled(request, each)]
         if request.query.get("watch") != "true":
             return web.json_response({"metadata": {"resourceVersion": str(self._version)}, "items": found})
         queue: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -168,6 +178,13 @@ def _chosen(request: web.Request, manifest: Manifest) -> bool:
     """Tell whether a field selector chooses an object, of which the reason of events is understood and nothing else."""
     fields = dict(part.split("=", 1) for part in request.query.get("fieldSelector", "").split(",") if part)
     return fields.get("reason") in (None, manifest.get("reason"))
+
+
+def _labelled(request: web.Request, manifest: Manifest) -> bool:
+    """Tell whether a label selector of equalities chooses an object."""
+    wanted = dict(part.split("=", 1) for part in request.query.get("labelSelector", "").split(",") if part)
+    labels: dict[str, str] = manifest["metadata"].get("labels", {})
+    return wanted.items() <= labels.items()
 
 
 def _line(event: str, manifest: Manifest) -> bytes:

@@ -11,7 +11,15 @@ from typing import Any
 import msgspec
 import yaml
 
-from pilotage.app import Configured, configured, plugins, simulation, unit_configured
+from pilotage.app import (
+    Configured,
+    configured,
+    configured_with,
+    plugins,
+    profiles_configured,
+    simulation,
+    unit_configured,
+)
 from pilotage.app.cluster_reading import ClusterReading
 from pilotage.app.doubts import doubts
 from pilotage.app.informers import kinds_read
@@ -26,8 +34,10 @@ from pilotage.config.handshake import InvalidUnit, Unit, unit_in
 from pilotage.config.sharing import with_victims
 from pilotage.config.suggestions import did_you_mean
 from pilotage.framework.api.stays import RemembersStays, Stay
+from pilotage.kinds.every import KindTable
 from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.pod import DEFAULT_SCHEDULER, Pod
+from pilotage.offline.manifests import read_manifests
 from pilotage.offline.results import Result
 from pilotage.offline.simulation import Simulation
 from pilotage.profiles import Profile
@@ -42,6 +52,10 @@ NAME_IT = "name the configuration of that scheduler with --config FILE or --conf
 
 class CannotExplain(Exception):
     """Something that is needed is not to be had; the text says what to do."""
+
+
+class LacksRights(CannotExplain):
+    """Not everything that decides about the pod may be seen; the text says what, and how to get the rights."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,30 @@ async def explain_live(access: Access, question: Question) -> Answer:
         await api.close()
 
 
+def explain_in_file(file: str, question: Question) -> Answer:
+    """Decide about a pod of the cluster that is in a file: manifests, or what kubectl prints."""
+    catalogue, added = plugins(question.plugin_folders)
+    found = read_manifests([file], None, KindTable(catalogue.kinds()))
+    if found.profiles and question.config is None:
+        ready = profiles_configured(found.profiles, catalogue)
+    else:
+        ready = configured_with(question.config, catalogue, added)
+    known: KnownObjects[Pod] = KnownObjects()
+    known.objects = {each.key: each for each in found.pods}
+    pod = _asked(question, known)
+    profiles = ready.profiles()
+    if pod.scheduler_name not in profiles:
+        raise CannotExplain(f"no profile has the schedulerName {pod.scheduler_name} of the pod; name one with --config")
+    with_remedies = question.with_remedies and not pod.node_name
+    played = simulation(profiles, explain_pod=question.key, with_remedies=with_remedies)
+    for each in found.objects:
+        played.add(pod.on("") if each is pod else each)
+    compared = played.why_not(pod, question.why_not) if question.why_not else None
+    result = played.decide_only(pod.key)
+    notes = list(doubts(ready, profiles[pod.scheduler_name], pod, result))
+    return Answer(pod, result, played.explanation, notes, played.remedies, compared)
+
+
 async def _explained(api: ApiClient, question: Question) -> Answer:
     reading = ClusterReading(api)
     pods = await reading.list(PODS)  # 1. which pod
@@ -99,7 +137,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
         otherwise = f"; or {NAME_IT}, without which ConfigMaps must be read" if LIST_THEM in reading.missing else ""
-        raise CannotExplain(reading.what_is_missing() + otherwise)
+        raise LacksRights(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:

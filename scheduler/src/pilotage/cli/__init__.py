@@ -1,5 +1,5 @@
 """The command line of the scheduler."""
 
-from pilotage.cli.group import main
+from pilotage.cli.group import complete, main
 
-__all__ = ["main"]
+__all__ = ["complete", "main"]

@@ -8,6 +8,9 @@ from typing import Any, TypeVar
 
 import click
 
+from pilotage.cli.program import WHOLE, is_small, program_name
+from pilotage.cluster.kubectl.refusals import NotReached, Refused
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 SURPRISE, BAD_INPUT, NOT_ALL_PLACED = 1, 2, 3
@@ -33,13 +36,42 @@ class PlainCommand(click.Command):
             if verbose:
                 traceback.print_exc()
             expected = is_bad_input(error)
-            text = str(error) if expected else f"{type(error).__name__}: {error} (-v shows the traceback)"
+            text = _said(error) if expected else f"{type(error).__name__}: {error} (-v shows the traceback)"
             click.echo(f"{'' if expected else 'pilotage failed: '}{text}", err=True)
             raise SystemExit(BAD_INPUT if expected else SURPRISE) from None
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples with the name that the program was called by."""
+        if self.epilog and program_name() != "pilotage":
+            kept, self.epilog = self.epilog, self.epilog.replace("  pilotage ", f"  {program_name()} ")
+            super().format_epilog(ctx, formatter)
+            self.epilog = kept
+        else:
+            super().format_epilog(ctx, formatter)
 
 
 def is_bad_input(error: Exception) -> bool:
     """Tell whether an error is about what a person gave; its text then says everything."""
+    if isinstance(error, BadInput | NotReached | Refused) or _lacks_the_engine(error):
+        return True
+    if is_small():
+        return False
+    return _is_bad_input_of_the_engine(error)
+
+
+def _lacks_the_engine(error: Exception) -> bool:
+    return isinstance(error, ModuleNotFoundError) and is_small()
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, Refused) and error.is_forbidden:
+        return f"{error}; {program_name()} doctor shows what you may do"
+    if not _lacks_the_engine(error):
+        return str(error)
+    return f"this is the small plugin, which asks a running scheduler; for an answer without one, install all: {WHOLE}"
+
+
+def _is_bad_input_of_the_engine(error: Exception) -> bool:
     from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
     from pilotage.app.profile_files import UnusableProfiles
     from pilotage.cluster.transport.api_errors import NoAccess
@@ -53,7 +85,7 @@ def is_bad_input(error: Exception) -> bool:
 
     at_the_door = NoAccess | CannotServe | BadTLS | InvalidOptions | InvalidOption | InvalidRule
     in_files = InvalidConfiguration | UnusableProfiles | BrokenPlugin | BadManifests
-    return isinstance(error, BadInput | in_files | at_the_door)
+    return isinstance(error, in_files | at_the_door)
 
 
 def verbose_option(command: Function) -> Function:

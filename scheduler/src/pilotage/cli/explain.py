@@ -1,22 +1,32 @@
 """`pilotage explain`: why a pod of a live cluster waits, or is where it is."""
 
-import asyncio
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import click
 
-from pilotage.app.explaining import Answer, CannotExplain, Question, explain_live
+from pilotage.cli.asking import Here, cluster, opened, opened_or_why, run
+from pilotage.cli.candidates import nodes as node_names
+from pilotage.cli.candidates import pods as pod_names
+from pilotage.cli.cluster_flags import LIVE, LOCAL, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
-from pilotage.cli.explain_pod import explained_data, explained_text
-from pilotage.cli.explain_remedies import why_not_data
+from pilotage.cli.explain_asked import by_scheduler, by_status, has_place, lines
+from pilotage.cli.explain_words import By, Detail
 from pilotage.cli.formats import FORMATS
-from pilotage.cluster.credentials.access import find
-from pilotage.model.pod import Pod
+from pilotage.cli.named import ALIASES, POD, is_kind, named
+from pilotage.cli.program import is_small, program_name
+from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.views.objects.waiting import alike, members, waits
+
+MOST_EXAMPLES = 5  # of pods with one owner
+OWNERS = frozenset(ALIASES) - {POD, "schedulerprofile"}
 
 EPILOG = """\b
 Examples:
   pilotage explain web-1
   pilotage explain shop/web-1 -o json
+  pilotage explain deploy/web -n shop
   pilotage explain web-1 --why-not n3
   pilotage explain web-1 -n shop --config-map pilotage/pilotage-config
 
@@ -25,63 +35,78 @@ Ends with 0 if the pod has a node or would get one now, 3 if it waits, 2 if it c
 """
 
 
+@dataclass(frozen=True)
+class Wish:
+    """How much is to be told, and by whose configuration."""
+
+    by: By
+    detail: Detail
+    attempts: bool
+    output: str
+
+
 @click.command("explain", cls=PlainCommand, epilog=EPILOG)
-@click.argument("pod", metavar="[NAMESPACE/]POD")
-@click.option("-n", "--namespace", default="", help="The pod's namespace. Default: that of the kubeconfig's context.")
-@click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl does.")
-@click.option("--context", default="", metavar="NAME", help="Another context of the kubeconfig than the current one.")
+@click.argument(
+    "pod",
+    metavar="[NAMESPACE/]POD|KIND/NAME",
+    shell_complete=lambda context, _parameter, word: pod_names(context, word),
+)
+@asks_a_cluster()
+@click.option("--attempts", is_flag=True, help="Show the last attempts that the scheduler remembers.")
+@click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one, also where there are many.")
+@click.option("--all", "everything", is_flag=True, help="Show all nodes, however many.")
 @click.option(
     "--config", metavar="FILE", help="The KubeSchedulerConfiguration or SchedulerProfile of the pod's scheduler."
 )
 @click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it.")
 @plugin_dir_option
 @click.option(
-    "--why-not", "node", default="", metavar="NODE", help="Compare NODE with the pod's node, plugin by plugin."
+    "--why-not",
+    "node",
+    default="",
+    metavar="NODE",
+    shell_complete=lambda context, _parameter, word: node_names(context, word),
+    help="Compare NODE with the pod's node, plugin by plugin.",
 )
 @click.option("--no-remedies", is_flag=True, help="Do not look for changes that would place the pod.")
-@click.option("-o", "--output", type=click.Choice(["table", *FORMATS]), default="table", show_default=True)
+@output_option()
 @verbose_option
 def command(
+    asked: Asked,
     pod: str,
-    namespace: str,
-    kubeconfig: str,
-    context: str,
+    attempts: bool,
+    one_by_one: bool,
+    everything: bool,
     config: str | None,
     config_map: str | None,
     plugin_dirs: tuple[str, ...],
     node: str,
     no_remedies: bool,
     output: str,
+    no_headers: bool,
 ) -> None:
     """Tell node by node and plugin by plugin why a pod waits, or what speaks for the node that it has.
 
     Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
-    kube-scheduler for default-scheduler, else the one that an operator of Pilotage wrote. Nothing is written.
+    kube-scheduler for default-scheduler, else the one that an operator of Pilotage wrote. Who may not read all of that
+    gets the answer of the scheduler, or what it wrote into the pod's status. Nothing is written.
+
+    KIND/NAME, such as deploy/web or job/train, explains the pods of an owner that wait, one of each sort.
     """
     if config is not None and config_map is not None:
         raise BadInput("--config and --config-map name two configurations; leave one out")
-    place, name = _place(pod, namespace)
-    access = find(kubeconfig, context=context)
-    file = None if config is None else Path(config)
-    question = Question(
-        place or access.namespace,
-        name,
-        file,
-        _named(config_map),
-        plugin_dirs,
-        with_remedies=not no_remedies,
-        why_not=node,
-    )
-    try:
-        answer = asyncio.run(explain_live(access, question))
-    except CannotExplain as error:
-        raise BadInput(str(error)) from None
-    for text in answer.notes:
-        note(text)
-    if answer.pod.is_terminating:
-        note("the pod is being deleted: no scheduler gives it a node any more")
-    click.echo(_told(answer) if output == "table" else FORMATS[output](_data(answer)))
-    if answer.result.node is None and not answer.pod.node_name:
+    detail = Detail.ALL if everything else Detail.NODES if one_by_one else Detail.GROUPS
+    by = By(config, _named(config_map), plugin_dirs, with_remedies=not no_remedies, why_not=node)
+    wish = Wish(by, detail, attempts, output)
+    if "/" in pod and is_kind(pod.partition("/")[0]):
+        kind, pod = named(pod, POD, {POD, *OWNERS})
+        if kind != POD:
+            _explain_owner(asked, kind, pod, wish)
+            return
+    place, name = _place(pod, asked.namespace)
+    text, data, fits = run(_explained(replace(asked, namespace=place), name, wish))
+    click.echo(text if output == "table" else FORMATS[output](data))
+    if not fits:
         raise SystemExit(NOT_ALL_PLACED)
 
 
@@ -104,29 +129,102 @@ def _named(config_map: str | None) -> tuple[str, str] | None:
     return namespace, name
 
 
-def _told(answer: Answer) -> str:
-    first, *others = explained_text(answer.result, answer.explanation, answer.remedies).splitlines()
-    if answer.pod.node_name:
-        fate = first.removeprefix(f"{answer.pod.name}  ")
-        first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
-    said = _said(answer.pod)
-    if said and said != answer.result.message:
-        others.insert(0, f"  Its status says: {said}")
-    if answer.why_not is not None:
-        others.append(f"  {answer.why_not.text}")
-    return "\n".join([first, *others])
+async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, Any], bool]:
+    """Return the story for people and for programs, and whether the pod has a place.
+
+    This program decides by itself where it can, since it knows every scheduler's pods and shows every node; the
+    scheduler is asked where rights do not suffice for that.
+    """
+    if asked.source == LIVE or asked.is_address:
+        async with opened(asked) as here:
+            return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
+    refused: Exception | None = None
+    if not is_small():
+        from pilotage.cli.explain_here import NotAllowed
+
+        try:
+            return await _decided(asked, name, wish)
+        except NotAllowed as error:
+            if asked.source == LOCAL or wish.by.config_map is not None:  # somebody else would decide otherwise
+                raise BadInput(str(error)) from None
+            refused = error
+    return await _without_deciding(asked, name, wish, refused)
 
 
-def _said(pod: Pod) -> str:
-    """Return why the pod waits, as its scheduler last told."""
-    condition = pod.status.condition("PodScheduled")
-    return condition.message if condition is not None and condition.status == "False" else ""
+async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, Any], bool]:
+    from pilotage.cli import explain_here
+
+    answer = await explain_here.ask(asked, asked.namespace, name, wish.by)
+    for text in answer.notes:
+        note(text)
+    if answer.pod.is_terminating:
+        note("the pod is being deleted: no scheduler gives it a node any more")
+    story = explain_here.told(answer, wish.detail)
+    if wish.attempts:
+        note(f"attempts are known to the scheduler alone; ask it with --source live, or see {program_name()} history")
+    return story, explain_here.data(answer), answer.result.node is not None or bool(answer.pod.node_name)
 
 
-def _data(answer: Answer) -> dict[str, object]:
-    told = {"currentNode": answer.pod.node_name, "statusMessage": _said(answer.pod)}
-    return {
-        **explained_data(answer.result, answer.explanation, answer.remedies),
-        **told,
-        **why_not_data(answer.why_not),
-    }
+async def _without_deciding(
+    asked: Asked, name: str, wish: Wish, refused: Exception | None
+) -> tuple[str, dict[str, Any], bool]:
+    """Take the scheduler's answer, else the pod's status; if neither may be seen, tell what was refused first."""
+    try:
+        async with opened_or_why(asked) as (here, why):
+            if here.scheduler is not None:
+                try:
+                    return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
+                except Refused as error:
+                    if not error.is_absent:  # else it is another scheduler's pod
+                        raise
+                    why = error.message
+            data = await by_status(here, name)
+    except (Refused, NotReached):
+        if refused is None:
+            raise
+        raise BadInput(str(refused)) from None
+    note(f"source: the pod's status, without remedies; no scheduler was asked: {why}")
+    if refused is not None:
+        note(f"for a decision here {refused}")
+    return _told(data, wish)
+
+
+def _told(data: dict[str, Any], wish: Wish) -> tuple[str, dict[str, Any], bool]:
+    story = "\n".join(lines(data, attempts=wish.attempts))
+    shown = {key: value for key, value in data.items() if key != "view"}
+    if wish.attempts:
+        shown["attempts"] = (data.get("view") or {}).get("attempts", [])
+    return story, shown, has_place(data)
+
+
+def _explain_owner(asked: Asked, kind: str, name: str, wish: Wish) -> None:
+    """Explain one of each sort of an owner's waiting pods."""
+    place, own = run(_pods_of(asked, kind, name))
+    title = f"{kind}/{name}"
+    if not own:
+        raise BadInput(f"{title} has no pods in {place}; see kubectl get {title} -n {place}")
+    waiting = [pod for pod in own if waits(pod)]
+    told = []
+    for sort in alike(waiting)[:MOST_EXAMPLES]:
+        first = sort[0]["metadata"]["name"]
+        told.append((len(sort), run(_explained(replace(asked, namespace=place), first, wish))))
+    if wish.output == "table":
+        click.echo(f"{title}: {len(waiting)} of {len(own)} pods wait")
+        for number, (text, _, _) in told:
+            click.echo(f"\n{_like(number)}{text}")
+    else:
+        items = [{"pods": number, **data} for number, (_, data, _) in told]
+        counts = {"pods": len(own), "waiting": len(waiting)}
+        click.echo(FORMATS[wish.output]({"kind": "Explanations", "of": title, **counts, "items": items}))
+    if waiting:
+        raise SystemExit(NOT_ALL_PLACED)
+
+
+def _like(number: int) -> str:
+    return f"{number} pods like this one:\n" if number > 1 else ""
+
+
+async def _pods_of(asked: Asked, kind: str, name: str) -> tuple[str, Sequence[dict[str, Any]]]:
+    async with cluster(asked) as documents:
+        here = Here(asked, documents)
+        return here.namespace or "all namespaces", members(await here.pods(), kind, name)

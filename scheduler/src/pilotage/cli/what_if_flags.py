@@ -17,13 +17,18 @@ CLUSTER = (
     click.option("-n", "--namespace", default="", metavar="NAME", help="The namespace of manifests that name none."),
     click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl."),
     click.option("--context", default="", metavar="NAME", help="The context of the kubeconfig."),
+    click.option("--as", "as_user", default="", metavar="USER", help="Ask the API server as somebody else."),
+    click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="A group of --as. Can be repeated."),
     click.option(
         "--source",
         default=LOCAL,
         show_default=True,
-        metavar="local|FILE_OR_DIR",
-        help="The cluster: local reads it from the API server, a file or folder holds manifests or a dump of it.",
+        metavar="local|live|FILE_OR_DIR|https://...",
+        help="Who answers: this program, from what the API server has (local) or from a file or folder with manifests "
+        "or a dump; or the running scheduler, whose port kubectl forwards (live), or at an address of its own.",
     ),
+    click.option("--release", default="", metavar="NAMESPACE[/NAME]", help="Which release answers, with live."),
+    click.option("--token-from", default="", metavar="NAMESPACE/ACCOUNT", help="Whose token the scheduler is shown."),
     click.option("--config", metavar="FILE", help="The KubeSchedulerConfiguration or SchedulerProfile that decides."),
     click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap with it."),
     plugin_dir_option,
@@ -68,7 +73,11 @@ class Where:
     namespace: str = ""
     kubeconfig: str = ""
     context: str = ""
+    as_user: str = ""
+    as_groups: tuple[str, ...] = ()
     source: str = LOCAL
+    release: str = ""
+    token_from: str = ""
     config: str | None = None
     config_map: str | None = None
     plugin_dirs: tuple[str, ...] = ()

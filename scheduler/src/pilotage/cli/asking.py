@@ -1,0 +1,145 @@
+"""Who answers: the running scheduler, this program out of what the API server has, or a file."""
+
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
+from pilotage.cli.command import BadInput, note
+from pilotage.cli.program import is_small
+from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.requests import Documents, namespaced
+
+# Help and completion do without whatever asks: they must be there at once.
+if TYPE_CHECKING:
+    from pilotage.cluster.kubectl.replicas import Replica
+    from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
+
+T = TypeVar("T")
+NO_OTHER_USER = (
+    "a scheduler knows no --as: it would show you what your own rights allow; use --source local, or leave --as out"
+)
+
+
+@dataclass(frozen=True)
+class Here:
+    """What can be asked: the API server, and a scheduler if that is who answers."""
+
+    asked: Asked
+    documents: Documents
+    scheduler: "SchedulerClient | None" = None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that is meant: "" for all."""
+        return "" if self.asked.all_namespaces else self.asked.namespace or self.documents.namespace
+
+    async def pods(self) -> list[dict[str, Any]]:
+        """Return the pods of that namespace."""
+        return await self.documents.items(namespaced("pods", self.namespace))
+
+    async def replicas(self) -> "list[Replica]":
+        """Return the replicas of the release that is meant, or of all."""
+        from pilotage.cluster.kubectl.way_in import replicas_of
+
+        return await replicas_of(self.documents, self.asked.release)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run what a verb does; an interrupt ends it quietly."""
+    import asyncio
+
+    return asyncio.run(work)
+
+
+@asynccontextmanager
+async def cluster(asked: Asked) -> AsyncIterator[Documents]:
+    """Give the API server, or the file that stands for it."""
+    documents = await _documents(asked)
+    try:
+        yield documents
+    finally:
+        await documents.close()
+
+
+@asynccontextmanager
+async def opened(asked: Asked, *, by_itself: str = "as the API server has it") -> AsyncIterator[Here]:
+    """Give whoever answers, and say who that is; `by_itself` says what an answer without a scheduler is."""
+    async with AsyncExitStack() as stack:
+        documents = await stack.enter_async_context(cluster(asked))
+        client = await _scheduler(asked, documents, stack, by_itself)
+        yield Here(asked, documents, client)
+
+
+@asynccontextmanager
+async def opened_or_why(asked: Asked) -> "AsyncIterator[tuple[Here, str]]":
+    """Give whoever answers, and why that is no scheduler; nothing is said about it."""
+    async with AsyncExitStack() as stack:
+        documents = await stack.enter_async_context(cluster(asked))
+        try:
+            if asked.way.user:
+                raise NotReached(NO_OTHER_USER)
+            client = await _client(asked, documents, stack)
+            await client.get("/access")
+        except (NotReached, Refused) as error:
+            yield Here(asked, documents), str(error)
+        else:
+            yield Here(asked, documents, client), ""
+
+
+async def opened_quietly(asked: Asked) -> str:
+    """Return why no scheduler answers; "" if one does."""
+    async with opened_or_why(asked) as (_, why):
+        return why
+
+
+async def _documents(asked: Asked) -> Documents:
+    if asked.is_file:
+        from pilotage.cli.files import FileCluster  # reads YAML, which nothing else here does
+
+        return FileCluster(asked.source)
+    if is_small():
+        from pilotage.cluster.kubectl.programme import Kubectl
+
+        kubectl = Kubectl(asked.way)
+        context = (await kubectl.chosen())["context"]
+        return Documents(kubectl, context.get("namespace") or "default")
+    from pilotage.cluster.transport.by_kubeconfig import ByKubeconfig  # the small plugin has no client
+
+    carrier = ByKubeconfig(asked.way, "pilotage")
+    return Documents(carrier, carrier.namespace)
+
+
+async def _scheduler(
+    asked: Asked, documents: Documents, stack: AsyncExitStack, by_itself: str
+) -> "SchedulerClient | None":
+    if asked.source not in (AUTO, LIVE) and not asked.is_address:
+        return None
+    try:
+        if asked.way.user:
+            raise NotReached(NO_OTHER_USER)
+        client = await _client(asked, documents, stack)
+        who = await client.get("/access")
+    except (NotReached, Refused) as error:
+        if asked.source != AUTO:
+            raise BadInput(f"no scheduler answers: {error}") from None
+        note(f"source: {by_itself}; no scheduler was asked: {error}")
+        return None
+    note(f"source: the scheduler{_which(asked)}, as {who.get('user', 'you')}")
+    return client
+
+
+async def _client(asked: Asked, documents: Documents, stack: AsyncExitStack) -> "SchedulerClient":
+    from pilotage.cluster.kubectl.programme import Kubectl
+    from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
+    from pilotage.cluster.kubectl.way_in import Wanted, identity_for, scheduler
+
+    kubectl = Kubectl(asked.way)
+    if asked.is_address:
+        return SchedulerClient(asked.source, await identity_for(kubectl, asked.token_from))
+    return await stack.enter_async_context(scheduler(kubectl, documents, Wanted(asked.release, asked.token_from)))
+
+
+def _which(asked: Asked) -> str:
+    return f" of {asked.release}" if asked.release else f" at {asked.source}" if asked.is_address else ""

@@ -1,0 +1,195 @@
+"""`pilotage doctor`: what is wrong with an installation, or with one's rights in it, each with what to do."""
+
+import base64
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from pilotage.cli.asking import Here, cluster, opened_quietly, run
+from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
+from pilotage.cli.printing import coloured, print_table, printed
+from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API
+from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.replicas import USUAL_NAMESPACE, Replica
+from pilotage.cluster.kubectl.requests import Documents
+from pilotage.views.objects.findings import FAULT, OK, WARNING, Facts, Finding, Right, findings
+
+NOT_WELL = NOT_ALL_PLACED
+COLOURS = {OK: "green", WARNING: "yellow", FAULT: "red"}
+DAY = 86400.0
+DEPLOYMENTS = "/apis/apps/v1/deployments"
+OF_PILOTAGE = {"labelSelector": "app.kubernetes.io/part-of=pilotage"}
+
+EPILOG = """\b
+Examples:
+  pilotage doctor
+  pilotage doctor --as jane -o json
+
+\b
+Exit code: 0 if nothing is at fault, 3 if something is; 2 if the cluster cannot be asked. Warnings leave it at 0.
+"""
+
+
+@click.command("doctor", cls=PlainCommand, epilog=EPILOG)
+@asks_a_cluster(namespaced=False)
+@click.option("--all", "everything", is_flag=True, help="Show what is well, too.")
+@output_option()
+@verbose_option
+def command(asked: Asked, everything: bool, output: str, no_headers: bool) -> None:
+    """Look at versions, clocks, rights, definitions, releases, profiles, certificates, and names served twice.
+
+    It only reads; each line says what to do.
+    """
+    found = findings(run(_facts(asked)))
+    is_well = all(each.state != FAULT for each in found)
+    if not printed({"kind": "Findings", "well": is_well, "items": [asdict(each) for each in found]}, output):
+        _tell(found, everything=everything, headers=not no_headers)
+    if not is_well:
+        raise SystemExit(NOT_WELL)
+
+
+def _tell(found: list[Finding], *, everything: bool, headers: bool) -> None:
+    shown = [each for each in found if everything or each.state != OK]
+    rows = [[coloured(each.state, COLOURS[each.state]), each.check, each.text, each.do] for each in shown]
+    print_table(["STATE", "CHECK", "WHAT", "DO"], rows, headers=headers)
+    well = sum(each.state == OK for each in found)
+    click.echo(f"{well} of {len(found)} checks are well" + ("" if everything else "; --all shows them"), err=True)
+
+
+async def _facts(asked: Asked) -> Facts:
+    """Look at everything; what may not be seen is left out."""
+    async with cluster(asked) as documents:
+        server = (await documents.get("/version")).get("gitVersion", "")  # without this one there is no cluster
+        facts = Facts(server=server, program=_version(), kubectl=await _kubectl(asked))
+        facts.user, facts.clock = await _who(documents)
+        facts.definitions = await _serves_profiles(documents)
+        facts.replicas = await _seen(Here(asked, documents).replicas)
+        facts.profiles = await _seen(lambda: documents.items(PROFILES)) or []
+        facts.deployments = await _seen(lambda: documents.items(DEPLOYMENTS, OF_PILOTAGE)) or []
+        facts.rights = await _rights(documents, facts.replicas or ())
+    facts.certificates = await _certificates(asked)
+    if facts.replicas:
+        facts.read_api = await opened_quietly(asked)
+    return facts
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version  # help does without
+
+    try:
+        return version("pilotage")
+    except PackageNotFoundError:
+        return ""
+
+
+async def _kubectl(asked: Asked) -> str | None:
+    from pilotage.cluster.kubectl.programme import Kubectl  # help does without
+
+    try:
+        found = json.loads(await Kubectl(asked.way).run("version", "--client", "-o", "json"))
+        return str(found["clientVersion"]["gitVersion"])
+    except (NotReached, Refused, ValueError, KeyError):
+        return None
+
+
+async def _who(documents: Documents) -> tuple[str, float | None]:
+    """Return who asks, and how far this machine is ahead of the server."""
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+    try:
+        before = datetime.now(UTC)
+        told = await documents.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
+        after = datetime.now(UTC)
+    except Refused:
+        return "", None
+    user = str(((told.get("status") or {}).get("userInfo") or {}).get("username", ""))
+    stamp = (told.get("metadata") or {}).get("creationTimestamp")
+    if not stamp:
+        return user, None
+    there = datetime.fromisoformat(stamp)  # cut to seconds
+    ahead = (before - there).total_seconds() - 1.0, (after - there).total_seconds()
+    return user, 0.0 if ahead[0] <= 0 <= ahead[1] else min(ahead, key=abs)
+
+
+async def _serves_profiles(documents: Documents) -> bool | None:
+    try:
+        found = await documents.get(PROFILES_API)
+    except Refused as error:
+        return False if error.is_absent else None
+    return any(each.get("name") == "schedulerprofiles" for each in found.get("resources") or ())
+
+
+async def _seen(look: Callable[[], Awaitable[Any]]) -> Any:
+    try:
+        return await look()
+    except Refused as error:
+        if error.is_forbidden or error.is_absent:
+            return None
+        raise
+
+
+async def _rights(documents: Documents, replicas: Sequence[Replica]) -> list[Right]:
+    place = replicas[0].namespace if replicas else USUAL_NAMESPACE
+    explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} --user=YOU"
+    forward = (
+        f"kubectl create role ask -n {place} --verb=get,list --resource=pods; then let it create pods/portforward; "
+        "docs/kubectl.md has both"
+    )
+    wanted = (
+        ("list", "", "pods", "", "", "queue and explain see only the namespaces that you name", explainer),
+        ("list", "", "nodes", "", "", "explain and top cannot decide by themselves", explainer),
+        ("create", "", "pods", "portforward", place, "the scheduler cannot be asked", forward),
+        (
+            "list",
+            "pilotage.dev",
+            "schedulerprofiles",
+            "",
+            "",
+            "status, diff and history of profiles show nothing",
+            "the role view of Kubernetes has it, in all namespaces or in one",
+        ),
+    )
+    return [await _right(documents, *each) for each in wanted]
+
+
+async def _right(
+    documents: Documents, verb: str, group: str, resource: str, sub: str, namespace: str, purpose: str, grant: str
+) -> Right:
+    attributes = {"verb": verb, "group": group, "resource": resource, "subresource": sub, "namespace": namespace}
+    review = {
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {name: value for name, value in attributes.items() if value}},
+    }
+    told = await documents.post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)
+    name = f"{resource}/{sub}" if sub else resource
+    where = f" in {namespace}" if namespace else " in all namespaces" if resource == "pods" else ""
+    allowed = bool((told.get("status") or {}).get("allowed"))
+    return Right(f"{verb} {name}{where}", purpose, allowed, grant)
+
+
+async def _certificates(asked: Asked) -> dict[str, float]:
+    """Return how many days certificates of the kubeconfig are still good."""
+    try:
+        from cryptography import x509  # the small plugin has it not
+
+        from pilotage.cluster.kubectl.programme import Kubectl
+
+        chosen = await Kubectl(asked.way).chosen()
+    except (ImportError, NotReached, Refused):
+        return {}
+    named = {
+        "your client certificate": chosen["user"].get("client-certificate-data"),
+        "the API server's certificate authority": chosen["cluster"].get("certificate-authority-data"),
+    }
+    now = datetime.now(UTC)
+    found = {}
+    for name, data in named.items():
+        if data:
+            ends = x509.load_pem_x509_certificate(base64.b64decode(data)).not_valid_after_utc
+            found[name] = (ends - now).total_seconds() / DAY
+    return found

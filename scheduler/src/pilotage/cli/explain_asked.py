@@ -1,0 +1,131 @@
+"""A pod explained by its scheduler, or by what is in its status, where no more may be seen."""
+
+from typing import Any
+
+from pilotage.cli.asking import Here
+from pilotage.cli.command import BadInput
+from pilotage.cli.explain_words import By, Detail, attempts_lines, groups_lines, node_lines, place_line, remedies_lines
+from pilotage.cli.named import quoted
+from pilotage.cluster.kubectl.refusals import Refused
+from pilotage.cluster.kubectl.requests import namespaced
+from pilotage.views.objects.waiting import message, reason_groups
+
+PAGE, LARGEST_PAGE = "50", "500"
+# As `simulate --explain` has them; what a scheduler or a status does not tell is empty.
+EMPTY: dict[str, Any] = {
+    "node": None,
+    "message": "",
+    "reason": "",
+    "nominatedNode": "",
+    "victims": [],
+    "scores": {},
+    "before": None,
+    "gang": None,
+    "nodes": [],
+    "remedies": [],
+    "remediesNote": "",
+}
+
+
+async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[str, Any]:
+    """Ask the scheduler about a pod; Refused with 404 for one that it does not know."""
+    assert here.scheduler is not None
+    path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
+    view = await here.scheduler.get(path)
+    nodes = by.why_not or ("" if detail is Detail.GROUPS else "all")
+    query = {"remedies": "1" if by.with_remedies else "0", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
+    told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": nodes})
+    while detail is Detail.ALL and told.get("nodes", {}).get("continue"):
+        more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}
+        page = (await here.scheduler.get(f"{path}/explain", more)).get("nodes", {})
+        told["nodes"] = {**page, "items": [*told["nodes"].get("items", ()), *page.get("items", ())]}
+    return _data((here.namespace, name), view, told, detail, by)
+
+
+def _data(key: tuple[str, str], view: dict[str, Any], told: dict[str, Any], detail: Detail, by: By) -> dict[str, Any]:
+    reason = view.get("reason") or {}
+    before = told.get("before")
+    nodes = told.get("nodes") or {}
+    return {
+        **EMPTY,
+        "source": "live",
+        "namespace": key[0],
+        "name": key[1],
+        "schedulerName": view.get("profile", ""),
+        "node": told.get("chosen") or None,
+        "message": told.get("error") or reason.get("text", ""),
+        "reason": reason.get("code", ""),
+        "before": None if before is None else {"plugin": before["plugin"], "reasons": before["reasons"]},
+        "nodes": [] if detail is Detail.GROUPS else [_node(each) for each in nodes.get("items", ())],
+        "remedies": told.get("remedies", []),
+        "remediesNote": told.get("noRemedy", ""),
+        "currentNode": view.get("node", "") if view.get("state") in ("assumed", "bound") else "",
+        "statusMessage": reason.get("text", ""),
+        "fits": told.get("fits", 0),
+        "nodesTotal": told.get("nodesTotal", 0),
+        "groups": told.get("groups", []),
+        "view": view,
+        **({"whyNot": {"node": by.why_not, "text": told["whyNot"]}} if told.get("whyNot") else {}),
+    }
+
+
+def _node(each: dict[str, Any]) -> dict[str, Any]:
+    scores = {score["plugin"]: {key: score[key] for key in ("raw", "normalized", "weighted")} for score in
+              each.get("scores", ())}  # fmt: skip
+    empty = {"plugin": "", "reasons": [], "details": [], "spared": "", "total": 0}
+    return {**empty, **each, "scores": scores}
+
+
+async def by_status(here: Here, name: str) -> dict[str, Any]:
+    """Return what a pod's scheduler wrote into its status."""
+    path = f"{namespaced('pods', here.namespace)}/{quoted(name)}"
+    try:
+        pod = await here.documents.get(path)
+    except Refused as error:
+        if not error.is_absent:
+            raise
+        raise BadInput(f"there is no pod {here.namespace}/{name}") from None
+    spec, text = pod.get("spec") or {}, message(pod)
+    return {
+        **EMPTY,
+        "source": "status",
+        "namespace": here.namespace,
+        "name": name,
+        "schedulerName": spec.get("schedulerName") or "default-scheduler",
+        "message": text,
+        "currentNode": spec.get("nodeName", ""),
+        "statusMessage": text,
+        "fits": 0,
+        "groups": reason_groups(text),
+    }
+
+
+def has_place(data: dict[str, Any]) -> bool:
+    """Tell whether the pod has a node, or would get one now."""
+    return bool(data["currentNode"] or data["node"] or data.get("fits"))
+
+
+def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
+    """Return the story for people."""
+    view = data.get("view") or {}
+    told = [f"{data['name']}  {_fate(data)}"]
+    if place := place_line(view):
+        told.append(place)
+    if data["before"] is not None:
+        reasons = ", ".join(data["before"]["reasons"])
+        told.append(f"  Before any node was looked at, {data['before']['plugin']} said: {reasons}")
+    if data["nodes"]:
+        told += node_lines(data["nodes"])
+    else:
+        told += groups_lines(data["groups"], fits=data["fits"], total=data.get("nodesTotal", 0))
+    told += remedies_lines(data["remedies"], data["remediesNote"])
+    told += [f"  {data['whyNot']['text']}"] if "whyNot" in data else []
+    return [*told, *attempts_lines(view.get("attempts", ()))] if attempts else told
+
+
+def _fate(data: dict[str, Any]) -> str:
+    now = f"goes to {data['node']}" if data["node"] else "fits" if data["fits"] else f"waits: {data['message']}"
+    if data["currentNode"]:
+        again = "" if data["source"] == "status" else f"; decided again now, it {now}"
+        return f"is on {data['currentNode']}{again}"
+    return now if data["fits"] or data["message"] else "waits: no attempt has ended yet"

@@ -1,0 +1,182 @@
+"""`pilotage status`: whether schedulers and their profiles are well, once, again and again, or until they are."""
+
+from time import monotonic
+from typing import Any
+
+import click
+
+from pilotage.cli.asking import Here, opened, run
+from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
+from pilotage.cli.printing import clear, coloured, print_table, printed
+from pilotage.cluster.kubectl.names import PROFILES
+from pilotage.cluster.kubectl.refusals import Refused
+from pilotage.cluster.kubectl.requests import Documents
+from pilotage.views.objects.health import health, is_lost
+
+PAUSE = 1.0  # seconds between two looks
+SHORT_HASH = 8
+NOT_WELL = NOT_ALL_PLACED
+
+EPILOG = """\b
+Examples:
+  pilotage status
+  pilotage status batch --wait --timeout 120
+  pilotage status -o json
+
+\b
+Exit code: 0 if all is well, 3 if something is not, or was not within the time; 2 if it cannot be told.
+"""
+
+
+@click.command("status", cls=PlainCommand, epilog=EPILOG)
+@click.argument("names", nargs=-1, metavar="[PROFILE]...")
+@asks_a_cluster(namespaced=False)
+@click.option("-w", "--watch", is_flag=True, help="Show it again with every change.")
+@click.option("--wait", is_flag=True, help="Wait until all is well, or until it is clear that it will not be.")
+@click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="How long --wait waits.")
+@output_option("wide", "name")
+@verbose_option
+def command(
+    asked: Asked, names: tuple[str, ...], watch: bool, wait: bool, timeout: float, output: str, no_headers: bool
+) -> None:
+    """Show releases with their replicas, profiles, and what is wrong with them.
+
+    Reads SchedulerProfiles and pods at the API server, and asks the scheduler, if you may, how many pods wait.
+    """
+    if asked.source == "auto" and wait:
+        asked = Asked(asked.way, source="local", release=asked.release)  # profiles and pods say all that counts
+    found = run(_status(asked, names, watch=watch, wait=wait, seconds=timeout, show=_Show(output, no_headers)))
+    if not found["well"]:
+        raise SystemExit(NOT_WELL)
+
+
+class NotThere(BadInput):
+    """A profile that was named is not there, or not yet."""
+
+
+class _Show:
+    """Prints one answer after the other."""
+
+    def __init__(self, output: str, no_headers: bool) -> None:
+        self._output, self._headers = output, not no_headers
+
+    def __call__(self, data: dict[str, Any], *, again: bool = False) -> None:
+        if again:
+            clear()
+        if self._output == "name":
+            click.echo("\n".join(f"schedulerprofile.pilotage.dev/{each['name']}" for each in data["profiles"]))
+        elif not printed(data, self._output):
+            self._tables(data)
+
+    def _tables(self, data: dict[str, Any]) -> None:
+        releases = [
+            [
+                f"{each['namespace']}/{each['name']}",
+                each["leader"] or "-",
+                f"{sum(one['ready'] for one in each['replicas'])}/{len(each['replicas'])}",
+                ",".join(sorted({one["configHash"][:SHORT_HASH] for one in each["replicas"]})) or "-",
+            ]
+            for each in data["releases"]
+        ]
+        print_table(["RELEASE", "LEADER", "READY", "CONFIG"], releases, headers=self._headers)
+        profiles = [_profile_row(each) for each in data["profiles"]]
+        if releases and profiles:
+            click.echo()
+        header = ["PROFILE", "SCHEDULER", "READY", "REASON", "REPLICAS", "PLUGINS", "WAITING", "BOUND/MIN", "CONFIG"]
+        print_table(header, profiles, headers=self._headers)
+        for alarm in data["alarms"]:
+            colour = "red" if alarm["severity"] == "fault" else "yellow"
+            click.echo(
+                f"\n{coloured(alarm['severity'], colour)}: {alarm['about']}: {alarm['text']}\n  do: {alarm['do']}"
+            )
+
+
+def _profile_row(each: dict[str, Any]) -> list[str]:
+    return [
+        each["name"],
+        each["schedulerName"],
+        "yes" if each["ready"] else "no",
+        each["reason"],
+        each["replicas"],
+        str(each["plugins"]),
+        str(each.get("waiting", "")),
+        str(each.get("boundPerMinute", "")),
+        each["configHash"][:SHORT_HASH],
+    ]
+
+
+async def _status(
+    asked: Asked, names: tuple[str, ...], *, watch: bool, wait: bool, seconds: float, show: _Show
+) -> dict[str, Any]:
+    import asyncio
+
+    deadline, before = monotonic() + seconds, None
+    async with opened(asked, by_itself="profiles and pods at the API server") as here:
+        while True:
+            try:
+                found, is_over = await _look(here, names)
+            except NotThere:
+                if not wait or monotonic() >= deadline:
+                    raise
+                await asyncio.sleep(PAUSE)  # a gate may be there before what it waits for
+                continue
+            if wait and not watch:
+                if found["well"] or is_over or monotonic() >= deadline:
+                    show(found)
+                    return found
+            elif found != before:
+                show(found, again=before is not None)
+                before = found
+            if not (watch or wait):
+                return found
+            await asyncio.sleep(PAUSE)
+
+
+async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
+    """Return how all is now, and whether waiting changes nothing any more."""
+    profiles = await _profiles(here.documents, names)
+    try:
+        replicas = await here.replicas()
+    except Refused as error:
+        if not error.is_forbidden:
+            raise
+        replicas = []
+        note(f"replicas are not shown: {error.message}; --release NAMESPACE names where you may see them")
+    found = health(profiles, replicas)
+    if here.scheduler is not None:
+        try:
+            _add_overview(found, await here.scheduler.get("/overview"))
+        except Refused as error:
+            if not error.is_forbidden:
+                raise
+            note(f"what only the scheduler knows is left out: {error.message}")
+    if not profiles and not replicas:
+        raise BadInput("there is no SchedulerProfile and no scheduler of Pilotage here; is it installed?")
+    return found, is_lost(profiles)
+
+
+async def _profiles(documents: Documents, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    try:
+        found = await documents.items(PROFILES)
+    except Refused as error:
+        if error.is_absent:
+            raise BadInput("the cluster does not serve SchedulerProfiles; is Pilotage installed?") from None
+        raise
+    there = [each["metadata"]["name"] for each in found]
+    for name in names:
+        if name not in there:
+            raise NotThere(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}")
+    return [each for each in found if not names or each["metadata"]["name"] in names]
+
+
+def _add_overview(found: dict[str, Any], overview: dict[str, Any]) -> None:
+    """Add what only the scheduler knows."""
+    by_name = {each["name"]: each for each in overview.get("profiles", ())}
+    for each in found["profiles"]:
+        known = by_name.get(each["schedulerName"])
+        if known is not None:
+            each["waiting"], each["boundPerMinute"] = known.get("pending", 0), known.get("boundPerMinute", 0)
+    told = ({"about": "scheduler", "severity": "warning", "text": each["text"], "do": each["do"]} for each in
+            overview.get("alarms", ()))  # fmt: skip
+    found["alarms"] += told
