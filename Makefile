@@ -13,7 +13,7 @@ READY := .venv/.ready
 PYTEST_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup binaries images push chart sbom audit lint lint-workflows format generate test test-all test-unit coverage \
+.PHONY: help setup binaries images push chart plugin sbom audit lint lint-workflows format generate test test-all test-unit coverage \
         test-integration test-e2e oracle faults gangs soak races bench-engine bench hostile demo demo-down release-check \
         release-notes clean always
 
@@ -45,6 +45,10 @@ push: $(READY) ## Push the images to REGISTRY with the tag TAG
 
 chart: $(READY) ## Package the chart into dist/, with REGISTRY as the default registry of its images
 	@$(BIN)/python -m release chart --registry="$(REGISTRY)"
+
+# kubectl krew install --manifest=dist/plugin/pilotage.yaml --archive=dist/plugin/kubectl-pilotage_v*.tar.gz
+plugin: $(READY) ## Build the small kubectl plugin into dist/plugin, with krew's manifest (BASE: where it will be downloaded from)
+	@$(BIN)/python -m release plugin $(if $(BASE),--base="$(BASE)")
 
 sbom: images ## Write bills of materials of wheels and images to dist/sbom (CycloneDX JSON)
 	@$(BIN)/python -m supply sbom

@@ -1,4 +1,4 @@
-"""The commands of `make release-check`, `make release-notes` and `make chart`."""
+"""The commands of `make release-check`, `make release-notes`, `make chart` and `make plugin`."""
 
 import argparse
 import subprocess
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from localcluster.errors import Problem
 from localcluster.paths import REPOSITORY
-from release import changelog, chart, versions
+from release import changelog, chart, plugin, versions
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -19,6 +19,9 @@ def main(words: Sequence[str] | None = None) -> int:
                 return _say(list(versions.faults(given.tag, REPOSITORY)))
             case "notes":
                 return _print_notes(given.tag)
+            case "plugin":
+                for path in plugin.build(REPOSITORY / "dist" / "plugin", given.base):
+                    print(path.relative_to(REPOSITORY))
             case _:
                 chart.package(given.registry, REPOSITORY / "dist")
     except (Problem, ValueError) as problem:
@@ -51,4 +54,6 @@ def _parser() -> argparse.ArgumentParser:
     ):
         commands.add_parser(name, help=purpose).add_argument("--tag", required=True, help="such as v1.2.3")
     commands.add_parser("chart", help="package the chart").add_argument("--registry", required=True)
+    plugins = commands.add_parser("plugin", help="build the small kubectl plugin and krew's manifest of it")
+    plugins.add_argument("--base", default="", help="where the archive will be downloaded from; default: this folder")
     return parser
