@@ -10,7 +10,7 @@ from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.waiting import message, reason_groups
 
-PAGE, LARGEST_PAGE = "50", "500"
+PAGES = {Detail.GROUPS: "1", Detail.NODES: "50", Detail.ALL: "500"}  # nodes in one answer
 # As `simulate --explain` has them; what a scheduler or a status does not tell is empty.
 EMPTY: dict[str, Any] = {
     "node": None,
@@ -32,11 +32,10 @@ async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[st
     assert here.scheduler is not None
     path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
     view = await here.scheduler.get(path)
-    nodes = by.why_not or ("" if detail is Detail.GROUPS else "all")
-    query = {"remedies": "1" if by.with_remedies else "0", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
-    told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": nodes})
+    query = {"remedies": "1" if by.with_remedies else "0", "limit": PAGES[detail], "nodes": by.why_not}
+    told = await here.scheduler.get(f"{path}/explain", query)
     while detail is Detail.ALL and told.get("nodes", {}).get("continue"):
-        more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}
+        more = {**query, "continue": told["nodes"]["continue"]}
         page = (await here.scheduler.get(f"{path}/explain", more)).get("nodes", {})
         told["nodes"] = {**page, "items": [*told["nodes"].get("items", ()), *page.get("items", ())]}
     return _data((here.namespace, name), view, told, detail, by)
@@ -115,7 +114,7 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
         reasons = ", ".join(data["before"]["reasons"])
         told.append(f"  Before any node was looked at, {data['before']['plugin']} said: {reasons}")
     if data["nodes"]:
-        told += node_lines(data["nodes"])
+        told += node_lines(data["nodes"], data["nodesTotal"] - len(data["nodes"]))
     else:
         told += groups_lines(data["groups"], fits=data["fits"], total=data.get("nodesTotal", 0))
     told += remedies_lines(data["remedies"], data["remediesNote"])
