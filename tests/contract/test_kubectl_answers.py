@@ -5,8 +5,9 @@ import pytest
 
 from pilotage.app.options import API_PORT
 from pilotage.app.read_api import serving
-from pilotage.cluster.kubectl import replicas, scheduler_client, way_in
+from pilotage.cluster.kubectl import names, scheduler_client, way_in
 from pilotage.config import handshake
+from pilotage.model import gangs
 from pilotage.scheduler_profiles import resource
 from pilotage.views import answers, reasons
 from pilotage.views.objects import waiting
@@ -17,10 +18,11 @@ SAID = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insuffici
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        pytest.param(replicas.HASH, handshake.HASH, id="the annotation with the hash"),
-        pytest.param(replicas.TRYING, handshake.TRYING, id="the annotation with the hash that is tried"),
-        pytest.param(replicas.TROUBLE, handshake.TROUBLE, id="the annotation with the trouble"),
-        pytest.param(replicas.LEADS, serving.LEADS, id="the label of the leader"),
+        pytest.param(names.HASH, handshake.HASH, id="the annotation with the hash"),
+        pytest.param(names.TROUBLE, handshake.TROUBLE, id="the annotation with the trouble"),
+        pytest.param(names.LEADS, serving.LEADS, id="the label of the leader"),
+        pytest.param(names.PROFILES, resource.PATH, id="the path of profiles"),
+        pytest.param(names.GROUP_LABELS, (gangs.GROUP_LABEL, gangs.NAME_LABEL), id="the labels of groups"),
         pytest.param(scheduler_client.PREFIX, answers.PREFIX, id="the prefix of the paths"),
         pytest.param(way_in.PORT, API_PORT, id="the port"),
         pytest.param(way_in.AUDIENCE, serving.AUDIENCE, id="the audience of tokens"),
@@ -28,12 +30,6 @@ SAID = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insuffici
 )
 def test_words_that_are_spelled_twice_are_equal(ours: object, theirs: object) -> None:
     assert ours == theirs
-
-
-def test_the_path_of_profiles_is_the_resource() -> None:
-    from pilotage.cli.status import PROFILES
-
-    assert PROFILES == resource.PATH
 
 
 @pytest.mark.parametrize("plugin", waiting.CODES)

@@ -366,6 +366,20 @@ class TestExplainLive:
         assert lines[-2].split() == ["AGO", "TRY", "OUTCOME", "FIT", "MESSAGE"]
         assert lines[-1].split()[1:] == ["5", "waits", "0/3", "no", "room"]
 
+    async def test_nodes_one_by_one(self, live: AskedCluster) -> None:
+        one = {"node": "n1", "fits": False, "plugin": "NodeResourcesFit", "reasons": ["Insufficient cpu"]}
+        items = [{**one, "details": ["wants 6, 4 of 4 free"]}, {"node": "n2", "fits": True, "total": 7}]
+        told(live, "/pods/shop/web/explain", {**EXPLAIN, "nodes": {"total": 3, "items": items}})
+        lines = (
+            await live.run("explain", "shop/web", "--source", "live", "--nodes", "--no-remedies")
+        ).stdout.splitlines()
+        assert lines[2:6] == [
+            "  NODE  FITS  BECAUSE                                                    TOTAL",
+            "  n1    no    NodeResourcesFit: Insufficient cpu (wants 6, 4 of 4 free)",
+            "  n2    yes                                                                  7",
+            "  1 more nodes are left out; --all shows them.",
+        ]
+
     async def test_it_has_the_fields_that_a_decision_here_has(self, live: AskedCluster) -> None:
         live.pod("web", "shop", containers=[{"name": "c"}])
         here = await live.data("explain", "shop/web", "--source", "local")
@@ -393,7 +407,7 @@ class TestExplainLive:
         assert result.exit_code == 0
         assert result.stdout.splitlines()[-1] == "  n2 loses by 17"
         assert live.scheduler is not None
-        assert live.scheduler.asked[-1][1] == {"nodes": "n2", "remedies": "0", "limit": "50"}
+        assert live.scheduler.asked[-1][1] == {"nodes": "n2", "remedies": "0", "limit": "1"}
 
 
 class TestWhatIfLive:

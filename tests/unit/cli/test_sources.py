@@ -32,7 +32,7 @@ async def test_a_scheduler_is_asked_over_a_forwarded_port_with_the_token_of_the_
     assert result.stderr == "note: source: the scheduler, as jane\n"
     assert "Insufficient cpu" in result.stdout
     assert live.scheduler is not None
-    assert live.scheduler.asked[-1] == ("/queue", {"groupBy": "reason", "namespace": "shop", "limit": "100"})
+    assert live.scheduler.asked[1] == ("/queue", {"groupBy": "reason", "namespace": "shop", "limit": "100"})
     assert live.scheduler.headers[-1]["Authorization"] == "Bearer secret"
     [forward] = [words for words in live.kubectl.commands() if "port-forward" in words]
     assert forward[-5:] == ["-n", "pilotage", "pod/leader", ":10260", "--address=127.0.0.1"]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import CompletionItem, ShellComplete
 
+from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.cluster.kubectl.way import Way
@@ -51,7 +52,7 @@ def nodes(context: click.Context, incomplete: str) -> list[str]:
 
 def profiles(context: click.Context, incomplete: str) -> list[str]:
     """Return the names of SchedulerProfiles that begin so."""
-    return _names(context, "/apis/pilotage.dev/v1alpha1/schedulerprofiles", incomplete)
+    return _names(context, PROFILES, incomplete)
 
 
 def contexts(context: click.Context, incomplete: str) -> list[str]:

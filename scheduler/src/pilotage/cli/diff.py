@@ -11,7 +11,7 @@ from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, plugin_
 from pilotage.cli.files import FileCluster
 from pilotage.cli.named import PROFILE, named, quoted
 from pilotage.cli.printing import coloured, print_table, printed
-from pilotage.cli.status import PROFILES
+from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.views.objects.differences import differences
 

@@ -13,7 +13,7 @@ from pilotage.cli.asking import Here, cluster, opened_quietly, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
 from pilotage.cli.printing import coloured, print_table, printed
-from pilotage.cli.status import PROFILES
+from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.replicas import USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents
@@ -117,7 +117,7 @@ async def _who(documents: Documents) -> tuple[str, float | None]:
 
 async def _serves_profiles(documents: Documents) -> bool | None:
     try:
-        found = await documents.get("/apis/pilotage.dev/v1alpha1")
+        found = await documents.get(PROFILES_API)
     except Refused as error:
         return False if error.is_absent else None
     return any(each.get("name") == "schedulerprofiles" for each in found.get("resources") or ())

@@ -10,7 +10,7 @@ from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.waiting import message, reason_groups
 
-PAGE, LARGEST_PAGE = "50", "500"
+PAGES = {Detail.GROUPS: "1", Detail.NODES: "50", Detail.ALL: "500"}  # nodes in one answer
 # As `simulate --explain` has them; what a scheduler or a status does not tell is empty.
 EMPTY: dict[str, Any] = {
     "node": None,
@@ -32,11 +32,10 @@ async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[st
     assert here.scheduler is not None
     path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
     view = await here.scheduler.get(path)
-    nodes = by.why_not or ("" if detail is Detail.GROUPS else "all")
-    query = {"remedies": "1" if by.with_remedies else "0", "limit": LARGEST_PAGE if detail is Detail.ALL else PAGE}
-    told = await here.scheduler.get(f"{path}/explain", {**query, "nodes": nodes})
+    query = {"remedies": "1" if by.with_remedies else "0", "limit": PAGES[detail], "nodes": by.why_not}
+    told = await here.scheduler.get(f"{path}/explain", query)
     while detail is Detail.ALL and told.get("nodes", {}).get("continue"):
-        more = {**query, "nodes": "all", "continue": told["nodes"]["continue"]}
+        more = {**query, "continue": told["nodes"]["continue"]}
         page = (await here.scheduler.get(f"{path}/explain", more)).get("nodes", {})
         told["nodes"] = {**page, "items": [*told["nodes"].get("items", ()), *page.get("items", ())]}
     return _data((here.namespace, name), view, told, detail, by)
@@ -115,7 +114,7 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
         reasons = ", ".join(data["before"]["reasons"])
         told.append(f"  Before any node was looked at, {data['before']['plugin']} said: {reasons}")
     if data["nodes"]:
-        told += node_lines(data["nodes"])
+        told += node_lines(data["nodes"], data["nodesTotal"] - len(data["nodes"]))
     else:
         told += groups_lines(data["groups"], fits=data["fits"], total=data.get("nodesTotal", 0))
     told += remedies_lines(data["remedies"], data["remediesNote"])
@@ -126,6 +125,6 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
 def _fate(data: dict[str, Any]) -> str:
     now = f"goes to {data['node']}" if data["node"] else "fits" if data["fits"] else f"waits: {data['message']}"
     if data["currentNode"]:
-        again = "" if data["source"] == "status" else f"; if scheduled again now, it {now}"
+        again = "" if data["source"] == "status" else f"; decided again now, it {now}"
         return f"is on {data['currentNode']}{again}"
     return now if data["fits"] or data["message"] else "waits: no attempt has ended yet"

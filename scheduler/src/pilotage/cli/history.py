@@ -9,7 +9,7 @@ from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
 from pilotage.cli.named import POD, PROFILE, named, quoted
 from pilotage.cli.printing import age, print_table, printed
-from pilotage.cli.status import PROFILES
+from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.history import attempts_history, pod_history, profile_history

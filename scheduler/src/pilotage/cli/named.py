@@ -7,16 +7,17 @@ from urllib.parse import quote
 from pilotage.cli.command import BadInput
 
 POD, PROFILE = "pod", "schedulerprofile"
+# Short names; plurals are understood, too.
 ALIASES = {
-    POD: ("po", "pods"),
-    PROFILE: ("schedulerprofiles", "schedprof", "profile", "schedulerprofile.pilotage.dev"),
-    "deployment": ("deploy", "deployments"),
-    "replicaset": ("rs", "replicasets"),
-    "statefulset": ("sts", "statefulsets"),
-    "daemonset": ("ds", "daemonsets"),
-    "job": ("jobs",),
-    "cronjob": ("cj", "cronjobs"),
-    "podgroup": ("podgroups", "pg"),
+    POD: ("po",),
+    PROFILE: ("schedprof", "profile"),
+    "deployment": ("deploy",),
+    "replicaset": ("rs",),
+    "statefulset": ("sts",),
+    "daemonset": ("ds",),
+    "job": (),
+    "cronjob": ("cj",),
+    "podgroup": ("pg",),
 }
 # Anything else could be another path of the API.
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
@@ -44,5 +45,5 @@ def quoted(name: str) -> str:
 
 
 def _full(kind: str) -> str:
-    small = kind.lower()
-    return next((full for full, others in ALIASES.items() if small in (full, *others)), small)
+    small = kind.lower().partition(".")[0]
+    return next((full for full, others in ALIASES.items() if small in (full, f"{full}s", *others)), small)

@@ -9,11 +9,11 @@ from pilotage.cli.asking import Here, opened, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import clear, coloured, print_table, printed
+from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import Documents
 from pilotage.views.objects.health import health, is_lost
 
-PROFILES = "/apis/pilotage.dev/v1alpha1/schedulerprofiles"
 PAUSE = 1.0  # seconds between two looks
 SHORT_HASH = 8
 NOT_WELL = NOT_ALL_PLACED

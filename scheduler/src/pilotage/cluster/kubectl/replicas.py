@@ -5,15 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pilotage.cluster.kubectl.names import FINGERPRINT, HASH, LEADS, TROUBLE
+
 Manifest = Mapping[str, Any]
 
 SELECTOR = "app.kubernetes.io/part-of=pilotage,app.kubernetes.io/component=scheduler"
 INSTANCE = "app.kubernetes.io/instance"
 USUAL_NAMESPACE = "pilotage"
-LEADS = "pilotage.dev/leads"  # a label of the replica that leads
-FINGERPRINT = "pilotage.dev/serving-certificate"  # an annotation: the SHA-256 of the certificate that it shows
-# As config.handshake has them, which the small plugin cannot import; a contract test compares.
-HASH, TRYING, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trying", "pilotage.dev/config-trouble"
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,6 @@ class Replica:
     ready: bool
     leads: bool
     hash: str
-    trying: str
     trouble: str
     fingerprint: str
 
@@ -58,7 +55,6 @@ def _replica(pod: Manifest, holders: set[tuple[str, str]]) -> Replica:
         ready=condition(pod, "Ready").get("status") == "True",
         leads=labels.get(LEADS) == "true" or (namespace, name) in holders,
         hash=annotations.get(HASH, ""),
-        trying=annotations.get(TRYING, ""),
         trouble=_trouble(annotations.get(TROUBLE, "")),
         fingerprint=annotations.get(FINGERPRINT, ""),
     )

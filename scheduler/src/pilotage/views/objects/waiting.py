@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from pilotage.cluster.kubectl.names import GROUP_LABELS
 from pilotage.cluster.kubectl.replicas import condition
 
 Manifest = Mapping[str, Any]
@@ -53,7 +54,6 @@ TIERS = ("scheduler", "wait", "owner", "admin")  # what time can heal counts fir
 AVAILABLE = re.compile(r"^0/\d+ nodes are available: (.*?)\.?(?: preemption: .*)?$", re.DOTALL)
 BETWEEN = re.compile(r",\s+(?=\d)")
 COUNTED = re.compile(r"(\d+) (.+)", re.DOTALL)
-GROUP_LABELS = ("scheduling.x-k8s.io/pod-group", "pod-group.pilotage.dev/name")
 NOT_TRIED = "no attempt has ended yet"
 GATED, ACTIVE, UNSCHEDULABLE = "gated", "active", "unschedulable"
 
