@@ -164,7 +164,7 @@ def test_explain_a_pod_that_was_scored(pilotage: Pilotage) -> None:
 
 def test_explain_as_json(pilotage: Pilotage) -> None:
     found = json.loads(pilotage("simulate", "-f", CLUSTER, "-f", WEB, "--explain", "report", "-o", "json").stdout)
-    assert list(found) == [*KEYS, "before", "gang", "nodes"]
+    assert list(found) == [*KEYS, "before", "gang", "nodes", "remedies", "remediesNote"]
     assert found["nodes"][0] == {
         "node": "n1",
         "fits": False,
