@@ -666,68 +666,6 @@ async def test_many_nodes_are_told_in_groups(world: World) -> None:
     assert len((await world.explain("web", "--no-remedies", "--all")).stdout.splitlines()) == 1 + 1 + 62
 
 
-class TestOwners:
-    """KIND/NAME: one of each sort of its pods that wait."""
-
-    def replica(
-        self, world: World, name: str, kind: str = "ReplicaSet", owner: str = "web-77c9", **fields: Any
-    ) -> None:
-        reference = {"apiVersion": "apps/v1", "kind": kind, "name": owner, "uid": "u", "controller": True}
-        world.pod(name, labels={"pod-template-hash": "77c9"}, metadata={"ownerReferences": [reference]}, **fields)
-
-    async def test_a_deployment(self, world: World) -> None:
-        self.replica(world, "web-77c9-a", cpu="3")
-        self.replica(world, "web-77c9-b", cpu="3")
-        self.replica(world, "web-77c9-c", cpu="1", node="n1")
-        world.pod("other", cpu="3")
-        result = await world.explain("deploy/web", "--no-remedies")
-        assert result.exit_code == 3
-        first, _, like, told, *_ = result.stdout.splitlines()
-        assert (first, like) == ("deployment/web: 2 of 3 pods wait", "2 pods like this one:")
-        assert told == f"web-77c9-a  waits: {WAITS}"
-
-    async def test_for_programs(self, world: World) -> None:
-        self.replica(world, "train-x", "Job", "train", cpu="3")
-        found = json.loads((await world.explain("job/train", "-o", "json")).stdout)
-        assert (found["of"], found["pods"], found["waiting"]) == ("job/train", 1, 1)
-        assert [(each["pods"], each["name"]) for each in found["items"]] == [(1, "train-x")]
-
-    async def test_all_of_them_run(self, world: World) -> None:
-        self.replica(world, "web-77c9-c", cpu="1", node="n1")
-        result = await world.explain("deploy/web")
-        assert (result.exit_code, result.stdout) == (0, "deployment/web: 0 of 1 pods wait\n")
-
-    async def test_there_are_none(self, world: World) -> None:
-        result = await world.explain("deploy/web")
-        assert result.exit_code == 2
-        assert result.stderr == "deployment/web has no pods in default; see kubectl get deployment/web -n default\n"
-
-
-async def test_a_pod_of_a_file(world: World) -> None:
-    file = world.folder / "cluster.json"
-    items = [node_manifest("n1", cpu="2"), pod_manifest("web", cpu="3")]
-    file.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
-    result = await world.explain("web", "--source", str(file))
-    assert result.exit_code == 3
-    assert "NodeResourcesFit: Insufficient cpu (wants 3, 2 of 2 free)" in result.stdout
-    assert world.api.requests == []
-
-
-async def test_many_nodes_are_told_in_groups(world: World) -> None:
-    for number in range(60):
-        world.api.put("nodes", node_manifest(f"m{number}", cpu="1", fake=False))
-    world.pod("web", cpu="3")
-    groups = (await world.explain("web", "--no-remedies")).stdout.splitlines()
-    assert groups[1:] == [
-        "  PLUGIN            NODES  BECAUSE           SUCH AS",
-        "  NodeResourcesFit     62  Insufficient cpu  n1",
-        "  --nodes shows nodes one by one.",
-    ]
-    nodes = (await world.explain("web", "--no-remedies", "--nodes")).stdout.splitlines()
-    assert (len(nodes), nodes[-1]) == (1 + 1 + 50 + 1, "  12 more nodes are left out; --all shows them.")
-    assert len((await world.explain("web", "--no-remedies", "--all")).stdout.splitlines()) == 1 + 1 + 62
-
-
 class TestPluginFiles:
     FILE = PluginFile(
         "mine/ending.py",

@@ -43,7 +43,9 @@ def run(*words: object) -> Result:
         pytest.param(["--kubeconfig", "/nowhere"], "/nowhere", id="no such kubeconfig"),
         pytest.param(["--port", "70000"], "70000", id="no such port"),
         *(
-            pytest.param(["--address", address], f"--address {address} is open to other machines", id=f"anybody at {address}")
+            pytest.param(
+                ["--address", address], f"--address {address} is open to other machines", id=f"anybody at {address}"
+            )
             for address in (EVERYWHERE, "::", "10.1.2.3", "fe80::1%eth0", "myhost.example", "127.0.0.1.example")
         ),
     ],

@@ -58,10 +58,6 @@ class LacksRights(CannotExplain):
     """Not everything that decides about the pod may be seen; the text says what, and how to get the rights."""
 
 
-class LacksRights(CannotExplain):
-    """Not everything that decides about the pod may be seen; the text says what, and how to get the rights."""
-
-
 @dataclass(frozen=True)
 class Question:
     """Which pod, and whose configuration: a file, a ConfigMap, or whatever serves the pod."""

@@ -58,17 +58,6 @@ class CommandsOnDemand(click.Group):
             named.setdefault("prog_name", program_name())
         return super().main(*given, **named)
 
-    def main(self, *given: Any, **named: Any) -> Any:
-        """Run under the name that the program was called by."""
-        args = given[0] if given else named.get("args")
-        words = list(sys.argv[1:] if args is None else args)
-        if words[:1] == [COMPLETE]:
-            complete(words[1:])
-            return None
-        if len(given) < 2:
-            named.setdefault("prog_name", program_name())
-        return super().main(*given, **named)
-
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands that can work here."""
         return list(_offered())
