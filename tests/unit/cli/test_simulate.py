@@ -143,6 +143,12 @@ def test_explain_a_pod_that_waits(pilotage: Pilotage) -> None:
         "n1 no NodeResourcesFit: Insufficient cpu (wants 3.5, 1.5 of 4 free)",
         "n2 no NodeResourcesFit: Insufficient cpu (wants 3.5, 3 of 4 free)",
         "gpu-1 no TaintToleration: node(s) had untolerated taint(s) (dedicated=gpu:NoSchedule)",
+        "What would help, each tried on this cluster (-o yaml has the patches):",
+        "owner: ask for cpu 3 instead of 3.5: fits on n2",
+        "owner: tolerate dedicated=gpu:NoSchedule: fits on gpu-1",
+        "admin: remove the taint dedicated=gpu:NoSchedule from gpu-1",
+        "admin: move default/cache off n2",
+        "admin: add one more node like n1 (a)",
     ]
 
 
@@ -158,7 +164,7 @@ def test_explain_a_pod_that_was_scored(pilotage: Pilotage) -> None:
 
 def test_explain_as_json(pilotage: Pilotage) -> None:
     found = json.loads(pilotage("simulate", "-f", CLUSTER, "-f", WEB, "--explain", "report", "-o", "json").stdout)
-    assert list(found) == [*KEYS, "before", "gang", "nodes"]
+    assert list(found) == [*KEYS, "before", "gang", "nodes", "remedies", "remediesNote"]
     assert found["nodes"][0] == {
         "node": "n1",
         "fits": False,
