@@ -208,6 +208,9 @@ def test_the_first_remedy_places_the_pod(
     for each in (*others, waiting):
         if each["kind"] == "Pod":
             each["spec"]["schedulerName"] = SCHEDULER
+    # The next scene has nodes of the same names, on which these would count.
+    gone = ("delete", "pods", "--all", "-n", namespace, "--force", "--grace-period=0")
+    request.addfinalizer(lambda: stage.kubectl(*gone))
     stage.kubectl.create(*others, waiting)
     remedy = stage.first_remedy("web", scene.first.replace("default/", f"{namespace}/"))
     stage.apply(remedy)
