@@ -153,7 +153,7 @@ def a_viewer_of_one_namespace_gets_reasons_and_remedies(scene: Scene) -> None:
     status = scene.viewer.pilotage("explain", "waits")
     assert status.returncode == 3
     assert "NodeResourcesFit" in status.stdout
-    assert "you may not list pods, " in status.stderr
+    assert "you are not allowed to list pods, " in status.stderr
     assert scene.viewer.pilotage("queue", "-n", scene.other).returncode == 2
 
 

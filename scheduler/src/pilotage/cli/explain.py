@@ -94,7 +94,7 @@ def command(
     KIND/NAME, such as deploy/web or job/train, explains the pods of an owner that wait, one of each sort.
     """
     if config is not None and config_map is not None:
-        raise BadInput("--config and --config-map name two configurations; leave one out")
+        raise BadInput("--config and --config-map exclude each other; use one of them")
     detail = Detail.ALL if everything else Detail.NODES if one_by_one else Detail.GROUPS
     by = By(config, _named(config_map), plugin_dirs, with_remedies=not no_remedies, why_not=node)
     wish = Wish(by, detail, attempts, output)
@@ -158,7 +158,7 @@ async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, 
     for text in answer.notes:
         note(text)
     if answer.pod.is_terminating:
-        note("the pod is being deleted: no scheduler gives it a node any more")
+        note("the pod is being deleted, so no scheduler places it any more")
     story = explain_here.told(answer, wish.detail)
     if wish.attempts:
         note(f"attempts are known to the scheduler alone; ask it with --source live, or see {program_name()} history")

@@ -125,6 +125,6 @@ def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
 def _fate(data: dict[str, Any]) -> str:
     now = f"goes to {data['node']}" if data["node"] else "fits" if data["fits"] else f"waits: {data['message']}"
     if data["currentNode"]:
-        again = "" if data["source"] == "status" else f"; decided again now, it {now}"
+        again = "" if data["source"] == "status" else f"; if scheduled again now, it {now}"
         return f"is on {data['currentNode']}{again}"
     return now if data["fits"] or data["message"] else "waits: no attempt has ended yet"

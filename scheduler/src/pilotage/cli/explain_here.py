@@ -49,7 +49,7 @@ def told(answer: Answer, detail: Detail) -> str:
     first, *others = explained_text(answer.result, story, None).splitlines()
     if answer.pod.node_name:
         fate = first.removeprefix(f"{answer.pod.name}  ")
-        first = f"{answer.pod.name}  is on {answer.pod.node_name}; decided again now, it {fate}"
+        first = f"{answer.pod.name}  is on {answer.pod.node_name}; if scheduled again now, it {fate}"
     said = status_message(answer.pod)
     if said and said != answer.result.message:
         others.insert(0, f"  Its status says: {said}")
