@@ -540,7 +540,9 @@ class TestWhatIsInTheWay:
         ]
         first, second = result.stderr.splitlines()
         assert first.startswith("note: source: the pod's status, without remedies; no scheduler was asked: there is no")
-        assert second.startswith("note: for a decision here you are not allowed to list nodes in all namespaces; kubectl create")
+        assert second.startswith(
+            "note: for a decision here you are not allowed to list nodes in all namespaces; kubectl create"
+        )
 
     async def test_not_even_the_pod_may_be_seen(self, world: World) -> None:
         world.api.refusals |= {"/api/v1/nodes": 403, "/api/v1/pods": 403, "/api/v1/namespaces": 403}

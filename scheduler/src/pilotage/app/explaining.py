@@ -133,17 +133,17 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
     ready = await _configured(api, reading, question, pod)  # 2. who decides about it
     profiles = ready.profiles()
     played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
-    notes = await _fill(reading, played, kinds_read(profiles))  # 3. what they look at
+    notes = await _fill(reading, played, kinds_read(profiles))  # 3. the objects that they look at
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
-        otherwise = f"; or {NAME_IT}, without which ConfigMaps must be read" if LIST_THEM in reading.missing else ""
+        otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""
         raise LacksRights(reading.what_is_missing() + otherwise)
     for each in pods.objects.values():
         played.add(pod.on("") if each is pod else each)
     for plugin, stays in past:
         plugin.recall(pod, stays)
     compared = played.why_not(pod, question.why_not) if question.why_not else None
-    result = played.decide_only(pod.key)  # 4. what they say
+    result = played.decide_only(pod.key)  # 4. the decision
     notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
     return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 

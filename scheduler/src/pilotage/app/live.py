@@ -149,7 +149,7 @@ class Live:
                 self.hot.leave_out(each)
 
     def own_name(self) -> str:
-        """Return which replica this is, as events name it: `helm test` looks for who placed a pod."""
+        """Return this replica's name in events: `helm test` checks which replica placed a pod."""
         place = self.options.config_map
         return place.pod_name if place is not None and place.pod_name else gethostname()
 

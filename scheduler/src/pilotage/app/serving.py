@@ -47,7 +47,7 @@ def content(
 
 
 def guard(api: ApiClient, serving: Serving, audiences: Sequence[str] = ()) -> DelegatedAuth:
-    """Return who decides who may see what: the API server, asked for each and remembered for a few seconds."""
+    """Return the guard of the pages: the API server decides, and its answers are cached for a few seconds."""
     return DelegatedAuth(
         api,
         AuthSettings(
@@ -86,5 +86,5 @@ def certificate(auth: DelegatedAuth, serving: Serving) -> ServingCertificate:
 
 
 def server(shown: Content, auth: DelegatedAuth, serving: Serving, shows: ServingCertificate | None = None) -> Server:
-    """Return the server, which is still to be started."""
+    """Return the server, not started yet."""
     return Server(Pages(shown), auth, certificate(auth, serving) if shows is None else shows)

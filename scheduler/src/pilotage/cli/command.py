@@ -51,7 +51,7 @@ class PlainCommand(click.Command):
 
 
 def is_bad_input(error: Exception) -> bool:
-    """Tell whether an error is about what a person gave; its text then says everything."""
+    """Return whether an error is about user input; its text then says everything."""
     if isinstance(error, BadInput | NotReached | Refused) or _lacks_the_engine(error):
         return True
     if is_small():
@@ -72,7 +72,7 @@ def _said(error: Exception) -> str:
 
 
 def _is_bad_input_of_the_engine(error: Exception) -> bool:
-    from pilotage.app.options import InvalidOptions  # not before something is wrong: a start must be quick
+    from pilotage.app.options import InvalidOptions  # imported only after an error: a start must be quick
     from pilotage.app.profile_files import UnusableProfiles
     from pilotage.cluster.transport.api_errors import NoAccess
     from pilotage.cluster.transport.service_tls import BadTLS

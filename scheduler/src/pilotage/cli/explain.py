@@ -88,8 +88,8 @@ def command(
     """Explain node by node and plugin by plugin why a pod is pending, or why it runs on its node.
 
     Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
-    kube-scheduler for default-scheduler, else the one that an operator of Pilotage wrote. Who may not read all of that
-    gets the answer of the scheduler, or what it wrote into the pod's status. Nothing is written.
+    kube-scheduler for default-scheduler, otherwise the one that Pilotage's operator wrote. Without the rights to read
+    all of that, it shows the scheduler's own answer, or what it wrote into the pod's status. Nothing is written.
 
     KIND/NAME, such as deploy/web or job/train, explains the pods of an owner that wait, one of each sort.
     """

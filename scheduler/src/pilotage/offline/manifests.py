@@ -63,19 +63,19 @@ class Manifests:
 
 
 def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Manifests:
-    """Read files, folders and standard input; BadManifests tells everything that is wrong with them."""
+    """Read files, folders and standard input; BadManifests lists everything that is wrong with them."""
     return completed(find_entries(names, progress, kinds))  # 1. what is there
 
 
 def completed(found: Found, there: Iterable[KubeObject] = ()) -> Manifests:
     """Complete what was read as an API server does that has some objects already; BadManifests as above."""
     work, there = _Work(found.problems), list(there)
-    entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. each once
+    entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. no duplicates
     admission = Admission(
         [*_instances(there, PriorityClass), *_of_kind(entries, PriorityClass)],
         [*_instances(there, StorageClass), *_of_kind(entries, StorageClass)],
     )
-    for entry in entries:  # 3. as an API server would have it
+    for entry in entries:  # 3. set defaults, as an API server does
         work.take(entry, admission)
     if work.problems:
         raise BadManifests(work.problems)

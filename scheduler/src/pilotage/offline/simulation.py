@@ -91,7 +91,7 @@ class Simulation:
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
         plugins = (holders_of(self.engines), rules_of(self.engines))
-        # Nobody waits for a permission, and nobody leaves without being told.
+        # No pod waits for permission, and all deletions are known.
         nobody = WaitingPods()
         return Evictions(self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False)
 
@@ -119,11 +119,11 @@ class Simulation:
             self.queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
-        """Take note of an object that is there and cannot be understood."""
+        """Record an object that is there and cannot be decoded."""
         self.cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:
-        """Schedule until nothing that is left can change, and tell what became of every pending pod."""
+        """Schedule until nothing can change any more, and return the results for every pending pod."""
         total = len(self.queue)
         for _ in self.steps():
             if progress is not None:
@@ -145,7 +145,7 @@ class Simulation:
         return self._results
 
     def decide_only(self, key: str) -> Result:
-        """Tell what would become of one pending pod now, out of turn; the others keep what is nominated for them."""
+        """Return the result for one pending pod now, out of turn; the others keep their nominations."""
         queued = self.queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
@@ -231,7 +231,7 @@ class Simulation:
         if outcome.victims:
             self._results.evicts(queued.pod, outcome.victims)
             self.on_evicting(queued.pod, outcome.victims)
-        self._failures.requeue(queued, replace(outcome, is_news=True))  # a result is what was said last
+        self._failures.requeue(queued, replace(outcome, is_news=True))  # the last outcome is the result
         if not outcome.rejected_by and not outcome.pending:
             self.queue.delete(queued.pod)  # an error: here it would be the same each time
         self._tasks.finish()

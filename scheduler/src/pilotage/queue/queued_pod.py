@@ -53,10 +53,10 @@ class QueuedPod:
     def __init__(self, pod: Pod, timestamp: float) -> None:
         self.pod = pod
         self.key = pod.key
-        self.gang: GangName | None = None  # among whose pods the queue has it
-        self.place: Place | None = None  # None while nobody waits: in flight, bound or deleted
+        self.gang: GangName | None = None  # the gang's pods in the queue
+        self.place: Place | None = None  # None while it does not wait: in flight, bound or deleted
         self.moved_by = ""  # the event that brought it there
-        self.timestamp = timestamp  # when it came into the queue, or came back from an attempt
+        self.timestamp = timestamp  # when it entered the queue, or returned from an attempt
         self.initial_attempt_timestamp: float | None = None  # when it was first ready, past all gates
         self.attempts = 0
         self.unschedulable_count = 0  # attempts that ended with a rejection

@@ -85,11 +85,11 @@ class Attempt:
         self.before = PreFilterResult()
         self.entry: EquivalenceEntry | None = None
         self.codes = NO_CODES  # the verdict about every node
-        self.not_scoring: frozenset[str] = frozenset()  # plugins to which all nodes are the same for this pod
-        self.preempts = True  # at the expense of others, if there is no other way
+        self.not_scoring: frozenset[str] = frozenset()  # plugins that score all nodes alike for this pod
+        self.preempts = True  # by preemption, if there is no other way
         self.ties = 1  # nodes that were as good as the chosen one, itself among them
-        self.is_held = False  # it would fit where nobody goes for a while
-        self.remembering = True  # the entry is that of the pod's class, and not made for this attempt
+        self.is_held = False  # it would fit a node that is avoided for a while
+        self.remembering = True  # the entry is shared by the pod's class, and not created for this attempt
         self._only_by_entry = False
         self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if the pod does not fit it
 

@@ -55,12 +55,12 @@ class Diagnosis:
         return "" if self.before.rejection is None else self.before.rejection.held_as
 
     def rejected_by(self) -> frozenset[str]:
-        """Return the plugins whose change of mind could help."""
+        """Return the plugins that rejected the pod or nodes."""
         rejecting = {rejection.plugin for rejection, _ in self.counted if rejection.plugin}
         return frozenset(rejecting.union(self.before.restricting))
 
     def pending(self) -> frozenset[str]:
-        """Return those of them that will say themselves when to try again."""
+        """Return those of them that will say themselves when to retry."""
         return frozenset(rejection.plugin for rejection, _ in self.counted if rejection.pending)
 
     def beyond_help(self, slots: Iterable[int]) -> "Diagnosis":

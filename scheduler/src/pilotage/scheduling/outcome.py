@@ -23,7 +23,7 @@ class Placed:
     cycle: Cycle
     engine: Engine
     ties: int = 1  # nodes that were as good as this one, itself among them
-    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that hold the pod back for a while
+    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that ask to wait
 
     @property
     def node(self) -> str:
@@ -44,11 +44,11 @@ class Unplaced:
     note: str = ""  # the message of events and groups: it changes too often for a condition
     is_news: bool = True  # False if the same was reported a moment ago
     other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is nominated
-    again_at: float | None = None  # when to try again even if nothing happens
-    gang_fits: int | None = None  # how many pods of its gang found a place, where that was tried
-    failed_plugin: str = field(default="", compare=False)  # the one whose failure spoiled the attempt
-    rest: float = field(default=0.0, compare=False)  # seconds until the next try at least, whatever happens
-    cost: float = field(default=0.0, compare=False)  # seconds that everybody has lost by a plugin
+    again_at: float | None = None  # when to retry even without an event
+    gang_fits: int | None = None  # how many pods of its gang were placed, if tried
+    failed_plugin: str = field(default="", compare=False)  # the plugin whose failure failed the attempt
+    rest: float = field(default=0.0, compare=False)  # minimum seconds until the next attempt
+    cost: float = field(default=0.0, compare=False)  # seconds that the scheduler has lost by a plugin
     counted: Counted = field(default=(), compare=False)  # the rejections, each with its number of nodes
 
 

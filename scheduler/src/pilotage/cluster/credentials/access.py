@@ -45,7 +45,7 @@ class Access:
     ) -> None:
         self.host, self.port, self.base_path, is_secure = _parts(server)
         self.server = server.rstrip("/")
-        self.namespace = namespace or DEFAULT_NAMESPACE  # the one that is meant where none is named
+        self.namespace = namespace or DEFAULT_NAMESPACE  # the default namespace
         self.acting_as: tuple[tuple[str, str], ...] = ()  # headers that name somebody else
         self.server_name = trust.server_name or self.host
         self._trust, self._is_secure = trust, is_secure
