@@ -79,6 +79,11 @@ class Loop:
         silent = 0.0 if self._last_turn is None else perf_counter() - self._last_turn
         return f"the event loop last ran {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
 
+    @property
+    def is_tentative(self) -> bool:
+        """Return whether a gang is being decided: the cache has tentative reservations, or hides pods."""
+        return self._turns.is_deciding
+
     async def between_decisions(self) -> None:
         """Wait until no gang is being decided about."""
         await self._turns.over()

@@ -87,3 +87,19 @@ async def test_an_answer_that_must_wait_too_long_is_given_up(monkeypatch: pytest
     with pytest.raises(Busy):
         await world.budget.run(endless())
     assert closed == [True]
+
+
+async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None:
+    turns: list[str] = []
+    tentative = [True, True, False, False, True, False]
+    budget = Budget(lambda: False, is_tentative=lambda: tentative.pop(0) if tentative else False)
+    assert await budget.run(steps(2, turns, "a")) == "a"
+    assert (turns, tentative) == (["a", "a"], [])
+
+
+async def test_an_answer_gives_up_if_a_gang_is_decided_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "LONGEST", 0.05)
+    turns: list[str] = []
+    with pytest.raises(Busy):
+        await Budget(lambda: False, is_tentative=lambda: True).run(steps(1, turns, "a"))
+    assert turns == []

@@ -30,8 +30,10 @@ class Budget:
         is_active: Callable[[], bool],
         worked: Callable[[], float] = thread_time,
         clock: Callable[[], float] = monotonic,
+        is_tentative: Callable[[], bool] = lambda: False,
     ) -> None:
         self._is_active = is_active
+        self._is_tentative = is_tentative  # the state of the cluster, while a gang is being decided
         self._worked = worked
         self._clock = clock
         self._left, self._at = SAVED, worked()
@@ -64,21 +66,26 @@ class Budget:
     async def run(self, steps: Steps[Answered]) -> Answered:
         """Return an answer that is made in steps; others have their turn between any two, and first if time is short.
 
-        Busy if that takes too long.
+        No step sees tentative reservations or hidden pods. Busy if that takes too long.
         """
         started = self._clock()
         try:
             while True:
+                while self._is_tentative():
+                    await self._pause(started)
                 done, answer = self.timed(lambda: _step(steps))
                 if done:
                     return answer  # type: ignore[return-value]
                 await asyncio.sleep(0)
                 while self.is_spent():
-                    if self._clock() - started > LONGEST:
-                        raise Busy
-                    await asyncio.sleep(PAUSE)
+                    await self._pause(started)
         finally:
             steps.close()
+
+    async def _pause(self, started: float) -> None:
+        if self._clock() - started > LONGEST:
+            raise Busy
+        await asyncio.sleep(PAUSE)
 
 
 def _step(steps: Steps[Answered]) -> tuple[bool, Answered | None]:

@@ -7,10 +7,10 @@ from time import monotonic
 from pilotage.app.read_api.budget import Budget
 from pilotage.model.pod import Pod
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.remedies import Remedies, members_of, search, why_not
+from pilotage.scheduling.remedies import Remedies, WhyNot, members_of, search, why_not
 from pilotage.views.explaining import Remedied
 from pilotage.views.remedying import remedies_shown
-from pilotage.views.state import State
+from pilotage.views.state import State, Steps
 from pilotage.views.viewer import Words
 
 MOST_KEPT = 64
@@ -54,5 +54,10 @@ class Remedying:
         state = self._state
         if not words.names_nodes or state.cache.find_node(node) is None:
             return Remedied()
-        found = self._budget.timed(lambda: why_not(state.cache, engine, state.queue.nominator, pod, node))
+
+        def compared() -> Steps[WhyNot]:
+            yield
+            return why_not(state.cache, engine, state.queue.nominator, pod, node)
+
+        found = await self._budget.run(compared())
         return Remedied(why_not=words(found.text))

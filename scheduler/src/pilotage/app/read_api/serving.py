@@ -91,7 +91,7 @@ class LiveApi:
         self._state = State(core.cache, core.queue, core.engines, core.waiting, self.log, standing.pods, clock)
         self._beat = Beat(self.log)
         self._what_ifs = what_ifs
-        self._budget = Budget(self._is_placing)
+        self._budget = Budget(self._is_placing, is_tentative=lambda: core.loop.is_tentative)
         process = Process(
             about=self._about,
             leader=lambda: _pod_of(standing.leader()),
