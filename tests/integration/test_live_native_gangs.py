@@ -59,7 +59,7 @@ def test_a_gang_waits_for_its_group_and_for_room_and_starts_as_a_whole(serving: 
         assert placed() == []
         until(lambda: "2 of the 3 pods that are needed" in said_of_group(admin)["message"], running.log)
         assert (said_of_group(admin)["status"], said_of_group(admin)["reason"]) == ("False", "Unschedulable")
-        told = "waits for the rest of PodGroup default/gang (scheduling.k8s.io): 3 must be placed at once, 2 would"
+        told = "waits for the rest of PodGroup default/gang (scheduling.k8s.io): 3 must be placed at once, 2 can"
         assert f"It fits alone, but {told}\n" in explained(serving, tmp_path)
 
         serving.fake_nodes([node_manifest("n2", cpu=1)])
