@@ -22,7 +22,7 @@ from pilotage.offline.admission import SYSTEM_CLASSES
 from pilotage.offline.simulation import Simulation
 from pilotage.queue.scheduling_queue import SchedulingQueue
 
-# What a copy takes besides the objects, which it shares: measured at 5,000 nodes and 20,000 pods, and rounded up.
+# What a copy takes besides the objects, which it shares: an estimate, on the high side.
 BYTES_OF_A_NODE, BYTES_OF_A_POD = 4096, 1024
 MOST_BYTES = 256 << 20
 
