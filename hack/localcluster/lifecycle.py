@@ -3,7 +3,6 @@
 import fcntl
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -11,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from localcluster import component, control_plane, keeper, kubeconfig, network, record, registries
 from localcluster.address_plan import UNROUTED, Network
@@ -19,6 +17,7 @@ from localcluster.api import Api
 from localcluster.binaries import TOOLS, Tool, kubernetes
 from localcluster.build import ensure
 from localcluster.errors import Problem
+from localcluster.interrupts import ignore_interrupts, interruptible
 from localcluster.node import PACKAGES, nodes_of
 from localcluster.node_images import node_archives
 from localcluster.packages import ensure_packages
@@ -31,7 +30,6 @@ ROOM_FOR_STATE = 500 << 20
 READY_SECONDS = 120
 MOST_WORKERS = 20
 FULL_API_PORT = 6443
-INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ def create(wish: Wish) -> Cluster:
     """Bring up a cluster and return when pods can be created on it."""
     _check(wish)
     binaries = _binaries(wish)
-    with _interruptible(), ExitStack() as creation, ExitStack() as choice:
+    with interruptible(), ExitStack() as creation, ExitStack() as choice:
         choice.enter_context(_one_at_a_time())
         _check_alone(wish)
         try:
@@ -303,9 +301,7 @@ def _install_dns(cluster: Cluster) -> None:
 
 
 def _remove_failed(name: str) -> None:
-    # A second Ctrl-C must not stop the removal half-way.
-    for number in INTERRUPTS:
-        signal.signal(number, signal.SIG_IGN)
+    ignore_interrupts()
     say(f"removing what was started of {name}")
     delete(name)
 
@@ -316,18 +312,3 @@ def _one_at_a_time() -> Iterator[None]:
     with (state_dir() / ".create.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
-
-
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """SIGTERM and SIGHUP unwind like Ctrl-C does."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in INTERRUPTS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

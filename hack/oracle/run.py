@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from localcluster.errors import Problem
+from localcluster.interrupts import interruptible
 from localcluster.progress import Step as Progress
 from localcluster.progress import say
 from oracle.coverage import Coverage
@@ -57,7 +58,7 @@ def main(
     chosen = seeds_of(subject, seeds, start) if subject else list(range(start, start + seeds))
     coverage = Coverage()
     try:
-        with RealScheduler() as real, _recording(record) as write:
+        with interruptible(), RealScheduler() as real, _recording(record) as write:
             ours = None if only_record else Ours(real.configuration)
 
             def witness(seen: Scenario, decision: Decision) -> None:

@@ -1,7 +1,6 @@
 """Measures schedulers on a real API server, with upstream's own workloads, and compares them."""
 
 import shlex
-import signal
 import sys
 from datetime import datetime
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from bench.live.workload_files import Refusal, Workload
 from localcluster.binaries import DEFAULT_KUBERNETES, TOOLS
 from localcluster.build import ensure
 from localcluster.errors import Problem
+from localcluster.interrupts import interruptible
 from localcluster.progress import say
 
 FAULTY, UNABLE, INTERRUPTED = 1, 2, 130
@@ -67,8 +67,6 @@ def main(
 
     Without --workload and --nodes, SchedulingBasic with few pods on large clusters comes last.
     """
-    # SIGTERM gets the same cleanup as Ctrl-C.
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         workloads, refusals = catalogue()
         if list_only:
@@ -85,7 +83,8 @@ def main(
     except Problem as problem:
         say(f"ERROR: {problem}")
         sys.exit(UNABLE)
-    interrupted = _play(chosen, settings, report, json_file)
+    with interruptible():
+        interrupted = _play(chosen, settings, report, json_file)
     click.echo(report.text())
     sys.exit(INTERRUPTED if interrupted else FAULTY if _is_faulty(report) else 0)
 
