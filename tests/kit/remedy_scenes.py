@@ -18,6 +18,7 @@ QUOTAS = WITH.format(plugins="{name: CapacityScheduling}", more="")
 GANGS = WITH.format(
     plugins="{name: Coscheduling}", more=", queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}"
 )
+PRIORITIES = WITH.format(plugins="{name: Priority}", more="")
 ZONES = WITH.format(plugins="{name: NodeResourceTopologyMatch}", more="")
 
 
@@ -140,6 +141,13 @@ SCENES = [
         [node("n1", unschedulable=True, taints=[{"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}])],
         {},
         "uncordon n1",
+    ),
+    Scene(
+        "no node with the label of Priority",
+        [node("n1"), node("n2")],
+        {},
+        "label n1 (or another of 2) with priority.lixueduan.com=10",
+        config=PRIORITIES,
     ),
     Scene(
         "a label that no node has: another value, or none",

@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterator
 
 import numpy as np
 from pydantic import Field, StrictStr
@@ -12,8 +13,10 @@ from pilotage.framework.api.caching import SHAPE, STATIC, Caching
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.distinct import answer_for_each
 from pilotage.framework.api.events import Action, Event, Resource, Retry
+from pilotage.framework.api.node_changes import node_remedy, with_facts
 from pilotage.framework.api.nodes import ABSENT, Ints, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, Score
+from pilotage.framework.api.remedies import Change, Remedy
 from pilotage.framework.api.scoring import MAX_SCORE, by_maximum
 from pilotage.framework.api.verdicts import Filtered, Rejection, Verdicts
 from pilotage.model.label_syntax import key_complaints
@@ -25,6 +28,7 @@ log = logging.getLogger(__name__)
 
 # As Go reads a whole number: no spaces, no underscores, no digits of other scripts.
 WHOLE = re.compile("[+]?0*([0-9]{1,17})")
+OFFERED = "10"  # what a remedy suggests as the value
 HIGHEST = LARGEST // MAX_SCORE  # normalising multiplies by this
 INVALID = -1
 MOST_WARNINGS = 20_000  # cached; nodes come and go with unique names
@@ -58,6 +62,16 @@ class Priority(Filter, Score):
         codes = np.zeros(len(nodes), np.uint16)
         codes[places] = np.arange(1, len(places) + 1)
         return Verdicts(codes, [self._unlabelled(nodes[place]) for place in places.tolist()])
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer to label a node."""
+        node = nodes[0].node
+        changed = with_facts(node, labels={**node.labels, self.label_key: OFFERED})
+        words = f"label {{node}}{'' if len(nodes) == 1 else ' (or another of {count})'} with {{labels}}"
+        patch = {"metadata": {"labels": {self.label_key: OFFERED}}}
+        change = Change(f"metadata.labels[{self.label_key}]", None, OFFERED)
+        told = f"{self.label_key}={OFFERED}"
+        yield node_remedy("labelNode", words, node, changed, patch, change, labels=told, count=len(nodes))
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return the value of the label; 0 without one, which only a profile that does not filter lets through."""
