@@ -63,7 +63,7 @@ def test_pods_follow_the_objects_of_a_plugin_that_values_mount(installed: Instal
     create(installed, "before")
     until_runs(installed, "before")
     kubectl.apply(definition())
-    kubectl("wait", "--for=condition=Established", DEFINITION, "--timeout=60s")
+    kubectl.until_established(DEFINITION)
     rule = rule_in(until_refused(installed, "MissingPermission", NO_RIGHT))
     assert rule == RULE, "it can be copied"
     installed.upgrade(values(rule))

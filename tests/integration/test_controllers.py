@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
     files = [word for path in DEFINITIONS for word in ("-f", str(path))]
     kubectl("apply", "--server-side", "--force-conflicts", *files)
     for name in NAMES:
-        kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+        kubectl.until_established(f"crd/{name}")
     deadline = time.monotonic() + 60
     # Short names are told a moment after the resource itself is served.
     while any(kubectl.attempt("get", short).returncode for short in ("pg", "eq", "ag", "nt", "node-res-topo", "sj")):
@@ -468,13 +468,13 @@ def test_a_pod_that_is_refused_says_why(stage: OperatorStage) -> None:
 @pytest.mark.full
 def test_a_definition_that_comes_later_is_noticed(control_plane: ControlPlane, stage: OperatorStage) -> None:
     name = "podgroups.scheduling.x-k8s.io"
-    kubectl: Callable[..., str] = control_plane.kubectl
+    kubectl = control_plane.kubectl
     kubectl("delete", "crd", name, "--timeout=60s")
     with stage.operator(ALL, faultless=False):
         stage.kubectl.create(job() | {"metadata": {"name": "j", "namespace": stage.namespace}})
         until_phase(stage, "sj", "Pending")
         kubectl("apply", "--server-side", "-f", str(CHART / "files" / "crds" / f"{name}.yaml"))
-        kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=30s")
+        kubectl.until_established(f"crd/{name}")
         manifest = group() | {"metadata": {"name": "g", "namespace": stage.namespace}}
         stage.until(lambda: _created(control_plane, manifest), "it is served")
         until_phase(stage, "pg", "Pending")

@@ -111,7 +111,7 @@ def definitions(control_plane: ControlPlane) -> Iterator[None]:
     kubectl = control_plane.kubectl
     for kind in KINDS:
         kubectl("apply", "--server-side", "-f", str(CRDS / f"{kind}.yaml"))
-        kubectl("wait", "--for=condition=Established", f"crd/{kind}", "--timeout=60s")
+        kubectl.until_established(f"crd/{kind}")
     head = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
     kubectl.apply(
         *(

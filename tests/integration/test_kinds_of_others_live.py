@@ -62,7 +62,7 @@ def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 
 def define(ground: PluginGround) -> None:
     ground.release.kubectl.apply(definition())
-    ground.release.kubectl("wait", "--for=condition=Established", DEFINITION, "--timeout=60s")
+    ground.release.kubectl.until_established(DEFINITION)
 
 
 @pytest.fixture

@@ -64,7 +64,7 @@ def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     kubectl("create", "namespace", namespace)
     kubectl("delete", definition, "--ignore-not-found", "--timeout=60s")
     kubectl.create(LAX_APP_GROUPS)
-    kubectl("wait", "--for=condition=Established", definition, "--timeout=60s")
+    kubectl.until_established(definition)
     homes = home_nodes(namespace)
     control_plane.fake_nodes(homes)
     with plugin_ground(control_plane, namespace, tmp_path_factory.mktemp("troubles"), VALUES) as found:

@@ -35,7 +35,7 @@ def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     definition = f"crd/{SECCOMP_PROFILES['metadata']['name']}"
     kubectl("create", "namespace", namespace)
     kubectl.apply(SECCOMP_PROFILES)
-    kubectl("wait", "--for=condition=Established", definition, "--timeout=60s")
+    kubectl.until_established(definition)
     homes = home_nodes(namespace)
     control_plane.fake_nodes(homes)
     with plugin_ground(control_plane, namespace, tmp_path_factory.mktemp("plugins")) as found:

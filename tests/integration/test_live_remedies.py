@@ -53,7 +53,7 @@ def scheduler(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFact
     kubectl = control_plane.kubectl
     for crd in CRDS:
         kubectl("apply", "--server-side", "-f", str(CHART / "crds" / f"{crd}.yaml"))
-        kubectl("wait", "--for=condition=Established", f"crd/{crd}", "--timeout=60s")
+        kubectl.until_established(f"crd/{crd}")
     group = "rbac.authorization.k8s.io"
     rights = yaml.safe_load((CHART / "plugin-rights.yaml").read_text())
     rules = [*rights["CapacityScheduling"], *rights["Coscheduling"]]

@@ -32,7 +32,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
     definition = yaml.safe_load(CRD.read_text())
     control_plane.kubectl.apply(definition)
     name = f"crd/{definition['metadata']['name']}"
-    control_plane.kubectl("wait", "--for=condition=Established", name, "--timeout=30s")
+    control_plane.kubectl.until_established(name)
     yield
     control_plane.kubectl("delete", name)
 
@@ -382,7 +382,7 @@ def test_an_api_server_that_dies_and_a_crd_that_is_gone_for_a_while_are_survived
             control_plane.kubectl("delete", crd)
             time.sleep(2)
             control_plane.kubectl.apply(definition)
-            control_plane.kubectl("wait", "--for=condition=Established", crd, "--timeout=30s")
+            control_plane.kubectl.until_established(crd)
             stage.until(
                 lambda: control_plane.kubectl.attempt("get", "schedprof").returncode == 0, "profiles are served again"
             )

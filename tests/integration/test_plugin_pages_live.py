@@ -50,7 +50,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
         definitions = (NODE_METRICS, SECCOMP_PROFILES)
         plane.kubectl.apply(*definitions)
         names = [f"crd/{each['metadata']['name']}" for each in definitions]
-        plane.kubectl("wait", "--for=condition=Established", *names, "--timeout=60s")
+        plane.kubectl.until_established(*names)
         plane.fake_nodes([node_manifest("control-plane", taints=[CONTROL_PLANE], cpu="8", memory="32Gi")])
         with played_pods(plane, folder) as played:
             here = ("--namespace", "pilotage", "--create-namespace", "--wait")

@@ -176,7 +176,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
     """The definition, as the chart ships it; removed afterwards with all profiles."""
     kubectl = control_plane.kubectl
     kubectl("apply", "--server-side", "-f", str(CRD))
-    kubectl("wait", "--for=condition=Established", f"crd/{NAME}", "--timeout=30s")
+    kubectl.until_established(f"crd/{NAME}")
     deadline, well = time.monotonic() + 60, 0
     # Short names and explanations are told a moment after the resource itself is served; and where the definition was
     # deleted just before, they can go once more.

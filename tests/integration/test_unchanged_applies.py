@@ -84,7 +84,7 @@ def served(control_plane: ControlPlane) -> Iterator[None]:
     """All definitions of the chart; removed afterwards with everything of their kinds."""
     kubectl = control_plane.kubectl
     kubectl("apply", "--server-side", "--force-conflicts", *(f"--filename={path}" for path in CRDS))
-    kubectl("wait", "--for=condition=Established", *(f"crd/{name}" for name in NAMES), "--timeout=60s")
+    kubectl.until_established(*(f"crd/{name}" for name in NAMES))
     yield
     kubectl.delete_definitions(*NAMES)
 

@@ -61,6 +61,14 @@ class Kubectl(Command):
         """An object or a list of them, decoded."""
         return json.loads(self("get", *words, "-o", "json"))
 
+    def until_established(self, *definitions: str, timeout: float = 60) -> None:
+        """Wait until the API server serves custom resource definitions."""
+        deadline = time.monotonic() + timeout
+        # `kubectl wait` fails at once where a definition that was just created has conditions of null.
+        while (done := self.attempt("wait", "--for=condition=Established", *definitions, "--timeout=30s")).returncode:
+            assert time.monotonic() < deadline, f"{definitions} are not established: {done.stderr}"
+            time.sleep(0.2)
+
     def delete_definitions(self, *names: str) -> None:
         """Delete custom resource definitions with all that is of their kinds, and wait until they are gone."""
         self("delete", "crd", *names, "--ignore-not-found", "--wait=false")

@@ -22,7 +22,7 @@ def karpenter(control_plane: ControlPlane) -> Iterator[None]:
     folder, kubectl = ensure(TOOLS["karpenter"]), control_plane.kubectl
     kubectl("apply", "--server-side", "-f", str(folder / "crds.yaml"))
     for name in (*KINDS, NODE_CLASSES):
-        kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=60s")
+        kubectl.until_established(f"crd/{name}")
     command = [str(folder / "karpenter"), "--disable-leader-election", "--metrics-port=0", "--health-probe-port=0"]
     log = control_plane.cluster.logs / f"karpenter-{time.monotonic_ns()}.log"
     with running(command, log, {**os.environ, "KUBECONFIG": str(control_plane.kubeconfig)}):

@@ -18,7 +18,7 @@ def quotas_defined(control_plane: ControlPlane) -> Iterator[None]:
     """Define the kind, and give the scheduler the rights that the chart gives with the plugin."""
     kubectl = control_plane.kubectl
     kubectl("apply", "--server-side", "-f", str(CHART / "crds" / f"{CRD}.yaml"))
-    kubectl("wait", "--for=condition=Established", f"crd/{CRD}", "--timeout=60s")
+    kubectl.until_established(f"crd/{CRD}")
     group = "rbac.authorization.k8s.io"
     rules = yaml.safe_load((CHART / "plugin-rights.yaml").read_text())["CapacityScheduling"]
     role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": RIGHTS}, "rules": rules}
