@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any
 
@@ -26,8 +26,8 @@ from pilotage.queue.gated import Gates, GatesOf
 from pilotage.queue.hints import AFTER_BACKOFF, SKIP, Hints, Observer, Retries, Strategy
 from pilotage.queue.in_flight import InFlight
 from pilotage.queue.nominator import Lookup, Nominator
-from pilotage.queue.pending import Pending, rejections_of
 from pilotage.queue.pod_heap import Order
+from pilotage.queue.queue_view import QueueView
 from pilotage.queue.queued_pod import Place, QueuedPod
 from pilotage.queue.sweep import Sweep
 from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting_for_any
@@ -35,7 +35,7 @@ from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting
 log = logging.getLogger(__name__)
 
 
-class SchedulingQueue:
+class SchedulingQueue(QueueView):
     """All waiting pods, known by namespace/name; pods in flight are known by their uid."""
 
     def __init__(
@@ -73,56 +73,6 @@ class SchedulingQueue:
         self._active, self._backoff = active_queue(order), BackoffQueue(self._backing_off, order)
         self._gates = Gates(gates)
         self._hints = Hints(retries, self._observe_hint)
-
-    # ------------------------------------------------------------------------------------------------- looking
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def __iter__(self) -> Iterator[QueuedPod]:
-        return iter(list(self._waiting.values()))
-
-    def keys(self) -> set[str]:
-        """Return all waiting pods, by namespace/name."""
-        return set(self._waiting)
-
-    def find(self, key: str) -> QueuedPod | None:
-        """Return a waiting pod by namespace/name."""
-        return self._waiting.get(key)
-
-    def is_in_flight(self, uid: str) -> bool:
-        """Return whether a pod is in flight."""
-        return uid in self._in_flight
-
-    def pending(self) -> Pending:
-        """Return how many pods wait."""
-        return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
-
-    def ahead_of(self, queued: QueuedPod) -> tuple[int, int] | None:
-        """Return how many pods come before a waiting one that is ready or in back-off, and how many there are."""
-        total = len(self._active) + len(self._backoff)
-        if queued.place is self._active:
-            return self._active.ahead_of(queued), total
-        if queued.place is self._backoff:
-            return len(self._active) + self._backoff.ahead_of(queued), total
-        return None
-
-    def next_try(self, queued: QueuedPod) -> float | None:
-        """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
-        return self._backoff.end_of(queued) if queued.place is self._backoff else queued.again_at
-
-    def in_flight_counts(self) -> Counter[str]:
-        """Return how many pods are in flight, and how many events are kept for them."""
-        return self._in_flight.counts()
-
-    def rejections(self) -> Counter[tuple[str, str]]:
-        """Return how many waiting pods each plugin of each profile rejected."""
-        return rejections_of(self._waiting.values())
-
-    def next_wake_up(self) -> float | None:
-        """Return when `tick` is due; None if only an event can change anything."""
-        times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), self._sweep.next())
-        return min((time for time in times if time is not None), default=None)
 
     def _queued(self, key: str) -> Pod | None:
         queued = self._waiting.get(key)
@@ -204,10 +154,6 @@ class SchedulingQueue:
         for queued in found:
             self._fly(queued)
         return found
-
-    def gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Return all pods of a gang that wait for a scheduler and are not terminating, gated or not."""
-        return self._gangs.members(gang, scheduler)
 
     def _fly(self, queued: QueuedPod) -> None:
         self._take(queued)
