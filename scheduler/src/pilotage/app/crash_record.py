@@ -16,7 +16,7 @@ from time import perf_counter
 
 import msgspec
 
-from pilotage.framework.runtime.call_watch import Desk, Named, Suspicion
+from pilotage.framework.runtime.call_watch import CallSite, Named, Suspicion
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
@@ -55,14 +55,14 @@ class CrashRecord:
             file.truncate(SIZE)
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._pod: Pod | None = None
-        self._desk: Desk | None = None
+        self._site: CallSite | None = None
         self._plugin: Named | None = None
 
-    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+    def begin(self, plugin: Named, site: CallSite, pod: Pod | None) -> None:
         """Note a call."""
-        if desk is not self._desk or plugin is not self._plugin:
-            self._desk, self._plugin = desk, plugin
-            self._write(CALLED, f"{plugin.name}{SEPARATOR}{desk.point}".encode())
+        if site is not self._site or plugin is not self._plugin:
+            self._site, self._plugin = site, plugin
+            self._write(CALLED, f"{plugin.name}{SEPARATOR}{site.point}".encode())
         if pod is not self._pod or pod is None:
             self._pod = pod
             about = ("", "", "") if pod is None else (pod.scheduler_name, pod.uid, pod.key)

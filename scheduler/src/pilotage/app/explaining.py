@@ -20,8 +20,8 @@ from pilotage.app import (
     simulation,
     unit_configured,
 )
+from pilotage.app.caveats import caveats
 from pilotage.app.cluster_reading import ClusterReading
-from pilotage.app.doubts import doubts
 from pilotage.app.informers import kinds_read
 from pilotage.app.past_stays import past_stays
 from pilotage.cluster.credentials.access import Access
@@ -121,7 +121,7 @@ def explain_in_file(file: str, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)
-    notes = list(doubts(ready, profiles[pod.scheduler_name], pod, result))
+    notes = list(caveats(ready, profiles[pod.scheduler_name], pod, result))
     return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
@@ -144,7 +144,7 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         plugin.recall(pod, stays)
     compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)  # 4. the decision
-    notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
+    notes += caveats(ready, profiles[pod.scheduler_name], pod, result)
     return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 

@@ -1,4 +1,4 @@
-"""The reading half of the scheduling queue: which pods wait, where, and until when."""
+"""The read-only half of the scheduling queue: which pods wait, where, and until when."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ class QueueView:
         return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
 
     def ahead_of(self, queued: QueuedPod) -> tuple[int, int] | None:
-        """Return how many pods come before a waiting one that is ready or in back-off, and how many there are."""
+        """Return the number of pods ahead of a ready or backing-off one, and the number of such pods."""
         total = len(self._active) + len(self._backoff)
         if queued.place is self._active:
             return self._active.ahead_of(queued), total
@@ -58,7 +58,7 @@ class QueueView:
         return None
 
     def next_try(self, queued: QueuedPod) -> float | None:
-        """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
+        """Return when a waiting pod is retried even without an event; None if it is ready or has no set time."""
         return self._backoff.end_of(queued) if queued.place is self._backoff else queued.again_at
 
     def in_flight_counts(self) -> Counter[str]:

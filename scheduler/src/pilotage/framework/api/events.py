@@ -174,6 +174,6 @@ NOT_UNDERSTOOD: Final = object()
 # These concern every pending pod or, with a pod as the new object, that one.
 UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = Event(Resource.EVERYTHING, Action.ALL, "ForceActivate")
-TIME_HAS_COME = Event(Resource.EVERYTHING, Action.ALL, "TimeHasCome")
+RETRY_DUE = Event(Resource.EVERYTHING, Action.ALL, "RetryDue")
 PROFILES_CHANGED = Event(Resource.EVERYTHING, Action.ALL, "ProfilesChanged")
-GANG_GAVE_BACK = Event(Resource.EVERYTHING, Action.ALL, "GangGaveBack")
+GANG_ROLLED_BACK = Event(Resource.EVERYTHING, Action.ALL, "GangRolledBack")

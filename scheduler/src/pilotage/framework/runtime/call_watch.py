@@ -77,7 +77,7 @@ class Block:
         return pause
 
 
-class Desk:
+class CallSite:
     """One method of a class of plugins."""
 
     __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
@@ -126,7 +126,7 @@ class Suspicion:
 class Record(Protocol):
     """A record of the call in flight, for the next process if this one does not survive it."""
 
-    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+    def begin(self, plugin: Named, site: CallSite, pod: Pod | None) -> None:
         """Record the call."""
 
     def end(self) -> None:
@@ -160,7 +160,7 @@ class CallWatch:
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self.clock = clock
         self.has_foreign = False  # there is a plugin to watch
-        self.call: Desk | None = None
+        self.call: CallSite | None = None
         self.plugin: Any = None
         self.args: Sequence[Any] = ()
         self.since = 0.0
@@ -189,26 +189,26 @@ class CallWatch:
 
     # ------------------------------------------------------------------------------------------- around a call
 
-    def enter(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
+    def enter(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:
         """Record a call that starts; PluginFailed if it must not."""
-        if desk.turn != self.turn:
-            desk.turn, desk.spent = self.turn, 0.0
-        if desk.stops or self.suspicions:
-            self._refuse(desk, plugin, args)
+        if site.turn != self.turn:
+            site.turn, site.spent = self.turn, 0.0
+        if site.stops or self.suspicions:
+            self._refuse(site, plugin, args)
         if self.record is not None:
-            self.record.begin(plugin, desk, pod_of(args))
+            self.record.begin(plugin, site, pod_of(args))
         self.limit = self.budget if self.turn != self.spoiled_turn else self.budget * CLEAN_UP
         self.plugin, self.args, self.since = plugin, args, perf_counter()
-        self.call = desk
+        self.call = site
 
-    def leave(self, desk: Desk) -> None:
+    def leave(self, site: CallSite) -> None:
         """Record its end, in any case; the first statement is the one that matters."""
         self.call = None
-        desk.spent += perf_counter() - self.since
+        site.spent += perf_counter() - self.since
         if self.record is not None:
             self.record.end()
 
-    def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
+    def failed(self, site: CallSite, plugin: Any, error: BaseException | None) -> PluginFailed:
         """Return what to raise after a call that had to end, or raised a BaseException."""
         if not self.is_doomed():
             assert error is not None
@@ -218,49 +218,49 @@ class CallWatch:
         seconds, pod = perf_counter() - self.since, pod_of(self.args)
         self.args = ()
         where = "" if error is None else line_of(error, plugin)
-        message = f"it did not return within {self.limit:g}s in {desk.point}{where}"
-        self.block(desk, plugin, pod, seconds, message)
+        message = f"it did not return within {self.limit:g}s in {site.point}{where}"
+        self.block(site, plugin, pod, seconds, message)
         return TookTooLong(message, cost=seconds)
 
     def is_doomed(self) -> bool:
         """Return whether the last call had to end, whatever the outcome."""
         return self.doomed == self.since
 
-    def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
+    def complain(self, site: CallSite, plugin: Any, error: Exception) -> None:
         """Report a method that fails every time, if no attempt of a pod shows that."""
-        if desk.worked or desk.point in OF_ATTEMPTS:
+        if site.worked or site.point in OF_ATTEMPTS:
             return
-        desk.failures += 1
-        if desk.failures >= ENOUGH:
+        site.failures += 1
+        if site.failures >= ENOUGH:
             what = str(error) if isinstance(error, PluginFailed) else f"{type(error).__name__}: {error}"
-            self.on_failing(plugin, desk.point, f"{desk.point} fails every time: {what}{line_of(error, plugin)}")
+            self.on_failing(plugin, site.point, f"{site.point} fails every time: {what}{line_of(error, plugin)}")
 
-    def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
+    def block(self, site: CallSite, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
         """Pause a method that took too long, and report it."""
-        found = desk.blocks.setdefault(id(plugin), Block(plugin))
+        found = site.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
         found.reason = f"{message}; it is not called for {pause:g}s"
         found.uid, found.cost = "" if pod is None else pod.uid, seconds
-        desk.stops = True
+        site.stops = True
         self.spoiled_turn = self.turn
-        self.on_overrun(Overrun(plugin, desk.point, pod, seconds, message))
+        self.on_overrun(Overrun(plugin, site.point, pod, seconds, message))
 
-    def _refuse(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
+    def _refuse(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:
         if self.suspicions:
             self._refuse_suspicious(plugin, args)
-        now, found = self.clock(), desk.blocks.get(id(plugin))
+        now, found = self.clock(), site.blocks.get(id(plugin))
         if found is not None and now < found.until:
             pod = pod_of(args)
             again = pod is not None and pod.uid == found.uid  # in the same attempt
             raise TookTooLong(found.reason, rest=found.until - now, cost=found.cost if again else 0.0)
-        if desk.spent > self.budget:
-            message = f"its calls of {desk.point} in one turn took more than {self.budget:g}s together"
-            self.block(desk, plugin, pod_of(args), desk.spent, message)
-            raise TookTooLong(message, cost=desk.spent)
-        for key, block in list(desk.blocks.items()):
+        if site.spent > self.budget:
+            message = f"its calls of {site.point} in one turn took more than {self.budget:g}s together"
+            self.block(site, plugin, pod_of(args), site.spent, message)
+            raise TookTooLong(message, cost=site.spent)
+        for key, block in list(site.blocks.items()):
             if now - block.until > REMEMBERED:
-                del desk.blocks[key]
-        desk.stops = bool(desk.blocks)
+                del site.blocks[key]
+        site.stops = bool(site.blocks)
 
     def _refuse_suspicious(self, plugin: Any, args: Sequence[Any]) -> None:
         now, pod = perf_counter(), pod_of(args)

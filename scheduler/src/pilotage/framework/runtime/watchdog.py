@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.framework.runtime.call_watch import WATCH, CallWatch, Desk, OverBudget, pod_of
+from pilotage.framework.runtime.call_watch import WATCH, CallSite, CallWatch, OverBudget, pod_of
 from pilotage.framework.runtime.insistence import Insistence
 from pilotage.framework.runtime.plugin_guard import REGIONS
 
@@ -85,46 +85,46 @@ class Watchdog:
     def _look(self) -> float:
         """Abort the current call if necessary; returns when to check again."""
         watch = self._watch
-        desk, since, now = watch.call, watch.since, perf_counter()
+        site, since, now = watch.call, watch.since, perf_counter()
         if since != self._seen:
             self._seen = since
             self.ask_for_turn()
-        if desk is None:
+        if site is None:
             return TICK if watch.has_foreign else RARELY
-        spent = desk.spent if desk.turn == watch.turn else 0.0
+        spent = site.spent if site.turn == watch.turn else 0.0
         left = watch.limit - (now - since) - spent
         if left > 0:
             return min(TICK, max(left, SOON))
-        desk.stops = True
-        self._demand_end(desk, since)
+        site.stops = True
+        self._demand_end(site, since)
         if now - since > watch.limit + STALLED and self._told_of != since:
             self._told_of = since
-            self._tell_stalled(desk, now - since)
+            self._tell_stalled(site, now - since)
         if now - since > watch.limit + HOPELESS:
             self.on_hopeless()
         return SOON
 
-    def _demand_end(self, desk: Desk, since: float) -> None:
+    def _demand_end(self, site: CallSite, since: float) -> None:
         if self._target != since:
             self._target, self._declined, self._raised = since, 0, 0
-            self._tell(desk)
+            self._tell(site)
         self._watch.doomed = since
         main = threading.main_thread().ident
         assert main is not None
         signal.pthread_kill(main, SIGNAL)
 
-    def _tell(self, desk: Desk) -> None:
+    def _tell(self, site: CallSite) -> None:
         watch, pod = self._watch, pod_of(self._watch.args)
         who = getattr(watch.plugin, "name", watch.plugin)
         about = "" if pod is None else f" about pod {pod.key}"
-        log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, desk.point, about, _stack())
+        log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, site.point, about, _stack())
 
-    def _tell_stalled(self, desk: Desk, seconds: float) -> None:
+    def _tell_stalled(self, site: CallSite, seconds: float) -> None:
         plugin, pod = self._watch.plugin, pod_of(self._watch.args)
         about = "" if pod is None else f" about pod {pod.key}"
-        message = f"it has not returned for {seconds:.0f}s in {desk.point}{about}, and cannot be interrupted"
+        message = f"it has not returned for {seconds:.0f}s in {site.point}{about}, and cannot be interrupted"
         log.error("%s: %s", getattr(plugin, "name", plugin), message)
-        self.on_stalled(plugin, desk.point, message)
+        self.on_stalled(plugin, site.point, message)
 
     # ---------------------------------------------------------------------------------------- in the main thread
 
@@ -178,7 +178,7 @@ class within_budget:  # noqa: N801 - it reads like a function
     """
 
     def __init__(self, what: str, seconds: float) -> None:
-        self._desk, self._seconds = Desk(what), seconds
+        self._site, self._seconds = CallSite(what), seconds
         self._is_watched = False
 
     def __enter__(self) -> Self:
@@ -187,7 +187,7 @@ class within_budget:  # noqa: N801 - it reads like a function
             self._is_watched = True
             watch.plugin, watch.args, watch.floor = self, (), sys._getframe(1)
             watch.limit, watch.since = self._seconds, perf_counter()
-            watch.call = self._desk
+            watch.call = self._site
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -199,11 +199,11 @@ class within_budget:  # noqa: N801 - it reads like a function
                 watch.doomed = -1.0
                 watch.on_ended()
                 raise PluginFailed(
-                    f"{self._desk.point} did not finish within {self._seconds:g}s{_where(error)}"
+                    f"{self._site.point} did not finish within {self._seconds:g}s{_where(error)}"
                 ) from error
         if error is not None and not isinstance(error, Exception):
             what = f"{type(error).__name__}: {error}"
-            raise PluginFailed(f"{self._desk.point}: {what}{_where(error)}") from error
+            raise PluginFailed(f"{self._site.point}: {what}{_where(error)}") from error
 
 
 def _where(error: BaseException | None) -> str:

@@ -79,7 +79,7 @@ class GangTurns:
             return False
         self._steps, self._gap = steps, Gap.DECIDE
         self._started, self._seconds = started, 0.0
-        self._queue.doubts.begin()  # readers of free resources see the gang's reservations
+        self._queue.tentative_skips.begin()  # readers of free resources see the gang's reservations
         self._over.clear()
         self.go_on(until)
         return True
@@ -124,9 +124,9 @@ class GangTurns:
         placed = any(isinstance(outcome, Placed) for outcome in outcomes)
         self._nominations = any(isinstance(outcome, Unplaced) and outcome.nominate for outcome in outcomes)
         if placed:
-            self._queue.doubts.end()  # what they saw as used is used
+            self._queue.tentative_skips.end()  # what they saw as used is used
         else:
-            self._queue.ask_again()
+            self._queue.retry_skipped()
         if self._decided and not placed and not self._nominations:
             self._gangs.slow_down(self._decided[0][0].pod, self._seconds)
 

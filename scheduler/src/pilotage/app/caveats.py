@@ -14,7 +14,7 @@ from pilotage.profiles import Profile
 GATE = "; kube-scheduler waits for the others only with its feature gate GenericWorkload"
 
 
-def doubts(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
+def caveats(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
     """Yield the caveats of a simulated decision."""
     plugins = profile.plugin_set.plugins()
     yield from _unasked(ready, [name for name, plugin in plugins.items() if isinstance(plugin, UsesLoad)])
