@@ -307,7 +307,7 @@ class TestPodsThatCannotBeUnderstood:
 
     async def test_nodes_are_done_without(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
         world.nodes.undecodable(ObjectIdentity(name="n9"), "taints")
-        assert "node n9 cannot be decoded, no pod goes there: taints" in caplog.text
+        assert "node n9 cannot be decoded, so no pods are scheduled there: taints" in caplog.text
         assert world.said == []
         assert all(record.levelno == logging.ERROR for record in caplog.records)
 

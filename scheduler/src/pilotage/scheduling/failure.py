@@ -1,4 +1,4 @@
-"""Handles a pod that got no node, or lost it again: back to the queue, with a condition and an event."""
+"""Requeues a pod that got no node or lost it, with a condition and an event."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def log_unplaced(pod: Pod, outcome: Unplaced) -> None:
 
 
 class Failures:
-    """Takes pods back."""
+    """Requeues pods after failed attempts, and reports why."""
 
     def __init__(
         self,
@@ -55,12 +55,12 @@ class Failures:
         self.on_slowed_down: Signal[str] = Signal()  # the profile
 
     def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
-        """Requeue a pod for its next attempt, unless it is gone or has a node; only the API server knows that.
+        """Requeue a pod, unless the latest version from the API server is deleted or has a node.
 
-        The longer the attempt took, the longer it waits.
+        The longer the attempt took, the longer the pod waits.
         """
         latest = self._latest(queued.pod)
-        if latest is None or latest.scheduler_name not in self._engines:  # its profile may be gone by now
+        if latest is None or latest.scheduler_name not in self._engines:  # its profile may have been removed
             self._demand.gone(queued.pod)
             self._queue.done(queued.pod.uid)
             return
@@ -73,7 +73,7 @@ class Failures:
             self._tell(latest, outcome)
 
     def _take_back(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
-        """Evict its victims, if it has any, and requeue the pod with its nominated node."""
+        """Start the evictions, if any, and requeue the pod with its nominated node."""
         unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
         nomination = unheard or None if outcome.nominate is None else outcome.nominate
         pod = latest if nomination is None else latest.with_nominated_node(nomination)
@@ -87,7 +87,7 @@ class Failures:
             queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at, rest=rest
         )
         self._queue.nominator.add(pod, nomination)
-        if unheard and nomination == "":  # no watch event will say that others need not leave it room
+        if unheard and nomination == "":  # no watch event will report that the nomination is gone
             self._queue.move_all(
                 POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
             )
@@ -108,16 +108,16 @@ class Failures:
         """Return the current pod, if it still waits for a node."""
         latest = self._known(pod.key)
         if latest is None or latest.uid != pod.uid:
-            log.info("pod %s is gone, it is not retried", pod.key)
+            log.info("pod %s was deleted and is not retried", pod.key)
             return None
         if latest.node_name:
-            log.info("pod %s has been assigned to node %s, it is not retried", pod.key, latest.node_name)
+            log.info("pod %s has been assigned to node %s and is not retried", pod.key, latest.node_name)
             return None
         return latest
 
 
 def _says_otherwise(pod: Pod, reason: str) -> bool:
-    """Return whether a pod's condition still has another reason: then it must be written now."""
+    """Return whether a pod's condition still has another reason, so that it must be written now."""
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason != reason
 

@@ -17,7 +17,7 @@ class ObjectChanges:
         self._followers: dict[type[Kind], list[Told]] = {}
 
     def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
-        """Call back for every object of a kind that is added, changed or deleted; returns a function that ends that."""
+        """Call a function for every change of a kind's objects; returns a function that ends this."""
         self._followers.setdefault(kind, []).append(told)
         return partial(self._unfollow, kind, told)
 

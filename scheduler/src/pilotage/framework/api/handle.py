@@ -29,7 +29,7 @@ class ApiFailed(PluginFailed):
 
 
 class NotAllowed(ApiFailed):
-    """A write that was not sent: this scheduler is not the leader, or the pod or the node is gone."""
+    """A write that was not sent: this scheduler is not the leader, or the pod or node no longer exists."""
 
 
 class Api(Protocol):

@@ -1,16 +1,16 @@
-"""One decision about a gang: all of its pods get nodes in memory, or none keeps one.
+"""One decision about a gang: all of its pods get nodes in memory, or none does.
 
-popped pod ── objection? ──> it goes back alone, with the reason
+popped pod ── objection? ──> only this pod is requeued, with the reason
      │
-     └── take its waiting siblings ── the cluster lacks something? ──> all go back, with the reason
+     └── take its waiting siblings ── too few resources in the cluster? ──> all are requeued, with the reason
                     │
                     ├── place one after the other, the largest first ── enough ──> all of them are bound
-                    │                                                └── not enough: give all places back
-                    └── once more, now at others' expense, and only pretending ── enough ──> evict, and wait
-                                                                              └── not enough ──> nobody is evicted
+                    │                                                └── not enough: release all reservations
+                    └── again, as a dry run with preemption ── enough ──> evict, and wait
+                                                            └── not enough ──> no pod is evicted
 
-It runs in steps, so that a large gang does not block others: they run between two steps (`gang_turns`). What
-happens meanwhile counts: deleted pods are left out, and a pod whose node no longer fits is placed again.
+It runs in steps, so that other pods and tasks can run between them (`gang_turns`). Changes meanwhile are respected:
+deleted pods are left out, and a pod whose node no longer fits is placed again.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ Steps = Generator[Gap, None, list[Decision]]
 
 
 class GangScheduler:
-    """Places gangs; other pods are left to the normal cycle."""
+    """Places gangs; other pods go through the normal cycle."""
 
     def __init__(
         self,
@@ -65,21 +65,21 @@ class GangScheduler:
         self._news = GroupNews(groups)
         self._demand = Demand(engines)
         self._resting = RestingGangs()
-        self._is_waiting = is_waiting  # whether a pod still has to be placed, checked at its turn
+        self._is_waiting = is_waiting  # whether a pod still needs a node, checked at its turn
 
     def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
-        """Record the outcome of a pod that was placed alone: it may belong to a group nevertheless."""
+        """Record the outcome of a pod that was scheduled alone, in case it belongs to a group."""
         name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
         if name is not None and plugin is not None:
             self._news.decided_alone(name, plugin, pod, outcome)
 
     def slow_down(self, pod: Pod, seconds: float) -> None:
-        """Let a gang rest after an expensive attempt, including pods that arrive meanwhile."""
+        """Delay the next attempt of a gang after an expensive one, including pods that arrive meanwhile."""
         if (name := gang_of(pod)) is not None:
             self._resting.add(name, seconds)
 
     def schedule(self, first: QueuedPod) -> list[Decision] | None:
-        """Decide about the gang of a popped pod, with all waiting siblings; None if it has no gang."""
+        """Schedule the gang of a popped pod, with all waiting siblings; None if it has no gang."""
         steps = self.steps(first)
         if steps is None:
             return None
@@ -91,7 +91,7 @@ class GangScheduler:
                 return decided
 
     def steps(self, first: QueuedPod) -> Steps | None:
-        """Do the same step by step; if closed before its end, everything is undone."""
+        """Do the same step by step; closing the generator early undoes everything."""
         name, plugin = gang_of(first.pod), self._engines[first.pod.scheduler_name].gangs
         missing = plugin.missing(name, first.pod) if name is not None and plugin is not None else None
         if name is None or plugin is None or missing is None or missing <= 0:
@@ -102,14 +102,14 @@ class GangScheduler:
         if (resting := self._resting.outcome(name)) is not None:
             return [(first, resting)]
         objection = self._objection(name, plugin, first.pod)
-        if objection is not None:  # the siblings got this outcome, each when it was popped, and stay where they are
+        if objection is not None:  # its siblings get the same outcome when they are popped, and stay in the queue
             return [(first, objected(plugin, objection))]
         members = [first, *self._siblings(name, first.pod.scheduler_name)]
         sizes = {}
         for member in members:
             sizes[member.key] = _size(member)
             yield Gap.DECIDE
-        # The largest go first: the others fit around them.
+        # The largest pods go first, since smaller ones fit around them.
         members.sort(key=lambda member: sizes[member.key], reverse=True)
         decided = yield from self._decide(Gang(name, plugin, members, missing))
         self._news.decided(name, (outcome for _, outcome in decided))
@@ -118,7 +118,7 @@ class GangScheduler:
     def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
         for sibling in self._queue.pop_gang(name, scheduler):
             if self._cache.is_assumed(sibling.pod.uid):
-                self._queue.done(sibling.pod.uid)  # it is bound, and the event came late
+                self._queue.done(sibling.pod.uid)  # it is bound, and the watch event is late
             else:
                 yield sibling
 
@@ -149,7 +149,7 @@ class GangScheduler:
                 pass
 
     def _preempt(self, gang: Gang, placing: Placing) -> Steps:
-        """Evict others if the whole gang fits then; say why it waits in any case."""
+        """Evict other pods if the whole gang fits then; returns in any case why it waits."""
         found = next(((m, o) for m, o in placing.tried if isinstance(o, Unplaced)), None)
         fit = placing.count()
         if found is None:
@@ -172,13 +172,13 @@ class GangScheduler:
         name, rejected_by = gang.plugin.name, why.rejected_by | {gang.plugin.name}
         outcome = Unplaced(message, why.reason, rejected_by, why.pending, nominate, note=count, gang_fits=fit)
         outcome = self._demand.judged(outcome, *gang.least)
-        # Free resources do not show when a quota admits the gang.
+        # Freed resources do not show when a quota will admit the gang.
         if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
         return all_back(members, outcome, named_pod)
 
     def _too_few(self, gang: Gang, placing: Placing) -> Steps:
-        """Requeue all because other members were deleted meanwhile."""
+        """Requeue all, because too few members are left after deletions."""
         yield from placing.unreserve()
         members = placing.still_there()
         if not members:
@@ -191,7 +191,7 @@ class GangScheduler:
     ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None]]:
         """Return nodes and victims for enough members, by uid; {} if that is impossible.
 
-        Also returns what happens to earlier nominations: None keeps them, as long as their victims terminate.
+        Also returns the nomination to set for the rest: None keeps earlier ones while their victims terminate.
         """
         yield from placing.keep_the_first()
         held = placing.give_away()

@@ -12,14 +12,14 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.gangs.gang_words import Decision, Gang
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 
-ROUNDS = 3  # of placing members again whose nodes others have used
+ROUNDS = 3  # of finding new nodes for members whose nodes other pods have taken
 SPOILT = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
 
 
 class Gap(Enum):
-    """What may happen between two steps."""
+    """What may run between two steps."""
 
-    DECIDE = "decide"  # with the gang's reservations visible
+    DECIDE = "decide"  # scheduling too, with the gang's reservations visible
     LISTEN = "listen"  # only watch events and writes: the cache shows a dry run, or nominations for the gang
 
 
@@ -39,9 +39,9 @@ class Placing:
         self._queue = queue
         self._scheduler = scheduler
         self._is_waiting = is_waiting
-        self._nodes: dict[str, Node] = {}  # as of their choice, by uid of the member
+        self._nodes: dict[str, Node] = {}  # when they were chosen, by uid of the member
         self._gone: set[str] = set()  # the uids of members that no longer need to be placed
-        # Others could use what is nominated for pods in flight.
+        # Other pods could use the nodes nominated for pods in flight.
         nominated = any(pod.nominated_node or queue.nominator.node_of(pod) for pod in gang.pods)
         self._gap = Gap.LISTEN if nominated else Gap.DECIDE
         self.tried: list[Decision] = []
@@ -59,13 +59,13 @@ class Placing:
         return uid not in self._gone
 
     def still_there(self) -> list[QueuedPod]:
-        """Return the members that still need a node; none has one."""
+        """Return the members that still need a node, while none has one."""
         return [member for member in self._gang.members if self.is_there(member)]
 
     def place(self) -> Iterator[Gap]:
         """Place members until it is clear that not enough will fit."""
         members, needed = self._gang.members, self._gang.needed
-        left = len(members)  # that are placed, or may still be
+        left = len(members)  # placed, or still to be tried
         for member in members:
             if left < needed:
                 return
@@ -139,14 +139,14 @@ class Placing:
             yield self._gap
 
     def keep_the_first(self) -> Iterator[Gap]:
-        """Release the reservations of members after the first that found none."""
+        """Release the reservations of all members after the first one without a node."""
         first = next(place for place, (_, outcome) in enumerate(self.tried) if not isinstance(outcome, Placed))
         while len(self.tried) > first:
             self._unreserve(self.tried.pop()[1])
             yield self._gap
 
     def give_away(self) -> list[Placed]:
-        """Return the reservations, which belong to the caller from now on."""
+        """Hand the reservations over to the caller."""
         return [outcome for _, outcome in self.settled() if isinstance(outcome, Placed)]
 
     def settled(self) -> list[Decision]:

@@ -1,12 +1,12 @@
-"""Shares the time of the loop between a gang that is being decided and all other pods.
+"""Shares the loop's time between the gang that is being decided and all other pods.
 
 a gang is popped ── slice ── slice ── ... ── decided ── its pods are handled, in slices ── deferred pods queue again
                        │
                        └── after its GRACE: a slice for others. A pod that fits is placed; one that does not, or is
-                           of another gang, is deferred: it may be the gang that is in the way, and that may be undone
+                           of another gang, is deferred: the gang may be in its way, and may still be rolled back
 
-Pods of gangs are deferred as long as pods of any gang are in between: those that are not handled yet, or not back
-in the queue, are not counted as members, and a gang that seems to lack members gets no events about room.
+Pods of gangs are deferred while pods of any gang are decided and not handled yet, or not back in the queue: such pods
+do not count as members, and a gang that seems to lack members is not woken by freed resources.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
 
 GRACE = 0.05  # seconds of work for a gang before others get every second slice: most gangs need less, and stay in order
 
-Take = Callable[[QueuedPod, Outcome, float, float], None]  # a pod, its outcome, when it began, and what it cost
+Take = Callable[[QueuedPod, Outcome, float, float], None]  # the pod, its outcome, when its attempt began, and its cost
 
 
 class GangTurns:
@@ -36,26 +36,26 @@ class GangTurns:
         self._steps: Steps | None = None
         self._gap = Gap.DECIDE
         self._started = self._seconds = 0.0
-        self._decided: deque[Decision] = deque()  # and not handled yet
-        self._nominations = False  # the decision is nominations, which are not visible yet
+        self._decided: deque[Decision] = deque()  # decided and not handled yet
+        self._nominations = False  # the decision nominates nodes, and the nominations are not visible yet
         self._aside: deque[QueuedPod] = deque()
         self._over = asyncio.Event()
         self._over.set()
-        self._awaited = 0  # by how many
+        self._awaited = 0  # the number of waiting callers
 
     @property
     def is_deciding(self) -> bool:
-        """Return whether there are tentative reservations or hidden pods."""
+        """Return whether the cache contains tentative reservations, or hides pods."""
         return self._steps is not None
 
     @property
     def is_telling(self) -> bool:
-        """Return whether a gang is decided, and not all of its pods are handled."""
+        """Return whether a gang is decided and some of its pods are not handled yet."""
         return bool(self._decided)
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether something waits for a moment without a decision: gangs may follow each other forever."""
+        """Return whether a caller waits for `over`: no further gang starts until then, or it could wait forever."""
         return self._awaited > 0
 
     @property
@@ -73,13 +73,13 @@ class GangTurns:
             self._awaited -= 1
 
     def begin(self, queued: QueuedPod, started: float, until: float) -> bool:
-        """Start deciding about the gang of a pod; False if it has none."""
+        """Start deciding the gang of a pod; False if it has none."""
         steps = self._gangs.steps(queued)
         if steps is None:
             return False
         self._steps, self._gap = steps, Gap.DECIDE
         self._started, self._seconds = started, 0.0
-        self._queue.tentative_skips.begin()  # readers of free resources see the gang's reservations
+        self._queue.tentative_skips.begin()  # hints see the gang's reservations as used
         self._over.clear()
         self.go_on(until)
         return True
@@ -94,7 +94,7 @@ class GangTurns:
         self._aside.append(queued)
 
     def go_on(self, until: float) -> bool:
-        """Continue with the gang up to a time; True if others may run then."""
+        """Continue with the gang up to a time; True if other pods may be scheduled then."""
         if self._steps is not None and not self._advance(self._steps, until):
             return self._gap is Gap.DECIDE and self._seconds >= GRACE
         self._tell(until)
@@ -124,7 +124,7 @@ class GangTurns:
         placed = any(isinstance(outcome, Placed) for outcome in outcomes)
         self._nominations = any(isinstance(outcome, Unplaced) and outcome.nominate for outcome in outcomes)
         if placed:
-            self._queue.tentative_skips.end()  # what they saw as used is used
+            self._queue.tentative_skips.end()  # the hints were right
         else:
             self._queue.retry_skipped()
         if self._decided and not placed and not self._nominations:

@@ -10,24 +10,24 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.sharing.foreign_binds import MOMENT, Lately
 
 JOB_ADVICE = "its Job counts this as a failure: raise backoffLimit while schedulers share nodes"
-OLD_BIND = 30.0  # seconds: a kubelet that handles a pod so late was down, and our view was not the cause
+OLD_BIND = 30.0  # seconds: a kubelet that handles a pod this late was down, so the cause was not a race
 
 
 @dataclass(frozen=True)
 class Story:
-    """All that is known about a rejection."""
+    """The facts about a rejection."""
 
     pod: Pod
     node: str
     rejection: KubeletRejection
-    free: int | None  # of the resource, as we saw it
+    free: int | None  # of the resource, in our cache
     age: float | None  # of the bind, in seconds
     foreign: Lately | None
     now: float
 
     @property
     def is_old(self) -> bool:
-        """Return whether the kubelet was late, so that a race need not be the cause."""
+        """Return whether the kubelet was late, so that a race is not the likely cause."""
         return self.age is not None and self.age > OLD_BIND
 
 
@@ -55,7 +55,7 @@ def _about(story: Story) -> str:
 
 
 def free_by_cache(info: NodeInfo, believed: Mapping[str, int], resource: str) -> int | None:
-    """Return how much of a resource is free on a node in our view; None if it is not an amount."""
+    """Return how much of a resource is free on a node by our cache; None without a resource."""
     if not resource:
         return None
     if resource == PODS:
