@@ -290,7 +290,7 @@ class TestPodsThatCannotBeUnderstood:
         self, world: World, caplog: pytest.LogCaptureFixture, scheduler: str, node: str, told: list[str]
     ) -> None:
         found = []
-        world.pods.on_not_understood.connect(lambda pod, reason: found.append(f"{pod.key}: {reason}"))
+        world.pods.on_undecodable.connect(lambda pod, reason: found.append(f"{pod.key}: {reason}"))
         identity = ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=scheduler, node_name=node)
         world.pods.undecodable(identity, "cpu")
         assert found == told

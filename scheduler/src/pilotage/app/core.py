@@ -239,17 +239,17 @@ def _connect(made: Core, recorder: Recorder) -> None:
     pods.on_foreign_bind.connect(guard.foreign_bind)
     pods.on_started.connect(guard.started)
     pods.on_left.connect(guard.left)
-    pods.on_not_understood.connect(partial(_tell_not_understood, recorder))
-    pods.on_gave_up.connect(partial(_gave_up, Demand(made.engines), made.queue, made.bindings))
+    pods.on_undecodable.connect(partial(_record_undecodable, recorder))
+    pods.on_pending_deleted.connect(partial(_pending_deleted, Demand(made.engines), made.queue, made.bindings))
 
 
-def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
+def _record_undecodable(recorder: Recorder, pod: Pod, reason: str) -> None:
     # An event, because a status is only written for pods in the store.
     recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
 
 
-def _gave_up(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
-    bindings.found_no_place(pod)
+def _pending_deleted(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
+    bindings.not_placed(pod)
     if demand.gone(pod):
         queue.move_all(WAITING_POD_GONE, pod, None)  # another pod may ask for a node instead
 

@@ -119,9 +119,7 @@ class Live:
         self._tasks: list[asyncio.Task[Any]] = []
 
     def _posting(self, cache: ClusterCache) -> Posting:
-        return Posting(
-            cache, self.known, self.may_act, lambda *place: self.core.bindings.second_look.still_fits(*place)
-        )
+        return Posting(cache, self.known, self.may_act, lambda *place: self.core.bindings.bind_check.still_fits(*place))
 
     def _measure(self) -> None:
         measuring = Measuring(self.metrics, self.core, self.clock)

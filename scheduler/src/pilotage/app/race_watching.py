@@ -34,7 +34,7 @@ class RaceWatching:
 
     def measure(self, metrics: Metrics) -> None:
         """Register the sources of the metrics."""
-        guard, looks = self._core.guard, self._core.bindings.second_look
+        guard, looks = self._core.guard, self._core.bindings.bind_check
         metrics.read_sharing(
             rejections=lambda: guard.rejections,
             foreign_binds=lambda: guard.foreign.total,
@@ -47,7 +47,7 @@ class RaceWatching:
 
     def page(self) -> str:
         """Return the page about races."""
-        checks = self._core.bindings.second_look.results
+        checks = self._core.bindings.bind_check.results
         return sharing_page(self._core.guard, self._core.cache, checks, self._clock())
 
     def contended(self) -> dict[str, Contention]:

@@ -24,7 +24,7 @@ from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.cycle import OnChoice, Scheduler, Spread
 from pilotage.scheduling.diagnosis import NO_NODES, Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, plugin_failure
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 from pilotage.scheduling.sharing.near_best import near_best
 
@@ -79,7 +79,7 @@ class ExtendedScheduler(Scheduler):
         except NobodyWaits:
             return None
         except (ExtenderFailed, PluginFailed, AlreadyPlaced) as error:
-            return spoiled(error)
+            return plugin_failure(error)
         except Exception as error:  # a bug of ours: it costs this attempt and what is cached, no more
             log.exception("the attempt to schedule pod %s failed", pod.key)
             self._engines[pod.scheduler_name].equivalence_cache.forget()

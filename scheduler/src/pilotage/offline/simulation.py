@@ -24,8 +24,8 @@ from pilotage.scheduling.eviction import Evictions, holders_of, rules_of
 from pilotage.scheduling.explanation import Explanation, PluginScore, explain, scores_at
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
+from pilotage.scheduling.gangs.gang_outcomes import Decision
 from pilotage.scheduling.gangs.gang_standing import standing
-from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced

@@ -91,7 +91,7 @@ class Attempt:
         self.is_held = False  # it would fit a node that the race guard holds
         self.remembering = True  # the entry is shared by the pod's class, not created for this attempt
         self._only_by_entry = False
-        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if the pod does not fit it
+        self._rejected_nomination: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if it did not fit
 
     @property
     def open_nodes(self) -> int:
@@ -103,12 +103,12 @@ class Attempt:
         """Run PreFilter; a pod with absurdly large requests is rejected before any plugin sees it."""
         runner, start = self.engine.runner, perf_counter()
         excess = excess_of(self.cycle.pod)
-        self.before = runner.pre_filter(self.cycle) if excess is None else self._turned_away(excess)
+        self.before = runner.pre_filter(self.cycle) if excess is None else self._rejected_excess(excess)
         self._trial.skipped = self.before.skipped
         runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
         return self.before
 
-    def _turned_away(self, excess: Excess) -> PreFilterResult:
+    def _rejected_excess(self, excess: Excess) -> PreFilterResult:
         self.preempts = False
         return PreFilterResult(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
 
@@ -125,14 +125,14 @@ class Attempt:
             return None
         if rejection is None:
             return info
-        self._turned_down = info, rejection
+        self._rejected_nomination = info, rejection
         return None
 
     def feasible(self) -> Nodes:
         """Return all nodes where the pod fits."""
         start = perf_counter()
         try:
-            found = self._feasible_by_row()
+            found = self._feasible_by_entry()
         except CycleFailed:
             # In the normal order, the plugin might not have been called for the node where it failed.
             self.remembering = self._only_by_entry = False
@@ -161,7 +161,7 @@ class Attempt:
         self.is_held = not len(left) and len(feasible) > 0
         return left
 
-    def _feasible_by_row(self) -> Nodes:
+    def _feasible_by_entry(self) -> Nodes:
         entries, cycle, skipped = self.engine.equivalence_cache, self.cycle, self.before.skipped
         entry = self.entry = entries.filtered(cycle, skipped)
         asking = [(rank, plugin) for rank, plugin in entries.cluster_filters if plugin.name not in skipped]
@@ -253,7 +253,7 @@ class Attempt:
     def _best(self, nodes: Nodes) -> NDArray[np.integer]:
         if self.remembering:
             try:
-                return self._best_by_row(nodes)
+                return self._best_by_entry(nodes)
             except CycleFailed:
                 self.remembering = False  # as above: it may have failed for a node that is not among these
         return nodes.slots[maxima(self._totals(nodes))]
@@ -292,7 +292,7 @@ class Attempt:
                 raw = np.full(len(nodes), answer, np.int64) if isinstance(answer, int) else answer
                 yield plugin, raw, runner.normalized(plugin, self.cycle, nodes, raw.copy())
 
-    def _best_by_row(self, nodes: Nodes) -> NDArray[np.integer]:
+    def _best_by_entry(self, nodes: Nodes) -> NDArray[np.integer]:
         entry, count = self.entry, len(self.cycle.nodes)
         assert entry is not None
         parts = self._parts(entry, nodes)
@@ -368,14 +368,14 @@ class Attempt:
         if only is None:
             return
         names = set(self.before.restricting)
-        if self._turned_down is not None:
-            names.add(self._turned_down[1].plugin)  # kube-scheduler reports both in one message
+        if self._rejected_nomination is not None:
+            names.add(self._rejected_nomination[1].plugin)  # kube-scheduler reports both in one message
         text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]"
         left = [info.slot for name in only if (info := self.cycle.nodes.find(name)) is not None]
         kept = self.codes[left]
         self.codes[:] = entry.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
-        if self._turned_down is not None:
-            info, rejection = self._turned_down
+        if self._rejected_nomination is not None:
+            info, rejection = self._rejected_nomination
             self.codes[info.slot] = entry.code(rejection, BEFORE_ALL)  # this one was evaluated
         self.codes[left] = kept
 

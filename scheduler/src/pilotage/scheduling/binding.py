@@ -25,10 +25,10 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.attempt import unplaced_by
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.failure import Failures
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, plugin_failure
 from pilotage.scheduling.outside import Recorder, Statuses
 from pilotage.scheduling.preparing import Preparing
-from pilotage.scheduling.sharing.bind_check import Choice, SecondLook
+from pilotage.scheduling.sharing.bind_check import BindCheck, Choice
 from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
@@ -59,10 +59,10 @@ class Bindings:
         self._statuses = statuses
         self._recorder = recorder
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
-        self._aside: set[str] = set()  # pods with no bind request in flight, by uid
-        self._rooms = Preparing(queue)
+        self._idle: set[str] = set()  # pods with no bind request in flight, by uid
+        self._preparations = Preparing(queue)
         self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and the reason if stopped
-        self.second_look = SecondLook(cache)
+        self.bind_check = BindCheck(cache)
         self.bind_by_extender = bind_by_extender
         self.on_ended: Signal[()] = Signal()  # another bind may start
         self.on_bound: Signal[QueuedPod, Placed, float] = Signal()  # with the start of its attempt
@@ -73,31 +73,31 @@ class Bindings:
 
     def being_sent(self) -> int:
         """Return how many binds are in flight or about to be: all except waiting pods."""
-        return len(self._tasks) - len(self._aside)
+        return len(self._tasks) - len(self._idle)
 
     def waiting_for_room(self) -> int:
         """Return how many pods were requeued because too many of their namespace wait for preparation."""
-        return self._rooms.waiting_for_room()
+        return self._preparations.waiting_for_room()
 
-    def found_no_place(self, pod: Pod) -> None:
+    def not_placed(self, pod: Pod) -> None:
         """Record that a pod will not be prepared, so that another one may take its turn."""
-        self._rooms.pass_on(pod)
+        self._preparations.pass_on(pod)
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         """Start the binding cycle of a placed pod; `started` is when its attempt began."""
         uid = placed.pod.uid
         self._queue.nominator.delete(placed.pod)
-        self._rooms.forget(placed.pod)
+        self._preparations.forget(placed.pod)
         if placed.waits:
             self._waiting.expect(placed.pod, placed.waits)
-        choice = self.second_look.begin(placed)
+        choice = self.bind_check.begin(placed)
         task = asyncio.get_running_loop().create_task(self._bind(queued, choice, started))
         self._tasks[uid] = task
         task.add_done_callback(partial(self._ended, uid))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(uid) is task:  # the pod may already be in its next attempt
-            del self._tasks[uid], self.second_look.under_way[uid]
+            del self._tasks[uid], self.bind_check.in_progress[uid]
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("the work after the binding of pod %s failed: %r", uid, error, exc_info=error)
         self.on_ended()
@@ -114,7 +114,7 @@ class Bindings:
         """Wait for the binds of these profiles, except pods that wait on permit."""
         tasks = [
             self._tasks[uid]
-            for uid, choice in self.second_look.under_way.items()
+            for uid, choice in self.bind_check.in_progress.items()
             if any(choice.placed.engine is each for each in engines) and self._waiting.get(uid) is None
         ]
         if tasks:
@@ -136,12 +136,12 @@ class Bindings:
         try:
             refused = await self._steps(choice)
         except (PluginFailed, ExtenderFailed) as error:
-            refused = spoiled(error)
+            refused = plugin_failure(error)
         except Exception as error:  # a bug of ours costs this pod one attempt
             log.exception("binding pod %s failed", placed.pod.key)
             refused = Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
         if refused is None:
-            self._tell(queued, placed, started)
+            self._record_bound(queued, placed, started)
         else:
             self._roll_back(queued, placed, refused, started)
 
@@ -154,18 +154,18 @@ class Bindings:
         if preparing or placed.waits:
             self._statuses.nominate(placed.pod, name)  # visible to others
         if placed.waits:
-            with self._aside_while_waiting(uid):
+            with self._idle_while_waiting(uid):
                 rejection = await self._waiting.wait(uid)  # 2. permit
             if rejection is not None:
                 return unplaced_by(rejection)
-        if preparing and (refusal := self._rooms.refusal(placed.pod)) is not None:
+        if preparing and (refusal := self._preparations.refusal(placed.pod)) is not None:
             return refusal
         self._queue.done(uid)
         if preparing:
             rejection = await self._prepare(runner, placed, preparing)  # 3. preparation, such as volumes
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
-        objection = self.second_look.objection(choice)  # 4. the node may have changed meanwhile
+        objection = self.bind_check.objection(choice)  # 4. the node may have changed meanwhile
         if objection:
             return Unplaced(objection, SCHEDULER_ERROR)
         if self._statuses.drop(uid):
@@ -181,7 +181,7 @@ class Bindings:
         uid = placed.pod.uid
         self._preparing[uid] = ""
         try:
-            with self._rooms.inside(placed.pod), self._aside_while_waiting(uid):
+            with self._preparations.inside(placed.pod), self._idle_while_waiting(uid):
                 rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
         except (asyncio.CancelledError, PluginFailed):
             if not self._preparing[uid]:
@@ -193,29 +193,29 @@ class Bindings:
         return rejection
 
     @contextmanager
-    def _aside_while_waiting(self, uid: str) -> Iterator[None]:
+    def _idle_while_waiting(self, uid: str) -> Iterator[None]:
         """Do not count this pod as a bind in flight while it waits."""
-        self._set_aside(uid)
+        self._set_idle(uid)
         try:
             yield
         finally:
-            self._aside.discard(uid)
+            self._idle.discard(uid)
 
     @contextmanager
     def _patience(self, uid: str) -> Iterator[None]:
         """Stop counting this pod as a bind in flight when its bind takes long."""
-        timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_aside, uid)
+        timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_idle, uid)
         try:
             yield
         finally:
             timer.cancel()
-            self._aside.discard(uid)
+            self._idle.discard(uid)
 
-    def _set_aside(self, uid: str) -> None:
-        self._aside.add(uid)
+    def _set_idle(self, uid: str) -> None:
+        self._idle.add(uid)
         self.on_ended()
 
-    def _tell(self, queued: QueuedPod, placed: Placed, started: float) -> None:
+    def _record_bound(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         pod, node = placed.pod, placed.node
         note = f"Successfully assigned {pod.key} to {node}"
         self._recorder.record(pod, "Normal", "Scheduled", "Binding", note, controller=pod.scheduler_name, once=True)

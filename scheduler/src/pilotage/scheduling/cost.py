@@ -18,7 +18,7 @@ def rest_after(seconds: float) -> float:
     return min(seconds * SHARE, LONGEST_REST) if seconds >= EXPENSIVE else 0.0
 
 
-def told_to_rest(seconds: float, rest: float) -> str:
+def slow_down_message(seconds: float, rest: float) -> str:
     """Return the message about the wait, for the owner of a pod or a gang."""
     return (
         f"the last scheduling attempt took {seconds:.2f} s of the scheduler's time; "
@@ -56,4 +56,4 @@ class RestingGangs:
             del self._until[gang]
             return None
         # No event helps.
-        return Unplaced(f"PodGroup {gang}: {told_to_rest(seconds, left)}", nominate=None, rest=left)
+        return Unplaced(f"PodGroup {gang}: {slow_down_message(seconds, left)}", nominate=None, rest=left)

@@ -15,7 +15,7 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations, unplaced_by
 from pilotage.scheduling.diagnosis import NO_NODES
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, plugin_failure
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 
 # Called after a node was chosen by its score: the attempt, the scored nodes, the slot of the best.
@@ -69,7 +69,7 @@ class Scheduler:
             chosen = self._choose(attempt, feasible)  # 5. the best of them
             return self._hold(attempt, chosen, len(feasible))  # 6. reserve it; permit decides when to bind
         except (PluginFailed, AlreadyPlaced) as error:
-            return spoiled(error)
+            return plugin_failure(error)
         except Exception as error:  # a bug of ours costs only this attempt and the cached results
             log.exception("the attempt to schedule pod %s failed", pod.key)
             attempt.engine.equivalence_cache.forget()

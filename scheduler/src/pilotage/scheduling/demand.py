@@ -41,7 +41,7 @@ class Demand:
 
     def gone(self, *pods: Pod) -> bool:
         """Record that pods no longer request nodes; True if any did, so that others may request them."""
-        return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # call all
+        return sum(plugin.withdraw_request(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # call all
 
     def _limits(self, pod: Pod) -> Sequence[LimitsDemand]:
         engine = self._engines.get(pod.scheduler_name)

@@ -48,7 +48,7 @@ def holders_of(engines: Mapping[str, Engine]) -> Holders:
     return holders
 
 
-class NotMadeRoom(Exception):
+class EvictionFailed(Exception):
     """A victim could not be deleted."""
 
 
@@ -135,11 +135,11 @@ class Evictions:
             # Before the watch shows the last victim terminating, another deletion would wake the preemptor too early,
             # and it would evict another pod.
             if wake:
-                self._await_no_longer(preemptor, last)
+                self._stop_awaiting(preemptor, last)
                 self._release(preemptor, holders)
                 self._queue.activate([preemptor])
 
-    def _await_no_longer(self, preemptor: Pod, last: Pod) -> None:
+    def _stop_awaiting(self, preemptor: Pod, last: Pod) -> None:
         preemptors = self._awaited.get(last.uid, {})
         preemptors.pop(preemptor.uid, None)
         if not preemptors:  # others may wait for the same victim
@@ -159,10 +159,10 @@ class Evictions:
             note += " (in kube-scheduler memory)."
         else:
             if not self._may_act():
-                raise NotMadeRoom(f"pod {victim.key}: this scheduler is not the leader any more")
+                raise EvictionFailed(f"pod {victim.key}: this scheduler is not the leader any more")
             outcome = await self._evictor.evict(victim, preemptor.scheduler_name)
             if isinstance(outcome, NotEvicted):
-                raise NotMadeRoom(f"pod {victim.key}: {outcome.message}")
+                raise EvictionFailed(f"pod {victim.key}: {outcome.message}")
             if outcome.was_gone:
                 return True
         self._recorder.record(victim, "Normal", "Preempted", "Preempting", note, controller=preemptor.scheduler_name)

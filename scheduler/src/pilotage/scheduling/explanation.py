@@ -93,16 +93,16 @@ def _verdict(
     cycle, runner = attempt.cycle, attempt.engine.runner
     plugins = runner.plugin_set.plugins()
     names = [rejection.plugin] if rejection.plugin else attempt.before.restricting
-    told = details(rejection, cycle.pod, info)
-    if not any(told):
+    figures = details(rejection, cycle.pod, info)
+    if not any(figures):
         remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
-        told = (remark, *told[1:])
+        figures = (remark, *figures[1:])
     kept = (
         spared(runner.eviction_rules, cycle, info)
         if rejection.preemption_helps and runner.plugin_set.post_filter
         else ""
     )
-    return NodeVerdict(info.name, rejection, details=told, spared=kept)
+    return NodeVerdict(info.name, rejection, details=figures, spared=kept)
 
 
 def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScore]:

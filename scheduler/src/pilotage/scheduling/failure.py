@@ -9,7 +9,7 @@ from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.cost import LONGEST_REST, rest_after, told_to_rest
+from pilotage.scheduling.cost import LONGEST_REST, rest_after, slow_down_message
 from pilotage.scheduling.demand import Demand
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.eviction import Evictions
@@ -65,17 +65,17 @@ class Failures:
             self._queue.done(queued.pod.uid)
             return
         outcome = self._demand.judged(outcome, latest)
-        is_news = outcome.is_news or _says_otherwise(latest, outcome.reason)
+        is_news = outcome.is_news or _has_other_reason(latest, outcome.reason)
         if is_news:
             self._report(latest, outcome)
-        self._take_back(queued, latest, outcome, seconds)
+        self._requeue(queued, latest, outcome, seconds)
         if is_news:
-            self._tell(latest, outcome)
+            self._record_failure(latest, outcome)
 
-    def _take_back(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
+    def _requeue(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
         """Start the evictions, if any, and requeue the pod with its nominated node."""
-        unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
-        nomination = unheard or None if outcome.nominate is None else outcome.nominate
+        unreported = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
+        nomination = unreported or None if outcome.nominate is None else outcome.nominate
         pod = latest if nomination is None else latest.with_nominated_node(nomination)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue runs the gates
@@ -87,12 +87,12 @@ class Failures:
             queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at, rest=rest
         )
         self._queue.nominator.add(pod, nomination)
-        if unheard and nomination == "":  # no watch event will report that the nomination is gone
+        if unreported and nomination == "":  # no watch event will report that the nomination is gone
             self._queue.move_all(
-                POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
+                POD_GONE, latest.with_nominated_node(unreported), None, lambda other: other.uid != pod.uid
             )
 
-    def _tell(self, pod: Pod, outcome: Unplaced) -> None:
+    def _record_failure(self, pod: Pod, outcome: Unplaced) -> None:
         note = outcome.note or outcome.message
         self._recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
         self._statuses.condition(pod, outcome.reason, outcome.message, outcome.nominate)
@@ -100,7 +100,7 @@ class Failures:
     def _slow_down(self, pod: Pod, outcome: Unplaced, seconds: float, rest: float) -> None:
         """Record why a pod waits longer than usual; only once for a gang."""
         if gang_of(pod) is None or outcome.note:
-            note = told_to_rest(seconds, rest)
+            note = slow_down_message(seconds, rest)
             self._recorder.record(pod, "Warning", "SlowedDown", "Scheduling", note, controller=pod.scheduler_name)
             self.on_slowed_down(pod.scheduler_name)
 
@@ -116,7 +116,7 @@ class Failures:
         return latest
 
 
-def _says_otherwise(pod: Pod, reason: str) -> bool:
+def _has_other_reason(pod: Pod, reason: str) -> bool:
     """Return whether a pod's condition still has another reason, so that it must be written now."""
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason != reason

@@ -19,11 +19,11 @@ class HeldUp:
         self._full_since: float | None = None
 
     def too_many_binds(self) -> None:
-        """Record that pods wait for binds in flight, until `goes_on`."""
+        """Record that pods wait for binds in flight, until `resumed`."""
         if self._full_since is None:
             self._full_since = perf_counter()
 
-    def goes_on(self) -> None:
+    def resumed(self) -> None:
         """Record that pods can be taken again, or that none wait."""
         if self._full_since is not None:
             self._seconds[BINDS] += perf_counter() - self._full_since

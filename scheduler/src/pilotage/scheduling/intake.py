@@ -44,8 +44,8 @@ class PodIntake:
         self._evictions = evictions
         self._served = served
         self._wake = wake
-        self.on_not_understood: Signal[Pod, str] = Signal()  # with the reason
-        self.on_gave_up: Signal[Pod] = Signal()  # a pending pod was deleted
+        self.on_undecodable: Signal[Pod, str] = Signal()  # with the reason
+        self.on_pending_deleted: Signal[Pod] = Signal()  # a pending pod was deleted
         self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (its current state), or deleted (None)
         self.on_foreign_bind: Signal[Pod] = Signal()
         self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as it was in the cache
@@ -84,7 +84,7 @@ class PodIntake:
         nominated = self._queue.nominator.node_of(last) or last.nominated_node
         if not last.node_name and last.scheduler_name in self._served:
             self._queue.delete(last)
-            self.on_gave_up(last)
+            self.on_pending_deleted(last)
         if assumed:
             self._drop_assumed(last)
         elif (counted := self._cache.remove_pod(last.uid)) is not None:
@@ -104,7 +104,7 @@ class PodIntake:
             return
         spec = PodSpec(scheduler_name=metadata.scheduler_name)
         identity = Metadata(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
-        self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
+        self.on_undecodable(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not added."""
@@ -204,39 +204,39 @@ class ObjectIntake:
     def added(self, new: KubeObject) -> None:
         """Add an object."""
         self._objects.put(new)
-        self._tell(Action.ADD, None, new)
+        self._notify(Action.ADD, None, new)
 
     def updated(self, old: KubeObject, new: KubeObject) -> None:
         """Update an object."""
         self._objects.put(new)
-        self._tell(Action.UPDATE, old, new)
+        self._notify(Action.UPDATE, old, new)
 
     def deleted(self, last: KubeObject) -> None:
         """Remove an object."""
         self._objects.drop(last)
-        self._tell(Action.DELETE, last, None)
+        self._notify(Action.DELETE, last, None)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Record the problem of an object, and retry pods that may need it."""
         log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
-        self._tell_all(metadata.shape)
+        self._retry_all(metadata.shape)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Remove an object that could not be decoded."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)
-        self._tell_all(metadata.shape)
+        self._retry_all(metadata.shape)
 
-    def _tell_all(self, kind: type[KubeObject]) -> None:
+    def _retry_all(self, kind: type[KubeObject]) -> None:
         """Retry pods that wait for an object of this kind."""
         if kind.api.wakes:
             self._queue.move_all(Event(what_changes(kind), Action.UPDATE), None, NOT_UNDERSTOOD)
             self._wake()
 
-    def _tell(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
+    def _notify(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
         changed = old if new is None else new
         assert changed is not None
-        self._changes.tell(changed)
+        self._changes.notify(changed)
         if changed.api.wakes:
             self._queue.move_all(Event(what_changes(type(changed)), action), old, new)
             self._wake()

@@ -106,11 +106,11 @@ class Loop:
 
     def _batch(self) -> bool:
         """Place pods for one slice; False if no work is left for now."""
-        if self._turns.is_busy and not self._turns.go_on(perf_counter() + LONGEST_BATCH):
+        if self._turns.is_busy and not self._turns.run_slice(perf_counter() + LONGEST_BATCH):
             return True
         end = perf_counter() + LONGEST_BATCH
         while self._bindings.being_sent() < MOST_BINDS:
-            self.held_up.goes_on()
+            self.held_up.resumed()
             queued = self._queue.pop()
             if queued is None:
                 return self._turns.is_busy
@@ -143,7 +143,7 @@ class Loop:
         started, begun = perf_counter(), thread_time()
         if self._turns.is_deciding:
             self._place_beside_gang(queued, started, begun)
-        elif (self._turns.is_telling or self._turns.is_awaited) and gang_of(pod) is not None:
+        elif (self._turns.is_reporting or self._turns.is_awaited) and gang_of(pod) is not None:
             self._turns.defer(queued)
         elif self._extended is not None and (asked := self._extended.extenders_for(pod)):
             self._ask_extenders(self._extended, queued, asked[0].name, started)
@@ -185,7 +185,7 @@ class Loop:
             self._bindings.start(queued, outcome, started)
         else:
             self._failures.requeue(queued, outcome, cost)
-            self._bindings.found_no_place(queued.pod)
+            self._bindings.not_placed(queued.pod)
 
     def _ask_extenders(self, scheduler: ExtendedCycle, queued: QueuedPod, first: str, started: float) -> None:
         """Place a pod concurrently with others, so that a slow extender delays only its own pods."""

@@ -55,7 +55,7 @@ class Unplaced:
 Outcome = Placed | Unplaced
 
 
-def spoiled(error: Exception) -> Unplaced:
+def plugin_failure(error: Exception) -> Unplaced:
     """Return the outcome of an attempt that failed because of a plugin."""
     plugin = getattr(error, "plugin", "")
     if not isinstance(error, PluginFailed):

@@ -17,6 +17,6 @@ class LimitsDemand(Plugin):
         """Return why nodes for these pods together would stay empty; "" if not, and then they count as requesting."""
         raise NotImplementedError
 
-    def asks_no_more(self, pod: Pod) -> bool:
+    def withdraw_request(self, pod: Pod) -> bool:
         """Record that a pod no longer requests a node; True if it did."""
         raise NotImplementedError

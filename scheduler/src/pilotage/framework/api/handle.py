@@ -17,7 +17,7 @@ from pilotage.model.node_load import Loads
 from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
-Told = Callable[[Any], None]  # is given the object that was added, changed or deleted
+Follower = Callable[[Any], None]  # is given the object that was added, changed or deleted
 
 
 class ApiFailed(PluginFailed):
@@ -167,7 +167,7 @@ class NoEvents:
 class Changes(Protocol):
     """Notifies about objects that change."""
 
-    def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
+    def follow(self, kind: type[Kind], told: Follower) -> Callable[[], None]:
         """Call back for every object of a kind that is added, changed or deleted; returns a function that ends that."""
 
 
@@ -206,7 +206,7 @@ class Handle:
         own = self.remit.own(nodes)
         return nodes if own is None else nodes.take(own)
 
-    def on_change(self, kind: type[Kind], told: Told) -> None:
+    def on_change(self, kind: type[Kind], told: Follower) -> None:
         """Call back for every object of a kind that is added, changed or deleted, as long as the plugin runs."""
         if self.changes is not None:
             self.at_end(self.changes.follow(kind, told))

@@ -13,7 +13,7 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.outcome import Placed, Unplaced
 
 
-class Pretence:
+class DryRun:
     """Places pods with preemption in memory only."""
 
     def __init__(self, cache: ClusterCache, scheduler: Scheduler, placed: Iterable[Placed] = ()) -> None:

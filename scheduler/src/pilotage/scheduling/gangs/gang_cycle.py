@@ -27,19 +27,19 @@ from pilotage.scheduling.cost import RestingGangs
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.demand import Demand
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.gangs.dry_run import Pretence
-from pilotage.scheduling.gangs.gang_places import SPOILT, Gap, Placing
-from pilotage.scheduling.gangs.gang_words import (
+from pilotage.scheduling.gangs.dry_run import DryRun
+from pilotage.scheduling.gangs.gang_outcomes import (
     Decision,
     Gang,
-    all_back,
+    gang_message,
     named,
-    objected,
+    objection_outcome,
     permitted,
-    told,
+    same_outcome,
     waiting_for_room,
 )
-from pilotage.scheduling.gangs.group_news import GroupNews
+from pilotage.scheduling.gangs.gang_places import PLACES_TAKEN, Gap, Placing
+from pilotage.scheduling.gangs.group_reports import GroupReports
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Unplaced
 from pilotage.scheduling.outside import SILENT, GroupStatuses
 
@@ -62,7 +62,7 @@ class GangScheduler:
         self._queue = queue
         self._engines = engines
         self._scheduler = scheduler
-        self._news = GroupNews(groups)
+        self._reports = GroupReports(groups)
         self._demand = Demand(engines)
         self._resting = RestingGangs()
         self._is_waiting = is_waiting  # whether a pod still needs a node, checked at its turn
@@ -71,7 +71,7 @@ class GangScheduler:
         """Record the outcome of a pod that was scheduled alone, in case it belongs to a group."""
         name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
         if name is not None and plugin is not None:
-            self._news.decided_alone(name, plugin, pod, outcome)
+            self._reports.decided_alone(name, plugin, pod, outcome)
 
     def slow_down(self, pod: Pod, seconds: float) -> None:
         """Delay the next attempt of a gang after an expensive one, including pods that arrive meanwhile."""
@@ -103,7 +103,7 @@ class GangScheduler:
             return [(first, resting)]
         objection = self._objection(name, plugin, first.pod)
         if objection is not None:  # its siblings get the same outcome when they are popped, and stay in the queue
-            return [(first, objected(plugin, objection))]
+            return [(first, objection_outcome(plugin, objection))]
         members = [first, *self._siblings(name, first.pod.scheduler_name)]
         sizes = {}
         for member in members:
@@ -112,7 +112,7 @@ class GangScheduler:
         # The largest pods go first, since smaller ones fit around them.
         members.sort(key=lambda member: sizes[member.key], reverse=True)
         decided = yield from self._decide(Gang(name, plugin, members, missing))
-        self._news.decided(name, (outcome for _, outcome in decided))
+        self._reports.decided(name, (outcome for _, outcome in decided))
         return decided
 
     def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
@@ -131,12 +131,12 @@ class GangScheduler:
         """Place all members or requeue all."""
         shortage = gang.plugin.shortage(gang.name, gang.members[0].pod)
         if shortage is not None:
-            return all_back(gang.members, objected(gang.plugin, shortage))
+            return same_outcome(gang.members, objection_outcome(gang.plugin, shortage))
         known = gang.plugin.no_chance(gang.name, gang.pods)
         if known is not None:
             name = frozenset({gang.plugin.name})
             unplaced = Unplaced(known, rejected_by=name, pending=name, nominate=None, is_news=False)
-            return all_back(gang.members, self._demand.judged(unplaced, *gang.least))
+            return same_outcome(gang.members, self._demand.judged(unplaced, *gang.least))
         placing = Placing(gang, self._cache, self._queue, self._scheduler, self._is_waiting)
         try:
             yield from placing.place()
@@ -156,8 +156,9 @@ class GangScheduler:
             return (yield from self._too_few(gang, placing))
         blocker, why = found
         named_pod = named(gang, blocker.pod)
-        message = told(gang, named_pod, f"the {gang.needed} pods that are needed at once do not all fit", why.message)
-        count = told(gang, named_pod, f"{fit} of the {gang.needed} pods that are needed at once fit", why.message)
+        needed = f"the {gang.needed} pods that are needed at once"
+        message = gang_message(gang, named_pod, f"{needed} do not all fit", why.message)
+        count = gang_message(gang, named_pod, f"{fit} of {needed} fit", why.message)
         engine = self._engines[blocker.pod.scheduler_name]
         planned: Mapping[str, Unplaced] = {}
         nominate: str | None = ""
@@ -166,7 +167,7 @@ class GangScheduler:
         yield from placing.unreserve()
         members = placing.still_there()
         if why.reason == SCHEDULER_ERROR:
-            return all_back(members, replace(why, message=message, note=count, gang_fits=fit), named_pod)
+            return same_outcome(members, replace(why, message=message, note=count, gang_fits=fit), named_pod)
         if any(plan.victims for plan in planned.values()):
             return [(member, waiting_for_room(gang, planned.get(member.pod.uid))) for member in members]
         name, rejected_by = gang.plugin.name, why.rejected_by | {gang.plugin.name}
@@ -175,7 +176,7 @@ class GangScheduler:
         # Freed resources do not show when a quota will admit the gang.
         if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
-        return all_back(members, outcome, named_pod)
+        return same_outcome(members, outcome, named_pod)
 
     def _too_few(self, gang: Gang, placing: Placing) -> Steps:
         """Requeue all, because too few members are left after deletions."""
@@ -184,7 +185,7 @@ class GangScheduler:
         if not members:
             return []
         objection = gang.plugin.objection(gang.name, members[0].pod, len(members), 0)
-        return all_back(members, SPOILT if objection is None else objected(gang.plugin, objection))
+        return same_outcome(members, PLACES_TAKEN if objection is None else objection_outcome(gang.plugin, objection))
 
     def _plan_evictions(
         self, gang: Gang, placing: Placing
@@ -194,24 +195,24 @@ class GangScheduler:
         Also returns the nomination to set for the rest: None keeps earlier ones while their victims terminate.
         """
         yield from placing.keep_the_first()
-        held = placing.give_away()
+        held = placing.hand_over()
         placed = {outcome.pod.uid for outcome in held}
-        pretence = Pretence(self._cache, self._scheduler, held)
+        dry_run = DryRun(self._cache, self._scheduler, held)
         try:
             members = [member for member in gang.members if member.pod.uid not in placed]
             for left, member in zip(range(len(members), 0, -1), members, strict=True):
-                if len(pretence) + left < gang.needed or len(pretence) == gang.needed:
+                if len(dry_run) + left < gang.needed or len(dry_run) == gang.needed:
                     break
                 if placing.is_there(member):
-                    pretence.place(member.pod)
+                    dry_run.place(member.pod)
                 yield Gap.LISTEN
-            for _ in pretence.undo():
+            for _ in dry_run.undo():
                 yield Gap.LISTEN
-            plans = pretence.plans()
+            plans = dry_run.plans()
             planned = {each.pod.uid: plans[each.pod.uid] for each in placing.still_there() if each.pod.uid in plans}
-            return planned if len(planned) >= gang.needed else {}, None if pretence.victims_leave else ""
+            return planned if len(planned) >= gang.needed else {}, None if dry_run.victims_leave else ""
         finally:
-            for _ in pretence.undo():
+            for _ in dry_run.undo():
                 pass
 
 

@@ -9,11 +9,11 @@ from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.cycle import Scheduler
-from pilotage.scheduling.gangs.gang_words import Decision, Gang
+from pilotage.scheduling.gangs.gang_outcomes import Decision, Gang
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 
 ROUNDS = 3  # of finding new nodes for members whose nodes other pods have taken
-SPOILT = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
+PLACES_TAKEN = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
 
 
 class Gap(Enum):
@@ -71,7 +71,7 @@ class Placing:
                 return
             left -= not (self.is_there(member) and self._try(member))
             yield self._gap
-        yield from self._seek_again()
+        yield from self._replace_stale()
 
     def _try(self, member: QueuedPod) -> bool:
         outcome = self._scheduler.schedule(member.pod, preempt=False)
@@ -81,42 +81,42 @@ class Placing:
             self._nodes[member.pod.uid] = info.node
         return info is not None
 
-    def _seek_again(self) -> Iterator[Gap]:
+    def _replace_stale(self) -> Iterator[Gap]:
         """Find other nodes for members whose node no longer fits; afterwards all reservations are valid."""
         for _ in range(ROUNDS):
-            spoilt = yield from self._spoilt()
-            if not spoilt:
+            stale = yield from self._stale()
+            if not stale:
                 return
-            lost = {member.pod.uid for member, _ in spoilt}
+            lost = {member.pod.uid for member, _ in stale}
             self.tried = [(member, outcome) for member, outcome in self.tried if member.pod.uid not in lost]
-            for _, outcome in spoilt:
+            for _, outcome in stale:
                 self._unreserve(outcome)
-            for member, _ in spoilt:
+            for member, _ in stale:
                 if self.is_there(member):
                     self._try(member)
                 yield self._gap
-        self.tried = [(m, SPOILT if self._is_spoilt(o) and self._unreserve(o) else o) for m, o in self.tried]
+        self.tried = [(m, PLACES_TAKEN if self._is_stale(o) and self._unreserve(o) else o) for m, o in self.tried]
 
-    def _spoilt(self) -> Generator[Gap, None, list[Decision]]:
+    def _stale(self) -> Generator[Gap, None, list[Decision]]:
         """Return the members whose node no longer fits, as of now."""
         columns = self._cache.columns
         version, found = columns.pods_version, list[Decision]()
         for each in self.tried:
-            if self._is_spoilt(each[1]):
+            if self._is_stale(each[1]):
                 found.append(each)
             yield self._gap
         changed = columns.changed_since(version)
         if changed is None:
-            return [each for each in self.tried if self._is_spoilt(each[1])]
+            return [each for each in self.tried if self._is_stale(each[1])]
         names = {columns.infos[slot].name for slot in changed.tolist()}
         known = {member.pod.uid for member, _ in found}
         again = (each for each in self.tried if isinstance(each[1], Placed) and self._may_have_changed(each[1], names))
-        return found + [each for each in again if each[0].pod.uid not in known and self._is_spoilt(each[1])]
+        return found + [each for each in again if each[0].pod.uid not in known and self._is_stale(each[1])]
 
     def _may_have_changed(self, placed: Placed, names: Container[str]) -> bool:
         return placed.node in names or self._cache.find_node(placed.node) is None
 
-    def _is_spoilt(self, outcome: Outcome) -> bool:
+    def _is_stale(self, outcome: Outcome) -> bool:
         if not isinstance(outcome, Placed):
             return False
         pod, info = outcome.pod, self._cache.find_node(outcome.node)
@@ -145,7 +145,7 @@ class Placing:
             self._unreserve(self.tried.pop()[1])
             yield self._gap
 
-    def give_away(self) -> list[Placed]:
+    def hand_over(self) -> list[Placed]:
         """Hand the reservations over to the caller."""
         return [outcome for _, outcome in self.settled() if isinstance(outcome, Placed)]
 

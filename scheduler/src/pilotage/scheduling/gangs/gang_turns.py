@@ -17,8 +17,8 @@ from time import perf_counter, thread_time
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler, Steps
+from pilotage.scheduling.gangs.gang_outcomes import Decision
 from pilotage.scheduling.gangs.gang_places import Gap
-from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
 
 GRACE = 0.05  # seconds of work for a gang before others get every second slice: most gangs need less, and stay in order
@@ -38,7 +38,7 @@ class GangTurns:
         self._started = self._seconds = 0.0
         self._decided: deque[Decision] = deque()  # decided and not handled yet
         self._nominations = False  # the decision nominates nodes, and the nominations are not visible yet
-        self._aside: deque[QueuedPod] = deque()
+        self._deferred: deque[QueuedPod] = deque()
         self._over = asyncio.Event()
         self._over.set()
         self._awaited = 0  # the number of waiting callers
@@ -49,7 +49,7 @@ class GangTurns:
         return self._steps is not None
 
     @property
-    def is_telling(self) -> bool:
+    def is_reporting(self) -> bool:
         """Return whether a gang is decided and some of its pods are not handled yet."""
         return bool(self._decided)
 
@@ -61,7 +61,7 @@ class GangTurns:
     @property
     def is_busy(self) -> bool:
         """Return whether there is work to continue."""
-        return self._steps is not None or bool(self._decided) or bool(self._aside)
+        return self._steps is not None or bool(self._decided) or bool(self._deferred)
 
     async def over(self) -> None:
         """Wait until no gang is being decided."""
@@ -81,7 +81,7 @@ class GangTurns:
         self._started, self._seconds = started, 0.0
         self._queue.tentative_skips.begin()  # hints see the gang's reservations as used
         self._over.clear()
-        self.go_on(until)
+        self.run_slice(until)
         return True
 
     def close(self) -> None:
@@ -91,16 +91,16 @@ class GangTurns:
 
     def defer(self, queued: QueuedPod) -> None:
         """Defer a pod until the decision is over."""
-        self._aside.append(queued)
+        self._deferred.append(queued)
 
-    def go_on(self, until: float) -> bool:
+    def run_slice(self, until: float) -> bool:
         """Continue with the gang up to a time; True if other pods may be scheduled then."""
         if self._steps is not None and not self._advance(self._steps, until):
             return self._gap is Gap.DECIDE and self._seconds >= GRACE
-        self._tell(until)
+        self._report(until)
         if not self._decided:
             self._requeue_deferred(until)
-            return not self._aside
+            return not self._deferred
         return not self._nominations
 
     def _advance(self, steps: Steps, until: float) -> bool:
@@ -130,7 +130,7 @@ class GangTurns:
         if self._decided and not placed and not self._nominations:
             self._gangs.slow_down(self._decided[0][0].pod, self._seconds)
 
-    def _tell(self, until: float) -> None:
+    def _report(self, until: float) -> None:
         while self._decided:
             member, outcome = self._decided.popleft()
             self._take(member, outcome, self._started, self._seconds)
@@ -141,7 +141,7 @@ class GangTurns:
 
     def _requeue_deferred(self, until: float) -> None:
         """Put deferred pods back into the queue."""
-        while self._aside:
-            self._queue.put_back(self._aside.popleft())
+        while self._deferred:
+            self._queue.put_back(self._deferred.popleft())
             if perf_counter() >= until:
                 break

@@ -23,25 +23,25 @@ class Choice(NamedTuple):
     changes: int  # the number of changes of its pods until then, including this one
 
 
-class SecondLook:
+class BindCheck:
     """Checks whether a decision is out of date: why a pod can no longer use its node."""
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
         self._holds, self._active = cache.holds, cache.holds.active
-        self.under_way: dict[str, Choice] = {}  # by uid of the pod
+        self.in_progress: dict[str, Choice] = {}  # by uid of the pod
         self.results: Counter[str] = Counter()
 
     def begin(self, placed: Placed) -> Choice:
         """Remember the current state of the node."""
         info = self._cache.find_node(placed.node)
         assert info is not None
-        choice = self.under_way[placed.pod.uid] = Choice(placed, info, info.node, info.changes)
+        choice = self.in_progress[placed.pod.uid] = Choice(placed, info, info.node, info.changes)
         return choice
 
     def still_fits(self, pod: Pod, node: str) -> bool:
         """Return whether a bind may still be sent."""
-        choice = self.under_way.get(pod.uid)
+        choice = self.in_progress.get(pod.uid)
         if choice is None or choice.placed.node != node:
             return True
         result, why = self._look(choice)

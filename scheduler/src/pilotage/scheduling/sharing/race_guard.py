@@ -31,7 +31,7 @@ from pilotage.scheduling.outside import Recorder
 from pilotage.scheduling.sharing.contention import Contention
 from pilotage.scheduling.sharing.foreign_binds import ForeignBinds
 from pilotage.scheduling.sharing.held_nodes import hold_end
-from pilotage.scheduling.sharing.rejection_messages import Story, free_by_cache, told
+from pilotage.scheduling.sharing.rejection_messages import KubeletReport, event_note, free_by_cache
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class RaceGuard:
             self._cache.holds.lift(hold)
         if (self._cache.holds.until(rest) or 0.0) > record.last + REST:
             self._cache.holds.keep_off(rest, record.last + REST)
-        self._tell_ended(ended)
+        self._lift(ended)
 
     def left(self, pod: Pod) -> None:
         """Record that a pod left its node: while races occur, its resources count as used a little longer."""
@@ -147,50 +147,56 @@ class RaceGuard:
         engine, info = self._engines.get(pod.scheduler_name), self._cache.find_node(pod.node_name)
         if engine is None or info is None:
             return
-        story = self._story(pod, rejection, info)
-        if not story.is_old:
+        report = self._report(pod, rejection, info)
+        if not report.is_old:
             self.contention.setdefault(pod.scheduler_name, Contention()).rejections += 1
         if engine.guard:
-            record = self._hold(story, info)
-            if not story.is_old:
-                self._last_race = record.raced = story.now
+            record = self._hold(report, info)
+            if not report.is_old:
+                self._last_race = record.raced = report.now
             self._recorder.record(
-                pod, "Warning", "RejectedByKubelet", "Binding", told(story), controller=pod.scheduler_name, once=True
+                pod,
+                "Warning",
+                "RejectedByKubelet",
+                "Binding",
+                event_note(report),
+                controller=pod.scheduler_name,
+                once=True,
             )
 
-    def _story(self, pod: Pod, rejection: KubeletRejection, info: NodeInfo) -> Story:
+    def _report(self, pod: Pod, rejection: KubeletRejection, info: NodeInfo) -> KubeletReport:
         now, scheduled = self._clock(), pod.status.condition("PodScheduled")
         bound_at = seconds_of(scheduled.last_transition_time) if scheduled and scheduled.status == "True" else None
         free = free_by_cache(info, self._cache.believed(info.name), rejection.resource)
         age = None if bound_at is None else max(0.0, now - bound_at)
-        return Story(pod, info.name, rejection, free, age, self.foreign.at(info.name), now)
+        return KubeletReport(pod, info.name, rejection, free, age, self.foreign.at(info.name), now)
 
     # ---------------------------------------------------------------------------------------------------- believe
 
-    def _hold(self, story: Story, info: NodeInfo) -> NodeRecord:
+    def _hold(self, report: KubeletReport, info: NodeInfo) -> NodeRecord:
         """Keep pods off the node, each kind for its own time."""
         record = self.records.setdefault(info.name, NodeRecord())
-        record.note(story.pod.uid, story.rejection.label, story.now)
+        record.note(report.pod.uid, report.rejection.label, report.now)
         record.sent_before = self._on_their_way(info)
-        holds, node, end = self._cache.holds, info.name, story.now + record.hold
-        whom = self._believe(story, info, end)
+        holds, node, end = self._cache.holds, info.name, report.now + record.hold
+        whom = self._believe(report, info, end)
         if whom is not None:
             holds.keep_off(Hold(node, whom), end)
-        twins = twins_of(story.pod)
+        twins = twins_of(report.pod)
         if twins is not None:
-            holds.keep_off(Hold(node, twins), story.now + TWINS_STAY_AWAY)
-        if story.rejection.resource:
+            holds.keep_off(Hold(node, twins), report.now + TWINS_STAY_AWAY)
+        if report.rejection.resource:
             everybody = Hold(node, EVERYBODY)
-            holds.keep_off(everybody, max(story.now + REST, holds.until(everybody) or 0.0))
-        elif holds.until(Hold(node, Lingering(story.pod.uid))) is None:
-            self._linger(story.pod, info)  # the first race: `left` did not run `_linger`
+            holds.keep_off(everybody, max(report.now + REST, holds.until(everybody) or 0.0))
+        elif holds.until(Hold(node, Lingering(report.pod.uid))) is None:
+            self._linger(report.pod, info)  # the first race: `left` did not run `_linger`
         return record
 
-    def _believe(self, story: Story, info: NodeInfo, end: float) -> object | None:
+    def _believe(self, report: KubeletReport, info: NodeInfo, end: float) -> object | None:
         """Count usage that only the kubelet sees; without numbers, return which pods to keep off instead."""
-        resource, used = story.rejection.resource, story.rejection.used
+        resource, used = report.rejection.resource, report.rejection.used
         if not resource or used is None:
-            return story.pod.shape
+            return report.pod.shape
         if resource == PODS:
             return EVERYBODY if used > len(info.pods) else None
         self._end_lingering(info.name)  # the kubelet's numbers include it
@@ -242,7 +248,7 @@ class RaceGuard:
         """End the holds that have expired; cheap if none has."""
         now = self._clock()
         if self._cache.holds.active:
-            self._tell_ended(self._cache.holds.expire(now))
+            self._lift(self._cache.holds.expire(now))
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_EVERY
             if self._last_race is not None and now - self._last_race > RACING_FOR:
@@ -253,7 +259,7 @@ class RaceGuard:
             self.foreign.forget_old(now)
             self.records = {node: each for node, each in self.records.items() if now - each.last <= RACING_FOR}
 
-    def _tell_ended(self, ended: list[Hold]) -> None:
+    def _lift(self, ended: list[Hold]) -> None:
         """Drop the assumed usage, and wake the pods that wait for these nodes."""
         for hold in ended:
             if hold.whom == BELIEF or isinstance(hold.whom, Lingering):

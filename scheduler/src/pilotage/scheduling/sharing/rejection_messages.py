@@ -14,7 +14,7 @@ OLD_BIND = 30.0  # seconds: a kubelet that handles a pod this late was down, so 
 
 
 @dataclass(frozen=True)
-class Story:
+class KubeletReport:
     """The facts about a rejection."""
 
     pod: Pod
@@ -31,23 +31,23 @@ class Story:
         return self.age is not None and self.age > OLD_BIND
 
 
-def told(story: Story) -> str:
+def event_note(report: KubeletReport) -> str:
     """Return the note of the event."""
-    parts = [_about(story)]
-    if story.is_old:
-        parts.append(f"it was bound {story.age:.0f} s ago")
-    lately = story.foreign
-    if lately is not None and story.now - lately.last <= 2 * MOMENT:
+    parts = [_about(report)]
+    if report.is_old:
+        parts.append(f"it was bound {report.age:.0f} s ago")
+    lately = report.foreign
+    if lately is not None and report.now - lately.last <= 2 * MOMENT:
         pods = "a pod" if lately.pods == 1 else f"{lately.pods} pods"
         parts.append(f"{lately.scheduler} placed {pods} there in the last second")
-    note = f"node {story.node} rejected the pod ({'; '.join(parts)})"
-    owner = story.pod.metadata.controller
+    note = f"node {report.node} rejected the pod ({'; '.join(parts)})"
+    owner = report.pod.metadata.controller
     return f"{note}; {JOB_ADVICE}" if owner is not None and owner.kind == "Job" else note
 
 
-def _about(story: Story) -> str:
-    rejection, resource = story.rejection, story.rejection.resource
-    amounts = {"requested": rejection.requested, "free by its kubelet": rejection.free, "by our cache": story.free}
+def _about(report: KubeletReport) -> str:
+    rejection, resource = report.rejection, report.rejection.resource
+    amounts = {"requested": rejection.requested, "free by its kubelet": rejection.free, "by our cache": report.free}
     if rejection.requested is None or rejection.free is None:
         return rejection.reason
     texts = [f"{quantity_text(resource, number)} {what}" for what, number in amounts.items() if number is not None]

@@ -9,7 +9,7 @@ from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome,
 from pilotage.scheduling.outside import GroupStatuses
 
 
-class GroupNews:
+class GroupReports:
     """Turns decisions into conditions of groups; gangs of other kinds have no such status."""
 
     def __init__(self, statuses: GroupStatuses) -> None:

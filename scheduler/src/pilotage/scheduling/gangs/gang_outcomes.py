@@ -9,7 +9,7 @@ from pilotage.framework.runtime.gang_fence import GangFailure
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
-from pilotage.scheduling.outcome import UNSCHEDULABLE, Outcome, Placed, Unplaced, spoiled
+from pilotage.scheduling.outcome import UNSCHEDULABLE, Outcome, Placed, Unplaced, plugin_failure
 
 Decision = tuple[QueuedPod, Outcome]
 
@@ -34,7 +34,7 @@ class Gang:
         return self.pods[-self.needed :]
 
 
-def all_back(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
+def same_outcome(members: Sequence[QueuedPod], outcome: Unplaced, noted: Pod | None = None) -> list[Decision]:
     """Give all members the same outcome; only one carries the details."""
     briefly = replace(outcome, note="")
     return [(member, outcome if member.pod is noted else briefly) for member in members]
@@ -55,10 +55,10 @@ def permitted(gang: Gang, outcome: Outcome) -> Outcome:
     return replace(outcome, waits={name: wait for name, wait in outcome.waits.items() if name != gang.plugin.name})
 
 
-def objected(plugin: FormsGangs, objection: Rejection) -> Unplaced:
+def objection_outcome(plugin: FormsGangs, objection: Rejection) -> Unplaced:
     """Return the outcome for a pod whose gang is not tried."""
     if isinstance(objection, GangFailure):
-        return spoiled(objection.error)
+        return plugin_failure(objection.error)
     # A pending rejection waits for a set time, and no event helps.
     rejected_by = frozenset() if objection.pending else frozenset({plugin.name})
     return Unplaced(objection.message, objection.held_as or UNSCHEDULABLE, rejected_by=rejected_by, nominate=None)
@@ -72,7 +72,7 @@ def named(gang: Gang, blocker: Pod) -> Pod:
     return max((pod for pod in gang.pods if pod.shape is blocker.shape), key=lambda pod: pod.name)
 
 
-def told(gang: Gang, blocker: Pod, how_many: str, why: str) -> str:
+def gang_message(gang: Gang, blocker: Pod, how_many: str, why: str) -> str:
     """Return why a gang waits."""
     return (
         f"PodGroup {gang.name} gets rejected due to Pod {blocker.name} is unschedulable even after PostFilter: "
