@@ -1,8 +1,8 @@
-"""The current call of a plugin that is not ours: recorded before and after, and aborted from outside.
+"""The current call of a custom plugin: recorded before and after, and aborted from outside.
 
-main thread      enter ── the plugin's method ── leave                     attributes are written, and nothing else
-watchdog thread  ── looks every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
-                                                                     OverBudget, if that very call is still under way
+main thread      enter ── the plugin's method ── leave                     only writes attributes
+watchdog thread  ── every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
+                                                                OverBudget, if the same call is still in progress
 """
 
 import logging
@@ -19,14 +19,14 @@ from pilotage.model.pod import Pod
 log = logging.getLogger(__name__)
 
 NO_LIMIT = float("inf")
-CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used up its budget in this turn
+CLEAN_UP = 0.2  # share of the budget, for other methods of a plugin that has used up its budget in this turn
 PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not called after each abort
-REMEMBERED = 600.0  # seconds for which such a time counts
-ENOUGH = 3  # failures, and no answer
+REMEMBERED = 600.0  # seconds for which an aborted call counts
+ENOUGH = 3  # failures without a success
 REST = 30  # times the cost of the call: the pod's minimum wait
 
 
-# Their failures fail an attempt, which reports them.
+# Failures of these methods fail an attempt, which reports them.
 OF_ATTEMPTS = frozenset(
     (
         *("pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter"),
@@ -45,11 +45,11 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what the plugin is called."""
+        """Return the name of the plugin."""
 
 
 class TookTooLong(PluginFailed):
-    """A call that was aborted because it took too long, or was not made because others did."""
+    """A call that was aborted because it took too long, or not made because earlier ones did."""
 
     def __init__(self, text: str, *, cost: float = 0.0, rest: float = 0.0) -> None:
         super().__init__(text)
@@ -61,14 +61,14 @@ class Block:
     """A method of one plugin that is not called for a while."""
 
     plugin: Any
-    ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were
+    ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were aborted
     until: float = 0.0
     reason: str = ""
-    uid: str = ""  # of the pod that it was last called for
-    cost: float = 0.0  # seconds that this took
+    uid: str = ""  # of the pod of the last call
+    cost: float = 0.0  # seconds that the call took
 
     def grow(self, now: float) -> float:
-        """Record one more aborted call; returns the pause."""
+        """Record an aborted call; returns the pause."""
         while self.ended and now - self.ended[0] > REMEMBERED:
             self.ended.popleft()
         self.ended.append(now)
@@ -78,7 +78,7 @@ class Block:
 
 
 class CallSite:
-    """One method of a class of plugins."""
+    """One method of a plugin class."""
 
     __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
 
@@ -88,8 +88,8 @@ class CallSite:
         self.failures = 0
         self.turn = -1
         self.spent = 0.0  # seconds in this turn
-        self.stops = False  # there may be a reason not to call
-        self.blocks: dict[int, Block] = {}  # by the id of the plugin, which a block keeps
+        self.stops = False  # calls may be refused, check the blocks
+        self.blocks: dict[int, Block] = {}  # by the id of the plugin, which the block keeps alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Overrun:
     point: str
     pod: Pod | None
     seconds: float
-    message: str  # what it has done, without the plugin's name
+    message: str  # without the plugin's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +117,24 @@ class Suspicion:
 
     @property
     def message(self) -> str:
-        """Return what has happened, without the plugin's name."""
+        """Return the message, without the plugin's name."""
         often = "" if self.times == 1 else f" {self.times} times"
         about = f" for pod {self.pod}" if self.pod else ""
         return f"the scheduler exited{often} while the plugin was called{about} in {self.point}"
 
 
 class Record(Protocol):
-    """A record of the call in flight, for the next process if this one does not survive it."""
+    """A record of the call in progress, for the next process in case this one crashes."""
 
     def begin(self, plugin: Named, site: CallSite, pod: Pod | None) -> None:
         """Record the call."""
 
     def end(self) -> None:
-        """Record that it is over."""
+        """Record that the call has ended."""
 
 
 class CallWatch:
-    """The current call of a foreign plugin in the main thread, of which there is at most one."""
+    """The current call of a custom plugin in the main thread; there is at most one."""
 
     __slots__ = (
         "args",
@@ -159,23 +159,23 @@ class CallWatch:
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self.clock = clock
-        self.has_foreign = False  # there is a plugin to watch
+        self.has_foreign = False  # there is a custom plugin to watch
         self.call: CallSite | None = None
         self.plugin: Any = None
         self.args: Sequence[Any] = ()
         self.since = 0.0
         self.limit = NO_LIMIT  # of the current call, in seconds
-        self.floor: FrameType | None = None  # of code that is watched without being a call: nothing is raised in it
+        self.floor: FrameType | None = None  # of watched code that is not a call: nothing is raised in it
         self.budget = NO_LIMIT
-        self.doomed = -1.0  # the start of the call that has to end
-        self.turn = 0  # of the event loop: limits the sum of all calls of a method
-        self.spoiled_turn = -1  # one in which a call was aborted: cleaning up afterwards has less time
+        self.doomed = -1.0  # the start of the call that must be aborted
+        self.turn = 0  # the turn of the event loop: the sum of all calls of a method in it is limited
+        self.spoiled_turn = -1  # a turn in which a call was aborted: clean-up gets less time
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
         self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
-        self.on_ended: Callable[[], None] = lambda: None  # called after a call that had to end
-        self.on_foreign: Callable[[], None] = lambda: None  # called when there is something to watch
+        self.on_ended: Callable[[], None] = lambda: None  # called after an aborted call
+        self.on_foreign: Callable[[], None] = lambda: None  # called when there is a plugin to watch
 
     def expect_calls(self) -> None:
         """Record that there is a plugin to watch."""
@@ -184,13 +184,13 @@ class CallWatch:
             self.on_foreign()
 
     def next_turn(self) -> None:
-        """Reset the time that methods have taken."""
+        """Start a new turn, which resets the time used by methods."""
         self.turn += 1
 
     # ------------------------------------------------------------------------------------------- around a call
 
     def enter(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:
-        """Record a call that starts; PluginFailed if it must not."""
+        """Record the start of a call; PluginFailed if it is refused."""
         if site.turn != self.turn:
             site.turn, site.spent = self.turn, 0.0
         if site.stops or self.suspicions:
@@ -202,14 +202,14 @@ class CallWatch:
         self.call = site
 
     def leave(self, site: CallSite) -> None:
-        """Record its end, in any case; the first statement is the one that matters."""
+        """Record the end of the call, in any case; the first statement is essential."""
         self.call = None
         site.spent += perf_counter() - self.since
         if self.record is not None:
             self.record.end()
 
     def failed(self, site: CallSite, plugin: Any, error: BaseException | None) -> PluginFailed:
-        """Return what to raise after a call that had to end, or raised a BaseException."""
+        """Return the error to raise after a call that was aborted or raised a BaseException."""
         if not self.is_doomed():
             assert error is not None
             return PluginFailed(f"{type(error).__name__}: {error}{line_of(error, plugin)}")
@@ -223,11 +223,11 @@ class CallWatch:
         return TookTooLong(message, cost=seconds)
 
     def is_doomed(self) -> bool:
-        """Return whether the last call had to end, whatever the outcome."""
+        """Return whether the last call had to be aborted, whatever its outcome."""
         return self.doomed == self.since
 
     def complain(self, site: CallSite, plugin: Any, error: Exception) -> None:
-        """Report a method that fails every time, if no attempt of a pod shows that."""
+        """Report a method that fails every time, unless attempts report it."""
         if site.worked or site.point in OF_ATTEMPTS:
             return
         site.failures += 1
@@ -236,7 +236,7 @@ class CallWatch:
             self.on_failing(plugin, site.point, f"{site.point} fails every time: {what}{line_of(error, plugin)}")
 
     def block(self, site: CallSite, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
-        """Pause a method that took too long, and report it."""
+        """Stop calling a method for a while because it took too long, and report it."""
         found = site.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
         found.reason = f"{message}; it is not called for {pause:g}s"
@@ -270,11 +270,11 @@ class CallWatch:
             raise TookTooLong(f"{found.message}; it is not called for a while", rest=found.until - now)
 
 
-WATCH = CallWatch()  # of this process: a signal has one handler, and runs it in the main thread
+WATCH = CallWatch()  # one for the process: a signal has one handler, which runs in the main thread
 
 
 def pod_of(args: Sequence[Any]) -> Pod | None:
-    """Return the pod that a call is about."""
+    """Return the pod among the arguments of a call."""
     for value in args:
         found = value if isinstance(value, Pod) else getattr(value, "pod", None)
         if isinstance(found, Pod):

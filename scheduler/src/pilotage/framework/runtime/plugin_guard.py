@@ -1,7 +1,7 @@
-"""Puts a watched region around every method of plugins that are not ours; our own are called as they are.
+"""Watches every method call of custom plugins; our own plugins are called directly.
 
-The methods of a class are replaced once, when a profile with it is prepared. Whatever a method raises that is not an
-Exception, SystemExit and the like, becomes a failure of the plugin.
+The methods of a class are replaced once, when a profile with it is built. A BaseException that is not an Exception,
+such as SystemExit, becomes a failure of the plugin.
 """
 
 import asyncio
@@ -21,21 +21,21 @@ OURS = "pilotage."
 LOOPS: dict[str, tuple[str, type[Plugin]]] = {
     "filter_nodes": ("filter", Filter),
     "score_nodes": ("score", Score),
-}  # these are called for many nodes, one by one
+}  # called for many nodes, one by one
 ONE_BY_ONE = ("filter", "score")
 AWAITED = ("pre_bind", "bind")
-LONGEST_AWAIT = 600.0  # seconds for a whole asynchronous call, as long as volumes get by default
+LONGEST_AWAIT = 600.0  # seconds for a whole asynchronous call, the default time-out of volume binding
 
 Method = Callable[..., Any]
 
 
 def is_foreign(kind: type) -> bool:
-    """Return whether a class is not part of this package."""
+    """Return whether a class is a custom plugin, not part of this package."""
     return not kind.__module__.startswith(OURS)
 
 
 def guard(plugins: Iterable[Plugin]) -> None:
-    """Watch every call of those of these plugins that are not ours."""
+    """Watch every call of the custom plugins among these."""
     for plugin in plugins:
         if is_foreign(type(plugin)):
             WATCH.expect_calls()
@@ -55,7 +55,7 @@ def guard_class(kind: type[Plugin]) -> None:
 
 
 def _is_asked(name: str, method: object) -> bool:
-    """Return whether others than the plugin call this: hints may have any public name."""
+    """Return whether the engine may call this method: hints may have any public name."""
     if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
         return False
     return not name.startswith("_") and not hasattr(method, "is_guarded")
@@ -69,7 +69,7 @@ def _guarded(name: str, method: Any, point: str = "") -> Method:
 
 
 def _on_one_node(method: Method, watched: Method) -> Method:
-    """Return a fast path for methods that are mostly called in a loop over nodes, which is the watched call."""
+    """Return a fast path for methods mostly called from a loop over nodes, which is itself the watched call."""
     watch = WATCH
 
     @wraps(method)
@@ -87,7 +87,7 @@ def _called(method: Method, site: CallSite) -> Method:
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.call is not None:  # a part of another call, whose time it uses
+        if watch.call is not None:  # part of another call, which it is timed with
             return method(self, *args, **kwargs)
         watch.enter(site, self, args)
         try:
@@ -97,7 +97,7 @@ def _called(method: Method, site: CallSite) -> Method:
             raise _out_of_memory(self, error) from None
         except Exception as error:
             watch.leave(site)
-            if watch.is_doomed():  # and converted it to another exception
+            if watch.is_doomed():  # and converted the abort to another exception
                 raise watch.failed(site, self, error) from error
             watch.complain(site, self, error)
             raise
@@ -107,7 +107,7 @@ def _called(method: Method, site: CallSite) -> Method:
             watch.complain(site, self, found)
             raise found from error
         watch.leave(site)
-        if watch.is_doomed():  # and has swallowed that
+        if watch.is_doomed():  # and swallowed the abort
             raise watch.failed(site, self, None)
         site.worked = True
         return answer
@@ -117,7 +117,7 @@ def _called(method: Method, site: CallSite) -> Method:
 
 
 def _out_of_memory(plugin: Any, error: MemoryError) -> PluginFailed:
-    """Return what to raise, once everything that the plugin held is released."""
+    """Return the error to raise, after everything that the plugin held is released."""
     where = line_of(error, plugin)
     traceback.clear_frames(error.__traceback__)
     error.__traceback__ = None
@@ -145,7 +145,7 @@ class _Steps:
 
     def __init__(self, plugin: Any, site: CallSite, begin: Callable[[], Awaitable[Any]], args: tuple[Any, ...]) -> None:
         self._plugin, self._site, self._begin, self._args = plugin, site, begin, args
-        self._thrown: BaseException | None = None  # our own task's cancellation, or an awaited failure
+        self._thrown: BaseException | None = None  # the cancellation of our task, or a failure that it awaited
 
     def __await__(self) -> Generator[Any, Any, Any]:
         steps = self._step(self._first)
@@ -171,7 +171,7 @@ class _Steps:
         watch.enter(site, plugin, self._args)
         try:
             answer = step()
-        except StopIteration:  # the way in which it returns
+        except StopIteration:  # how a coroutine returns
             watch.leave(site)
             if watch.is_doomed():
                 raise watch.failed(site, plugin, None) from None
@@ -195,7 +195,7 @@ class _Steps:
         return answer
 
     def _is_wanted(self, error: BaseException) -> bool:
-        """Return whether the call is ended on purpose: our own task was cancelled, or is discarded."""
+        """Return whether the call ends on purpose: our task was cancelled, or is discarded."""
         if isinstance(error, GeneratorExit):
             return error is self._thrown
         task = asyncio.current_task()

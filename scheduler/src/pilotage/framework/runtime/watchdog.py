@@ -1,4 +1,4 @@
-"""A thread that watches the current plugin call, and aborts it if it takes too long."""
+"""The watchdog: a thread that watches the current plugin call, and aborts it if it takes too long."""
 
 import logging
 import signal
@@ -19,34 +19,36 @@ log = logging.getLogger(__name__)
 
 SIGNAL = signal.SIGUSR2
 TICK = 0.05  # seconds between two checks
-RARELY = 1.0  # seconds, as long as all plugins are ours
-SOON = 0.005  # seconds until the next one, while a call is being aborted
-PATIENCE = 20  # times that code which is not the plugin's own is not interrupted: it may be in a critical section
-GENTLE = 3  # times that a plugin may swallow the exception, and clean up
+RARELY = 1.0  # seconds between checks without custom plugins
+SOON = 0.005  # seconds until the next check while a call is being aborted
+PATIENCE = 20  # attempts that spare code outside of the plugin's own module: it may be in a critical section
+GENTLE = 3  # times that a plugin may swallow the exception to clean up
 STALLED = 5.0  # seconds after which a call that cannot be aborted is reported
 HOPELESS = 10.0  # seconds after which the process exits: until then no pod is scheduled
 
 
 class Watchdog:
-    """The one thread, and the signal's handler in the main thread."""
+    """The watching thread, and the signal handler in the main thread."""
 
     def __init__(self, watch: CallWatch = WATCH) -> None:
         self._watch = watch
         self._thread: threading.Thread | None = None
         self._is_stopping = False
         self._wake = threading.Event()
-        self._target = -1.0  # the call that is being aborted: its start
+        self._target = -1.0  # the start of the call that is being aborted
         self._declined = self._raised = 0  # how often its abort was postponed, and attempted
         self._insistence: Insistence | None = None
         self._told_of = -1.0  # the call that was reported as stalled
         self._seen = 0.0
         self.ask_for_turn: Callable[[], None] = watch.next_turn  # called in the thread of the event loop
-        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
-        self.on_hopeless: Callable[[], None] = lambda: None  # in this thread, too
+        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: (
+            None
+        )  # called in the watching thread
+        self.on_hopeless: Callable[[], None] = lambda: None  # the same
         watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
-        """Start the thread unless it runs; False outside of the main thread, the only one with signals."""
+        """Start the thread unless it runs; False outside of the main thread, since only that receives signals."""
         if threading.current_thread() is not threading.main_thread():
             return False
         if self._thread is None or not self._thread.is_alive():
@@ -57,7 +59,7 @@ class Watchdog:
         return True
 
     def look_often(self) -> bool:
-        """Start the thread even if there is no plugin yet; False if that is impossible."""
+        """Start the thread even without a custom plugin; False if that is not possible."""
         self._watch.expect_calls()
         return self.start()
 
@@ -116,12 +118,12 @@ class Watchdog:
     def _tell(self, site: CallSite) -> None:
         watch, pod = self._watch, pod_of(self._watch.args)
         who = getattr(watch.plugin, "name", watch.plugin)
-        about = "" if pod is None else f" about pod {pod.key}"
+        about = "" if pod is None else f" for pod {pod.key}"
         log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, site.point, about, _stack())
 
     def _tell_stalled(self, site: CallSite, seconds: float) -> None:
         plugin, pod = self._watch.plugin, pod_of(self._watch.args)
-        about = "" if pod is None else f" about pod {pod.key}"
+        about = "" if pod is None else f" for pod {pod.key}"
         message = f"it has not returned for {seconds:.0f}s in {site.point}{about}, and cannot be interrupted"
         log.error("%s: %s", getattr(plugin, "name", plugin), message)
         self.on_stalled(plugin, site.point, message)
@@ -129,7 +131,7 @@ class Watchdog:
     # ---------------------------------------------------------------------------------------- in the main thread
 
     def _on_signal(self, _number: int, frame: FrameType | None) -> None:
-        """Raise inside of the plugin if the call that has to end is still running, and nowhere else."""
+        """Raise inside of the plugin if the call to abort is still running; never anywhere else."""
         watch = self._watch
         if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
             return
@@ -138,7 +140,7 @@ class Watchdog:
         if frame.f_globals.get("__name__") != own and self._declined < PATIENCE:
             self._declined += 1
             frames = [each for each in self._under_way(frame) if each.f_globals.get("__name__") == own]
-            self._insistence.begin(frames, once=self._raised <= GENTLE)  # it ends at its next own line
+            self._insistence.begin(frames, once=self._raised <= GENTLE)  # aborts at its next own line
             return
         if self._raised >= GENTLE:
             self._insistence.begin(self._under_way(frame))
@@ -149,11 +151,11 @@ class Watchdog:
         return OverBudget()
 
     def _is_inside(self, frame: FrameType) -> bool:
-        """Return whether the running code was called by the plugin call, and is not the watched region itself."""
+        """Return whether the running code belongs to the plugin call, not to the watched region itself."""
         return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
 
     def _under_way(self, innermost: FrameType) -> list[FrameType]:
-        """Return the functions of the call, some of which may be watched themselves."""
+        """Return the running functions of the call, without nested watched regions."""
         frames = list(_outwards(innermost))
         while frames and not self._is_outside(frames.pop()):
             pass
@@ -172,7 +174,7 @@ WATCHDOG = Watchdog()
 
 
 class within_budget:  # noqa: N801 - it reads like a function
-    """Aborts a `with` block after some seconds with PluginFailed, which also replaces SystemExit and the like.
+    """Aborts a `with` block after a time with PluginFailed, which also replaces SystemExit and the like.
 
     Only code called by the block is aborted, never the block itself. Outside of the main thread nothing is aborted.
     """
@@ -207,7 +209,7 @@ class within_budget:  # noqa: N801 - it reads like a function
 
 
 def _where(error: BaseException | None) -> str:
-    """Return the line in which an error was raised."""
+    """Return the line that raised an error."""
     found, trace = "", None if error is None else error.__traceback__
     while trace is not None and trace.tb_frame.f_globals is not globals():
         found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"
