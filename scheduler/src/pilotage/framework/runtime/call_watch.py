@@ -149,10 +149,10 @@ class CallWatch:
         "on_failing",
         "on_foreign",
         "on_overrun",
+        "overrun_turn",
         "plugin",
         "record",
         "since",
-        "spoiled_turn",
         "suspicions",
         "turn",
     )
@@ -169,7 +169,7 @@ class CallWatch:
         self.budget = NO_LIMIT
         self.doomed = -1.0  # the start of the call that must be aborted
         self.turn = 0  # the turn of the event loop: the sum of all calls of a method in it is limited
-        self.spoiled_turn = -1  # a turn in which a call was aborted: clean-up gets less time
+        self.overrun_turn = -1  # a turn in which a call was aborted: clean-up gets less time
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
@@ -197,7 +197,7 @@ class CallWatch:
             self._refuse(site, plugin, args)
         if self.record is not None:
             self.record.begin(plugin, site, pod_of(args))
-        self.limit = self.budget if self.turn != self.spoiled_turn else self.budget * CLEAN_UP
+        self.limit = self.budget if self.turn != self.overrun_turn else self.budget * CLEAN_UP
         self.plugin, self.args, self.since = plugin, args, perf_counter()
         self.call = site
 
@@ -242,7 +242,7 @@ class CallWatch:
         found.reason = f"{message}; it is not called for {pause:g}s"
         found.uid, found.cost = "" if pod is None else pod.uid, seconds
         site.stops = True
-        self.spoiled_turn = self.turn
+        self.overrun_turn = self.turn
         self.on_overrun(Overrun(plugin, site.point, pod, seconds, message))
 
     def _refuse(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:

@@ -39,8 +39,8 @@ def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
     if isinstance(error, str):
         return CycleFailed(text.format(plugin.name, error), plugin.name)
     expected = isinstance(error, PluginFailed)
-    told = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
-    found = CycleFailed(text.format(plugin.name, told), plugin.name)
+    details = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
+    found = CycleFailed(text.format(plugin.name, details), plugin.name)
     if isinstance(error, PluginFailed):
         found.cost, found.rest = error.cost, error.rest
     return found

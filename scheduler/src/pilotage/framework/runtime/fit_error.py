@@ -13,8 +13,8 @@ def fit_error(total_nodes: int, reasons: Mapping[str, int]) -> str:
     if len(found) > len(shown):
         rest = sum(found.values()) - sum(shown.values())
         entries.append(f"and {rest} for {len(found) - len(shown)} other reasons")
-    told = f" {', '.join(entries)}." if entries else ""
-    return f"0/{total_nodes} nodes are available:{told}"
+    text = f" {', '.join(entries)}." if entries else ""
+    return f"0/{total_nodes} nodes are available:{text}"
 
 
 def _most_frequent(reasons: Mapping[str, int]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.framework.runtime.call_watch import WATCH, CallSite, CallWatch, OverBudget, pod_of
-from pilotage.framework.runtime.insistence import Insistence
+from pilotage.framework.runtime.forced_abort import ForcedAbort
 from pilotage.framework.runtime.plugin_guard import REGIONS
 
 log = logging.getLogger(__name__)
@@ -37,14 +37,13 @@ class Watchdog:
         self._wake = threading.Event()
         self._target = -1.0  # the start of the call that is being aborted
         self._declined = self._raised = 0  # how often its abort was postponed, and attempted
-        self._insistence: Insistence | None = None
-        self._told_of = -1.0  # the call that was reported as stalled
+        self._forced_abort: ForcedAbort | None = None
+        self._reported = -1.0  # the call that was reported as stalled
         self._seen = 0.0
         self.ask_for_turn: Callable[[], None] = watch.next_turn  # called in the thread of the event loop
-        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: (
-            None
-        )  # called in the watching thread
-        self.on_hopeless: Callable[[], None] = lambda: None  # the same
+        # Both are called in the watching thread.
+        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None
+        self.on_hopeless: Callable[[], None] = lambda: None
         watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
@@ -98,30 +97,30 @@ class Watchdog:
         if left > 0:
             return min(TICK, max(left, SOON))
         site.stops = True
-        self._demand_end(site, since)
-        if now - since > watch.limit + STALLED and self._told_of != since:
-            self._told_of = since
-            self._tell_stalled(site, now - since)
+        self._request_abort(site, since)
+        if now - since > watch.limit + STALLED and self._reported != since:
+            self._reported = since
+            self._report_stalled(site, now - since)
         if now - since > watch.limit + HOPELESS:
             self.on_hopeless()
         return SOON
 
-    def _demand_end(self, site: CallSite, since: float) -> None:
+    def _request_abort(self, site: CallSite, since: float) -> None:
         if self._target != since:
             self._target, self._declined, self._raised = since, 0, 0
-            self._tell(site)
+            self._log_overrun(site)
         self._watch.doomed = since
         main = threading.main_thread().ident
         assert main is not None
         signal.pthread_kill(main, SIGNAL)
 
-    def _tell(self, site: CallSite) -> None:
+    def _log_overrun(self, site: CallSite) -> None:
         watch, pod = self._watch, pod_of(self._watch.args)
         who = getattr(watch.plugin, "name", watch.plugin)
         about = "" if pod is None else f" for pod {pod.key}"
         log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, site.point, about, _stack())
 
-    def _tell_stalled(self, site: CallSite, seconds: float) -> None:
+    def _report_stalled(self, site: CallSite, seconds: float) -> None:
         plugin, pod = self._watch.plugin, pod_of(self._watch.args)
         about = "" if pod is None else f" for pod {pod.key}"
         message = f"it has not returned for {seconds:.0f}s in {site.point}{about}, and cannot be interrupted"
@@ -136,17 +135,17 @@ class Watchdog:
         if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
             return
         own = type(watch.plugin).__module__
-        self._insistence = self._insistence or Insistence(self._demanded)
+        self._forced_abort = self._forced_abort or ForcedAbort(self._over_budget)
         if frame.f_globals.get("__name__") != own and self._declined < PATIENCE:
             self._declined += 1
-            frames = [each for each in self._under_way(frame) if each.f_globals.get("__name__") == own]
-            self._insistence.begin(frames, once=self._raised <= GENTLE)  # aborts at its next own line
+            frames = [each for each in self._running_frames(frame) if each.f_globals.get("__name__") == own]
+            self._forced_abort.begin(frames, once=self._raised <= GENTLE)  # aborts at its next own line
             return
         if self._raised >= GENTLE:
-            self._insistence.begin(self._under_way(frame))
-        raise self._demanded()
+            self._forced_abort.begin(self._running_frames(frame))
+        raise self._over_budget()
 
-    def _demanded(self) -> OverBudget:
+    def _over_budget(self) -> OverBudget:
         self._declined, self._raised = 0, self._raised + 1
         return OverBudget()
 
@@ -154,7 +153,7 @@ class Watchdog:
         """Return whether the running code belongs to the plugin call, not to the watched region itself."""
         return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
 
-    def _under_way(self, innermost: FrameType) -> list[FrameType]:
+    def _running_frames(self, innermost: FrameType) -> list[FrameType]:
         """Return the running functions of the call, without nested watched regions."""
         frames = list(_outwards(innermost))
         while frames and not self._is_outside(frames.pop()):
@@ -165,9 +164,9 @@ class Watchdog:
         return frame.f_code in REGIONS or frame is self._watch.floor
 
     def _ended(self) -> None:
-        if self._insistence is not None:
-            self._insistence.end()
-            self._insistence = None
+        if self._forced_abort is not None:
+            self._forced_abort.end()
+            self._forced_abort = None
 
 
 WATCHDOG = Watchdog()

@@ -17,7 +17,7 @@ from pilotage.model.pod import Pod
 
 NEVER = "not eligible due to preemptionPolicy=Never."
 VICTIM_IS_LEAVING = "not eligible due to a terminating pod on the nominated node."
-UNDER_WAY = Rejection("waiting for the preemption for this pod to be finished", preemption_helps=False)
+PREEMPTION_IN_PROGRESS = Rejection("waiting for the preemption for this pod to be finished", preemption_helps=False)
 
 
 def is_evicted(pod: Pod) -> bool:
@@ -38,7 +38,7 @@ class Evicting(PreEnqueue, PostFilter):
     def __post_init__(self) -> None:
         """Start with empty state."""
         super().__post_init__()
-        self._under_way: set[str] = set()
+        self._in_progress: set[str] = set()
         self._budgets: tuple[Objects, int, DisruptionBudgets] | None = None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
@@ -60,15 +60,15 @@ class Evicting(PreEnqueue, PostFilter):
 
     def begin(self, uid: str) -> None:
         """Gate a pod while its victims are being evicted."""
-        self._under_way.add(uid)
+        self._in_progress.add(uid)
 
     def end(self, uid: str) -> None:
         """Remove the gate of a pod."""
-        self._under_way.discard(uid)
+        self._in_progress.discard(uid)
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
         """Gate a pod whose victims are being evicted."""
-        return UNDER_WAY if pod.uid in self._under_way else None
+        return PREEMPTION_IN_PROGRESS if pod.uid in self._in_progress else None
 
     def never(self, pod: Pod, event: Event, old: object, new: object) -> bool:
         """Return False: the plugins that rejected the pod decide whether an eviction helps it."""

@@ -41,7 +41,7 @@ class Room:
             for resource in resources
         }
         for other in leaving:
-            self.give_back(other)
+            self.release(other)
 
     def take(self, other: Pod) -> bool:
         """Reserve resources for another pod if they suffice."""
@@ -53,7 +53,7 @@ class Room:
             left[resource] -= usage.get(resource, resource == PODS)
         return True
 
-    def give_back(self, other: Pod) -> None:
+    def release(self, other: Pod) -> None:
         """Release the resources of a pod."""
         usage, left = other.usage, self._left
         for resource in left:

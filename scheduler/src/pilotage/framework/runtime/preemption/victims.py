@@ -147,6 +147,6 @@ def not_reprieved(trial: Trial, victims: Iterable[Pod], room: Room) -> set[str]:
             if trial.verdict() is None:
                 continue
             trial.remove(other)
-            room.give_back(other)
+            room.release(other)
         leaving.add(other.uid)
     return leaving

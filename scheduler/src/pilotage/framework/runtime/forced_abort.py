@@ -16,20 +16,20 @@ Line = tuple[CodeType, int]
 HANDLER_BEGINS = opmap["PUSH_EXC_INFO"]
 
 
-class Insistence:
+class ForcedAbort:
     """Traces the functions of one call, from the innermost to the outermost, until they return."""
 
     def __init__(self, error: Callable[[], BaseException]) -> None:
         self._error = error
-        self._in_vain: set[Line] = set()
+        self._swallowed: set[Line] = set()
         self._frames: set[FrameType] = set()
         self._last: tuple[FrameType, Line] | None = None
         self._before = sys.gettrace(), sys.getprofile()
         self._is_over = False
 
-    def begin(self, under_way: Iterable[FrameType], *, once: bool = False) -> None:
+    def begin(self, running: Iterable[FrameType], *, once: bool = False) -> None:
         """Trace the running functions of the call; with `once`, its cleanup is not interrupted."""
-        self._frames = set(under_way)
+        self._frames = set(running)
         for frame in self._frames:
             frame.f_trace = self._trace
         if not once:
@@ -47,9 +47,9 @@ class Insistence:
         line = frame.f_code, frame.f_lineno
         if self._is_over:
             return None
-        if event != "line" or line in self._in_vain or self._is_handling(frame):
+        if event != "line" or line in self._swallowed or self._is_handling(frame):
             return self._trace
-        self._in_vain.add(line)
+        self._swallowed.add(line)
         self._last = frame, line
         raise self._error()  # which also makes Python stop tracing
 
@@ -67,7 +67,7 @@ class Insistence:
     def _profile(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "return" and not self._is_over:
             if self._last is not None and self._last[0] is frame:
-                self._in_vain.discard(self._last[1])
+                self._swallowed.discard(self._last[1])
                 self._last = None
             sys.settrace(_ignore)
 
