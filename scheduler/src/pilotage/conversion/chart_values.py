@@ -1,4 +1,4 @@
-"""Values of scheduler-plugins' chart (as-a-second-scheduler), as the configuration that the chart writes."""
+"""Converts values of scheduler-plugins' chart (as-a-second-scheduler) to the configuration that the chart renders."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _OTHERS = (
 
 
 class NoValues(Exception):
-    """Values that the chart could not have read; the text says where."""
+    """Values that are invalid for the chart; the message says where."""
 
 
 def are_values(value: Mapping[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def are_values(value: Mapping[str, Any]) -> bool:
 
 
 def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """Return the configuration that the chart makes of values; what is missing is its default."""
+    """Return the configuration that the chart renders from values, with the chart's defaults."""
     scheduler, plugins = _map(values, "scheduler"), _map(values, "plugins")
     name = scheduler.get("name", _NAME)
     if not isinstance(name, str):

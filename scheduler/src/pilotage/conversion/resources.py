@@ -1,4 +1,4 @@
-"""SchedulerProfiles, one for each profile of a configuration."""
+"""Converts a configuration to SchedulerProfiles, one for each profile."""
 
 import re
 from typing import Any
@@ -9,7 +9,7 @@ from pilotage.config.defaults import SCHEDULER_NAME
 from pilotage.config.expansion import merged
 from pilotage.config.types import KubeSchedulerConfiguration, Profile
 from pilotage.conversion.effective_plugins import complaints_about, unknown_plugins
-from pilotage.conversion.general_fields import tell_of_the_release
+from pilotage.conversion.general_fields import note_release_fields
 from pilotage.conversion.notes import Notes
 from pilotage.conversion.profile_specs import compared, spec_of
 from pilotage.model.label_syntax import SUBDOMAIN
@@ -36,8 +36,8 @@ _SHARED = "extenders see the pods of all profiles of a release, those of other f
 
 
 def scheduler_profiles(config: KubeSchedulerConfiguration, catalogue: Catalogue, notes: Notes) -> list[dict[str, Any]]:
-    """Return the manifests for a configuration of v1; what they cannot say is in the notes."""
-    tell_of_the_release(config, notes)
+    """Return the manifests for a configuration of v1; notes list fields that they cannot express."""
+    note_release_fields(config, notes)
     if config.extenders:
         notes.tell(_SHARED)
     made = [_manifest(profile, config, catalogue, notes) for profile in config.profiles]
@@ -105,7 +105,7 @@ def _named(scheduler_name: str) -> dict[str, Any]:
 
 
 def _object_name(scheduler_name: str) -> str:
-    """Return the name of the resource: that of the scheduler, as far as a resource can have it."""
+    """Return the name of the resource: the scheduler's name, adjusted to a valid one if necessary."""
     if re.fullmatch(SUBDOMAIN, scheduler_name[:1024]) and len(scheduler_name) <= LONGEST_SIMPLE_NAME:
         return scheduler_name
     words = re.sub("[^a-z0-9]+", "-", scheduler_name.lower())[:LONGEST_SIMPLE_NAME].strip("-")
