@@ -46,7 +46,7 @@ class Measuring:
     def watch(self, watching: Watching, recorder: EventRecorder, election: LeaderElection | None) -> None:
         """Register the sources outside of the core."""
         self._metrics.read_watches(watching.silence, watching.lists, watching.errors)
-        self._metrics.read_not_understood(watching.undecodable, watching.skipped)
+        self._metrics.read_undecodable(watching.undecodable, watching.skipped)
         self._metrics.read_events(waiting=lambda: recorder.waiting, dropped=lambda: recorder.dropped)
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)

@@ -35,10 +35,10 @@ def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     enabled = [{"name": _titled(each)} for each in _names(plugins, "enabled", _ENABLED)]
     disabled = [{"name": each} for each in _names(plugins, "disabled", _DISABLED)]
     if not enabled:
-        notes.tell("plugins.enabled is empty, so that chart never started; this is the plain default profile")
+        notes.note("plugins.enabled is empty, so that chart never started; this is the plain default profile")
         disabled = []
     if set(values) - {"plugins", "pluginConfig"} or set(scheduler) - {"name"}:
-        notes.tell(_OTHERS)
+        notes.note(_OTHERS)
     profile = {
         "schedulerName": name,
         "plugins": {"multiPoint": {"enabled": enabled, "disabled": disabled}},

@@ -99,7 +99,7 @@ def read(candidate: Candidate, several: bool) -> Input:
     if config is None:
         raise InvalidConfiguration(document.source, placed)
     for fault in placed:
-        notes.tell(f"{fault.text} is left out{'; ' if fault.hint else ''}{fault.hint}")
+        notes.note(f"{fault.text} is left out{'; ' if fault.hint else ''}{fault.hint}")
     return Input(version, config, notes)
 
 

@@ -40,7 +40,7 @@ def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration
     }
     for name, (written, why) in _GONE.items():
         if name in given.model_fields_set:
-            notes.tell(f"{written} is left out: {why}")
+            notes.note(f"{written} is left out: {why}")
     if "leader_election" in kept:
         kept["leader_election"] = _with_leases(given.leader_election, notes)
     return KubeSchedulerConfiguration(**{**kept, "api_version": API_VERSION, "kind": KIND})
@@ -49,7 +49,7 @@ def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration
 def _with_leases(given: LeaderElection, notes: Notes) -> LeaderElection:
     if given.resource_lock in ("", _LEASES):
         return given
-    notes.tell(f"leaderElection.resourceLock: {given.resource_lock} was removed: {_LEASES} is used")
+    notes.note(f"leaderElection.resourceLock: {given.resource_lock} was removed: {_LEASES} is used")
     return given.model_copy(update={"resource_lock": _LEASES})
 
 
@@ -60,4 +60,4 @@ def note_release_fields(given: KubeSchedulerConfiguration, notes: Notes) -> None
             name in given.model_fields_set
             and getattr(given, name) != KubeSchedulerConfiguration.model_fields[name].default
         ):
-            notes.tell(f"{written} is left out: {why}")
+            notes.note(f"{written} is left out: {why}")

@@ -11,11 +11,11 @@ class Notes:
     told: list[str] = field(default_factory=list)  # fields that were left out, or work differently
     wrong: list[str] = field(default_factory=list)  # why the result cannot run unchanged
 
-    def tell(self, text: str, profile: str = "") -> None:
+    def note(self, text: str, profile: str = "") -> None:
         """Add a note, once."""
         self._add(self.told, text, profile)
 
-    def complain(self, text: str, profile: str = "") -> None:
+    def error(self, text: str, profile: str = "") -> None:
         """Add an error, once."""
         self._add(self.wrong, text, profile)
 

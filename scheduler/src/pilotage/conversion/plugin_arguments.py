@@ -47,7 +47,7 @@ def converted(
     found = {}
     for entry in entries:
         if entry.name in found:
-            notes.complain(f"pluginConfig: {entry.name} is listed twice; keep one of the two", profile)
+            notes.error(f"pluginConfig: {entry.name} is listed twice; keep one of the two", profile)
         found[entry.name] = entry.args
     work.merge_removed(found, replaced)
     return tuple(PluginConfig(name=name, args=work.arguments(name, args)) for name, args in found.items())
@@ -77,7 +77,7 @@ class _Work:
         if given is not None and not isinstance(given, Mapping):
             return  # its reader reports the error
         for key in more.keys() & (given or {}).keys():
-            self._notes.complain(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
+            self._notes.error(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
         if more:
             found[name] = {**more, **(given or {})}
 
@@ -118,7 +118,7 @@ class _Work:
             self._tell(f"{name}: {text}: give metricProvider a caFile, or insecureSkipVerify: true")
 
     def _tell(self, text: str) -> None:
-        self._notes.tell(text, self._profile)
+        self._notes.note(text, self._profile)
 
 
 _GONE_PLUGINS = ("SelectorSpread", "NodePreferAvoidPods", "ServiceAffinity", NODE_LABEL)

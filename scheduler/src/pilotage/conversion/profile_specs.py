@@ -114,9 +114,7 @@ def _has(name: str, catalogue: Catalogue) -> frozenset[ExtensionPoint]:
     return frozenset(catalogue.points(name)) & POINTS.keys() if name in catalogue.names() else frozenset()
 
 
-def _of_unknown(
-    unknown: Mapping[str, Mapping[str, int]], arguments: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
+def _of_unknown(unknown: Mapping[str, Mapping[str, int]], arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield entries for unknown plugins, as in the profile."""
     for name, places in unknown.items():
         entry: dict[str, Any] = {"name": name}

@@ -67,9 +67,9 @@ class Upgrade:
         plugins = self._points_of_today(given.plugins, name)  # 1. current points
         replaced = with_names_of_today(plugins, self.version)  # 2. current plugins
         for plugin, text in replaced.told.items():
-            self.notes.tell(f"{plugin}: {text}", name)
+            self.notes.note(f"{plugin}: {text}", name)
         if self.version == Version.V1BETA1 and _avoids(plugins.score):
-            self.notes.tell(_AVOIDED, name)
+            self.notes.note(_AVOIDED, name)
         sets = self._sets(replaced.plugins(), name)  # 3. the sets
         self._tell_weights(sets, replaced.plugins(), name)
         arguments = plugin_arguments.converted(  # 4. the arguments
@@ -79,7 +79,7 @@ class Upgrade:
         kept = {field: getattr(given, field) for field in given.model_fields_set if field in _PLAIN}
         found = Profile(**{"scheduler_name": name, **kept, **more})
         if NODE_LABEL in replaced.told and not self._filters(found, "NodeAffinity"):
-            self.notes.complain(_NO_LABELS, name)
+            self.notes.error(_NO_LABELS, name)
         return found
 
     def _filters(self, profile: Profile, plugin: str) -> bool:
@@ -90,15 +90,15 @@ class Upgrade:
         own = {plugin.name for plugin in given.score.enabled}
         lighter = [each.name for each in sets.multi_point.enabled if each.name in _HEAVIER and each.name not in own]
         if lighter and not self.version.has_multi_point:
-            self.notes.tell(_LIGHTER.format(", ".join(lighter), self.version), name)
+            self.notes.note(_LIGHTER.format(", ".join(lighter), self.version), name)
 
     def _points_of_today(self, given: OlderPlugins, name: str) -> Plugins:
         plugins, unreserving = with_reserve(given)
         if unreserving:
-            self.notes.tell(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
+            self.notes.note(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
         plugins, missing = without_missing_points(plugins, self.catalogue)
         for plugin, points in missing.items():
-            self.notes.tell(f"{plugin}: it needs no {' and no '.join(points)} here", name)
+            self.notes.note(f"{plugin}: it needs no {' and no '.join(points)} here", name)
         return plugins
 
     def _sets(self, given: Plugins, name: str) -> Plugins:
@@ -108,7 +108,7 @@ class Upgrade:
         own = given.multi_point
         if own == PluginSet():
             return found
-        self.notes.tell(f"plugins.multiPoint exists only since v1beta3; in {self.version} it is read as in v1", name)
+        self.notes.note(f"plugins.multiPoint exists only since v1beta3; in {self.version} it is read as in v1", name)
         both = PluginSet(
             enabled=(*found.multi_point.enabled, *own.enabled), disabled=(*found.multi_point.disabled, *own.disabled)
         )
