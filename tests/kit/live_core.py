@@ -232,6 +232,6 @@ class LiveCore:
             "in flight": +self.core.queue.in_flight_counts(),
             "awaited victims": dict(evictions._awaited),
             "evicting": len(evictions),
-            "gates": set(self.preemption._under_way),
+            "gates": set(self.preemption._in_progress),
         }
         return {name: found for name, found in kept.items() if found}

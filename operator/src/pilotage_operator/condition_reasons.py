@@ -66,7 +66,7 @@ CONDITIONS = (
             Reason(
                 "False",
                 "InlineCredentials",
-                "The spec contains a token, a key or a password, visible to everybody who can read the profile.",
+                "The spec contains a token, a key or a password, visible to all users who can read the profile.",
                 "Put it into a Secret, and refer to that as the message says. Rotate the credential: others may have "
                 "read it.",
             ),

@@ -1,4 +1,4 @@
-"""All that the author of a plugin imports; what is not exported here may change at any time."""
+"""The stable API for plugin authors; everything that is not exported here may change at any time."""
 
 from pilotage.config.documents import At
 from pilotage.config.faults import Fault, invalid

@@ -1,4 +1,4 @@
-"""From a configuration to plugins that are ready to run."""
+"""Constructs the plugins of a configuration's profiles."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from pilotage.framework.runtime.own_nodes import NodesOfProfile
 from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.plugins.catalogue import BrokenPlugin, PluginCatalogue
 
-# The points of a plugin_set; those for groups of pods run no plugins.
+# The points of a plugin set; those for groups of pods run no plugins.
 POINTS = {
     "pre_enqueue": ExtensionPoint.PRE_ENQUEUE,
     "queue_sort": ExtensionPoint.QUEUE_SORT,
@@ -48,7 +48,7 @@ def build_profiles(
     only: str | None = None,
     running: Mapping[str, Profile] | None = None,
 ) -> dict[str, Profile]:
-    """Construct the plugins of every profile, or of only one; each profile has its own.
+    """Construct the plugins of all profiles, or of only one; profiles do not share plugins.
 
     If a profile of that name is already running, plugins with unchanged arguments are kept.
     """
@@ -70,7 +70,7 @@ def build_profiles(
 def _named_plugin_set(
     profile: ProfileConfig, expansion: Expansion, catalogue: PluginCatalogue, running: Mapping[str, Profile]
 ) -> PluginSet:
-    """Return the plugins of a profile, which is named if one of them cannot be constructed."""
+    """Return the plugins of a profile; if one cannot be constructed, the error names the profile."""
     name = profile.scheduler_name
     try:
         return _plugin_set(profile, expansion, catalogue.of(name), running.get(name))
@@ -90,12 +90,12 @@ def _plugin_set(
     points: dict[str, Any] = {
         field: tuple(plugins[name] for name in expansion.points[point]) for field, point in POINTS.items()
     }
-    points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all that would look at other nodes
+    points["filter"] = (*_own_nodes(profile, before), *points["filter"])  # before all that evaluate other nodes
     return PluginSet(**points, weights=dict(expansion.weights[ExtensionPoint.SCORE]))
 
 
 def _own_nodes(profile: ProfileConfig, before: Mapping[str, Plugin]) -> list[Plugin]:
-    """Return the filter that leaves only the profile's own nodes, if it has any."""
+    """Return the filter for the profile's own nodes, if it has a selector."""
     nodes = own_nodes_in(profile.plugin_config)
     if nodes.matcher() is None:
         return []

@@ -11,7 +11,7 @@ import pytest
 from pilotage.app import crash_record
 from pilotage.app.crash_record import CrashRecord
 from pilotage.app.plugin_watch import remember_crashes
-from pilotage.framework.runtime.call_watch import WATCH, Desk
+from pilotage.framework.runtime.call_watch import WATCH, CallSite
 from pilotage.testing import make_pod
 
 DIES = """
@@ -70,7 +70,7 @@ def test_one_that_ends_otherwise_leaves_nothing(tmp_path: Path) -> None:
 def test_each_time_the_pod_waits_longer(tmp_path: Path) -> None:
     rests = []
     for times in range(1, 8):
-        CrashRecord(tmp_path / "record").begin(Named(), Desk("filter"), make_pod("a", uid="1"))
+        CrashRecord(tmp_path / "record").begin(Named(), CallSite("filter"), make_pod("a", uid="1"))
         last, known = CrashRecord(tmp_path / "record").read()
         assert last is not None
         assert (last.times, len(known)) == (times, 1)
@@ -81,7 +81,7 @@ def test_each_time_the_pod_waits_longer(tmp_path: Path) -> None:
 def test_what_others_did_not_survive_is_remembered_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = CrashRecord(tmp_path / "record")
     for uid in ("1", "2"):
-        record.begin(Named(), Desk("filter"), make_pod("a", uid=uid))
+        record.begin(Named(), CallSite("filter"), make_pod("a", uid=uid))
         record.read()
     last, known = record.read()
     assert last is None
@@ -94,7 +94,7 @@ def test_what_others_did_not_survive_is_remembered_for_a_day(tmp_path: Path, mon
 def test_no_more_is_kept_than_fits(tmp_path: Path) -> None:
     record = CrashRecord(tmp_path / "record")
     for number in range(60):
-        record.begin(Named(), Desk("filter"), make_pod("a", uid=str(number) + "x" * 2500))
+        record.begin(Named(), CallSite("filter"), make_pod("a", uid=str(number) + "x" * 2500))
         record.read()
     _, known = record.read()
     assert known[-1].uid.startswith("59")

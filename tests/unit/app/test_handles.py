@@ -68,9 +68,9 @@ def test_a_plugin_begins_once_and_goes_on_with_what_its_profile_has_now() -> Non
 def test_a_plugin_that_ended_is_told_nothing_more() -> None:
     handles, plugin = Handles(CLUSTER.cache), Curious()
     running = engines(profile(plugin), CLUSTER.cache, handles=handles)
-    handles.changes.tell(SERVICE)
+    handles.changes.notify(SERVICE)
     let_go(handles, running.values(), {})
-    handles.changes.tell(SERVICE)
+    handles.changes.notify(SERVICE)
     assert TOLD == [SERVICE]
 
 
@@ -83,7 +83,7 @@ def test_one_that_fails_keeps_nobody_else_from_what_changed(caplog: pytest.LogCa
     handles.changes.follow(Service, fail)
     handles.changes.follow(Service, TOLD.append)
     with caplog.at_level(logging.ERROR):
-        handles.changes.tell(SERVICE)
+        handles.changes.notify(SERVICE)
     assert TOLD == [SERVICE]
     assert "RuntimeError: not now" in caplog.text
 

@@ -115,7 +115,7 @@ async def test_what_people_and_metrics_see() -> None:
     pod = make_pod("a", uid="a", cpu="500m", node="n1", status=BOUND)
     world.create(pod)
     await world.gone(pod)
-    world.core.bindings.second_look.results["fits"] += 2
+    world.core.bindings.bind_check.results["fits"] += 2
     await asyncio.sleep(1)
     assert world.races.page().splitlines() == [
         "rejected by kubelets: OutOfcpu 1",

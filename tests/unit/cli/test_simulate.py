@@ -244,7 +244,7 @@ def test_replicas_that_make_no_sense(count: str, pilotage: Pilotage, write: Writ
 def test_a_replica_must_not_take_the_name_of_another_pod(pilotage: Pilotage, write: Write) -> None:
     result = pilotage("simulate", "-f", write(pod_manifest("a"), pod_manifest("a-1")), "--replicas", "a=2")
     assert result.exit_code == 2
-    assert "a replica would be called default/a-1, which is the name of another pod" in result.stderr
+    assert "the name default/a-1 of a replica is already used by another pod" in result.stderr
 
 
 # ---------------------------------------------------------------------------------------------- configuration, plugins

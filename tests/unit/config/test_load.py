@@ -308,12 +308,12 @@ def test_resources_that_extenders_manage_replace_the_ignored_ones(in_tree: Catal
         ),
         pytest.param(
             "---\na: 1",
-            ["only the first document of the file is read; what follows is ignored"],
+            ["only the first document of the file is used; the others are ignored"],
             id="more documents",
         ),
         pytest.param(
             "...\n%%%",
-            ["only the first document of the file is read; what follows is ignored"],
+            ["only the first document of the file is used; the others are ignored"],
             id="more than documents",
         ),
     ],

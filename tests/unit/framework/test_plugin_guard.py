@@ -431,8 +431,8 @@ class TestEveryPoint:
         guard([plugin])
         queued = QueuedPod(make_pod("a", scheduler="x"), 0.0)
         queued.unschedulable_plugins = {"Foreign"}
-        occasion = Hints({"x": [(plugin, waits_for[0])]}).occasion(POD_GONE, make_pod("b"), None)
-        assert occasion.strategy(queued) is AFTER_BACKOFF
+        evaluation = Hints({"x": [(plugin, waits_for[0])]}).evaluation(POD_GONE, make_pod("b"), None)
+        assert evaluation.strategy(queued) is AFTER_BACKOFF
 
     @pytest.mark.parametrize(("deed", "told"), DEEDS)
     def test_who_is_only_told_stops_nobody(self, overruns: list[Overrun], deed: Callable[..., Any], told: str) -> None:

@@ -119,4 +119,4 @@ def test_a_call_that_cannot_be_ended_is_told_meanwhile(monkeypatch: pytest.Monke
     assert time.perf_counter() - start >= 0.8
     assert [each[:2] + each[3:] for each in told] == [("Holds", "score", False)]
     assert told[0][2].startswith("it has not returned for ")
-    assert told[0][2].endswith("s in score about pod default/a, and cannot be interrupted")
+    assert told[0][2].endswith("s in score for pod default/a, and cannot be interrupted")

@@ -56,7 +56,7 @@ def test_a_field_without_a_default_must_be_there() -> None:
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        pytest.param({}, "Wrong must say where the API has it", id="nothing"),
+        pytest.param({}, "Wrong must declare its API", id="nothing"),
         pytest.param({"group": "a.b"}, 'version must be like "v1" or "v1alpha1"', id="only a group"),
         pytest.param({"group": "A.b", "version": "v1", "plural": "x"}, "group must be like", id="a strange group"),
         pytest.param({"group": "a.b", "version": "1", "plural": "x"}, "version must be like", id="a strange version"),

@@ -43,7 +43,7 @@ class TestWorkAtOnce:
         tasks = AtOnce()
         work = asyncio.sleep(0)
         tasks.start(work)
-        with pytest.raises(AssertionError, match="waits for nothing"):
+        with pytest.raises(AssertionError, match="must not wait"):
             tasks.finish()
         work.close()
 

@@ -164,7 +164,7 @@ def test_annotations_may_be_texts(tmp_path: Path) -> None:
             r"plural must be like \"rackpowers\", not 'Racks'",
             id="a kind with a strange name",
         ),
-        pytest.param(KIND.format("") + GOOD, r"Rack must say where the API has it", id="a kind without an address"),
+        pytest.param(KIND.format("") + GOOD, r"Rack must declare its API", id="a kind without an address"),
         pytest.param(
             KIND.format('group="example.com", version="v1", plural="racks"')
             + "    size: list[int] | tuple[int, ...] = ()\n"

@@ -34,7 +34,7 @@ def hints(world: Any) -> Hints:
 
 
 def strategy(hints: Hints, queued: QueuedPod, event: Event = NODE_ADD, old: Any = None, new: Any = None) -> Strategy:
-    return hints.occasion(event, old, new).strategy(queued)
+    return hints.evaluation(event, old, new).strategy(queued)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_trap_15_a_hint_that_fails_says_yes(world: Any, hints: Hints, caplog: py
     assert strategy(hints, rejected({"Fit"})) is AFTER_BACKOFF
     assert strategy(hints, rejected(set(), {"Fit"})) is IMMEDIATELY
     # Once is enough: it may fail for thousands of pods.
-    assert caplog.text.count("plugin Fit cannot tell whether NodeAdd helps pod default/a") == 1
+    assert caplog.text.count("the queueing hint of plugin Fit for NodeAdd failed for pod default/a") == 1
     assert "what is that?" in caplog.text
 
 
@@ -113,8 +113,8 @@ def test_profiles_have_their_own_rejectors(world: Any) -> None:
 
 
 def test_events_that_interest_nobody_are_known(hints: Hints) -> None:
-    assert not hints.advisers(Event(Resource.CSI_NODE, Action.ADD))
-    assert hints.advisers(NODE_ADD)
+    assert not hints.hints_for(Event(Resource.CSI_NODE, Action.ADD))
+    assert hints.hints_for(NODE_ADD)
 
 
 @pytest.mark.parametrize(
@@ -169,36 +169,36 @@ def test_what_holds_for_a_gang_is_asked_once(
     members: list[tuple[str, str]], asked: list[str], expected: list[Strategy]
 ) -> None:
     plugin = Gangs()
-    occasion = Hints({"one": [(plugin, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
-    found = [occasion.strategy(member(name, gang, {"Gangs"}, {"Gangs"})) for name, gang in members]
+    evaluation = Hints({"one": [(plugin, GANG_RETRY)]}).evaluation(NODE_ADD, None, None)
+    found = [evaluation.strategy(member(name, gang, {"Gangs"}, {"Gangs"})) for name, gang in members]
     assert (plugin.asked, found) == (asked, expected)
 
 
 def test_who_was_not_left_pending_backs_off_whatever_was_said_of_its_siblings() -> None:
-    occasion = Hints({"one": [(Gangs(), GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    evaluation = Hints({"one": [(Gangs(), GANG_RETRY)]}).evaluation(NODE_ADD, None, None)
     pods = member("yes-0", "yes", {"Gangs"}, {"Gangs"}), member("yes-1", "yes", {"Gangs"}, set())
-    assert [occasion.strategy(pod) for pod in pods] == [IMMEDIATELY, AFTER_BACKOFF]
+    assert [evaluation.strategy(pod) for pod in pods] == [IMMEDIATELY, AFTER_BACKOFF]
 
 
 def test_each_scheduler_is_asked() -> None:
     one, other = Gangs(), Gangs()
-    occasion = Hints({"one": [(one, GANG_RETRY)], "other": [(other, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
+    evaluation = Hints({"one": [(one, GANG_RETRY)], "other": [(other, GANG_RETRY)]}).evaluation(NODE_ADD, None, None)
     for scheduler in ("one", "other"):
-        occasion.strategy(member(f"yes-{scheduler}", "yes", {"Gangs"}, set(), scheduler))
+        evaluation.strategy(member(f"yes-{scheduler}", "yes", {"Gangs"}, set(), scheduler))
     assert (one.asked, other.asked) == (["yes-one"], ["yes-other"])
 
 
 def test_where_another_plugin_has_a_word_each_pod_is_asked_about() -> None:
     gangs, fit = Gangs(), Fit()
     each = Retry(Resource.NODE, Action.ADD, "helps")
-    occasion = Hints({"one": [(gangs, GANG_RETRY), (fit, each)]}).occasion(NODE_ADD, None, None)
+    evaluation = Hints({"one": [(gangs, GANG_RETRY), (fit, each)]}).evaluation(NODE_ADD, None, None)
     for number in range(2):
-        occasion.strategy(member(f"no-{number}", "no", {"Gangs", "Fit"}, {"Gangs"}))
+        evaluation.strategy(member(f"no-{number}", "no", {"Gangs", "Fit"}, {"Gangs"}))
     assert gangs.asked == fit.asked == ["no-0", "no-1"]
 
 
 def test_a_rejector_that_does_not_care_for_the_event_costs_nothing() -> None:
     plugin = Gangs()
-    occasion = Hints({"one": [(plugin, GANG_RETRY)]}).occasion(NODE_ADD, None, None)
-    found = [occasion.strategy(member(f"yes-{n}", "yes", {"Gangs", "Fit"}, {"Gangs"})) for n in range(3)]
+    evaluation = Hints({"one": [(plugin, GANG_RETRY)]}).evaluation(NODE_ADD, None, None)
+    found = [evaluation.strategy(member(f"yes-{n}", "yes", {"Gangs", "Fit"}, {"Gangs"})) for n in range(3)]
     assert (plugin.asked, found) == (["yes-0"], [IMMEDIATELY] * 3)

@@ -5,8 +5,8 @@ ADD, DELETE = Event(Resource.NODE, Action.ADD), Event(Resource.NODE, Action.DELE
 
 
 def since(flights: InFlight, uid: str) -> list[str] | None:
-    happenings = flights.since_taken(uid)
-    return None if happenings is None else [happening.new for happening in happenings]
+    events = flights.since_taken(uid)
+    return None if events is None else [event.new for event in events]
 
 
 def test_a_pod_sees_what_came_after_it_in_order() -> None:

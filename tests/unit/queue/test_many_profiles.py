@@ -20,9 +20,9 @@ def looked_up(queue: SchedulingQueue, monkeypatch: Any) -> Iterator[str]:
     asked: list[str] = []
     waiting_for = Pool.waiting_for
 
-    def noted(self: Pool, desk: tuple[str, str]) -> Any:
-        asked.append(desk[0])
-        return waiting_for(self, desk)
+    def noted(self: Pool, rejector: tuple[str, str]) -> Any:
+        asked.append(rejector[0])
+        return waiting_for(self, rejector)
 
     monkeypatch.setattr(Pool, "waiting_for", noted)
     queue.move_all(POD_GONE, make_pod("gone", node="n1"), None)

@@ -97,7 +97,7 @@ class TestAlarms:
         world.clock.now = 1010.5
         world.queue.tick()
         assert world.place(pod) == "active"
-        assert world.queue.incoming["active", "TimeHasCome"] == 1
+        assert world.queue.incoming["active", "RetryDue"] == 1
 
     def test_only_those_whose_time_it_is(self, world: Any) -> None:
         pods = [make_pod(name) for name in "abc"]

@@ -381,7 +381,7 @@ async def test_what_fails_after_the_bind_is_told(caplog: pytest.LogCaptureFixtur
 
     live.core.bindings.on_bound.connect(fail)
     await started(live)
-    assert "what followed the binding of pod a failed: ZeroDivisionError('oh')" in caplog.text
+    assert "the work after the binding of pod a failed: ZeroDivisionError('oh')" in caplog.text
     assert not len(live.core.bindings)
 
 

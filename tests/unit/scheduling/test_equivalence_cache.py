@@ -138,7 +138,7 @@ class Beyond(Filter):
 @pytest.mark.parametrize("depends_on", SCOPES, ids=lambda scope: scope.name)
 def test_a_code_without_a_rejection_is_a_failure(depends_on: Scope) -> None:
     outcome = unplaced(scheduler_of(scoped(depends_on, Beyond)()).schedule(make_pod()))
-    assert outcome.message == 'running "Beyond" filter plugin: its verdicts name a rejection that it does not give'
+    assert outcome.message == 'running "Beyond" filter plugin: its verdicts contain a code without a rejection'
     assert outcome.reason == SCHEDULER_ERROR
 
 

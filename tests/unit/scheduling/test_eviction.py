@@ -40,7 +40,7 @@ class World(LiveCore):
         self.core.evictions.on_ended.connect(self.results.append)
 
     def is_gated(self, name: str = "high") -> bool:
-        return name in self.preemption._under_way
+        return name in self.preemption._in_progress
 
     def dies(self, pod: Pod) -> None:
         """Let the watch show that a pod is being deleted."""

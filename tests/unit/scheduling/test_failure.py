@@ -124,15 +124,15 @@ async def test_others_are_woken_if_a_nomination_ends_of_which_the_api_server_has
 @pytest.mark.parametrize(
     ("latest", "logged"),
     [
-        pytest.param(None, "pod default/a is gone, it is not retried", id="it is gone"),
+        pytest.param(None, "pod default/a was deleted and is not retried", id="it is gone"),
         pytest.param(
             make_pod("a", uid="successor"),
-            "pod default/a is gone, it is not retried",
+            "pod default/a was deleted and is not retried",
             id="another one has its name",
         ),
         pytest.param(
             make_pod("a", uid="a", node="n7"),
-            "pod default/a has been assigned to node n7, it is not retried",
+            "pod default/a has been assigned to node n7 and is not retried",
             id="it has a node",
         ),
     ],

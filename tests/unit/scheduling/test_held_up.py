@@ -29,14 +29,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_time_adds_up_while_there_are_too_many_binds(clock: Clock) -> None:
     held_up = HeldUp()
-    held_up.goes_on()
+    held_up.resumed()
     for begin, end in ((110.0, 112.0), (120.0, 123.0)):
         clock.now = begin
         held_up.too_many_binds()
         clock.now = begin + 1
         held_up.too_many_binds()
         clock.now = end
-        held_up.goes_on()
+        held_up.resumed()
     clock.now = 130.0
     assert held_up.seconds() == {"binds": 5.0, "standstill": 0.0}
     held_up.too_many_binds()

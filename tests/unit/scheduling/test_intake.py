@@ -290,7 +290,7 @@ class TestPodsThatCannotBeUnderstood:
         self, world: World, caplog: pytest.LogCaptureFixture, scheduler: str, node: str, told: list[str]
     ) -> None:
         found = []
-        world.pods.on_not_understood.connect(lambda pod, reason: found.append(f"{pod.key}: {reason}"))
+        world.pods.on_undecodable.connect(lambda pod, reason: found.append(f"{pod.key}: {reason}"))
         identity = ObjectIdentity(name="a", namespace="default", uid="a", scheduler_name=scheduler, node_name=node)
         world.pods.undecodable(identity, "cpu")
         assert found == told
@@ -307,7 +307,7 @@ class TestPodsThatCannotBeUnderstood:
 
     async def test_nodes_are_done_without(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
         world.nodes.undecodable(ObjectIdentity(name="n9"), "taints")
-        assert "node n9 cannot be decoded, no pod goes there: taints" in caplog.text
+        assert "node n9 cannot be decoded, so no pods are scheduled there: taints" in caplog.text
         assert world.said == []
         assert all(record.levelno == logging.ERROR for record in caplog.records)
 

@@ -1,4 +1,4 @@
-"""The only place that constructs and wires."""
+"""Construction and wiring, nowhere else."""
 
 import gc
 from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +42,9 @@ def configured(source: Path | str | None, plugin_folders: Iterable[str] = (), *,
 
 
 def configured_with(source: Path | str | None, catalogue: PluginCatalogue, added: Sequence[str]) -> Configured:
-    """Load a configuration, or the default one; it gets the added plugins that it does not name, too.
+    """Load a configuration, or the default one, and enable the added plugins that it does not name.
 
-    Where the source holds SchedulerProfiles, they are the configuration, and name all of their plugins.
+    If the source contains SchedulerProfiles, they are the configuration and list all of their plugins.
     """
     return _configured(read_source(DEFAULT_CONFIGURATION if source is None else source), catalogue, added)
 
@@ -56,7 +56,7 @@ def _configured(read: Source, catalogue: PluginCatalogue, added: Sequence[str], 
 
 
 def profiles_configured(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> Configured:
-    """Load the configuration that an operator makes of SchedulerProfiles; UnusableProfiles if they cannot run."""
+    """Load the configuration that the operator renders from SchedulerProfiles; UnusableProfiles if they cannot run."""
     return Configured(load(configuration_of(profiles, catalogue), catalogue), catalogue)
 
 
@@ -67,13 +67,13 @@ def unit_configured(unit: Unit, catalogue: PluginCatalogue) -> Configured:
 
 
 def plugins(folders: Iterable[str] = ()) -> tuple[PluginCatalogue, list[str]]:
-    """Return all plugins, and the names of those that come from these folders."""
+    """Return all plugins, and the names of those from these folders."""
     catalogue = built_in()
     return catalogue, [name for folder in folders for name in catalogue.add_folder(Path(folder))]
 
 
 def calm_garbage_collection() -> None:
-    """Freeze what lives as long as the process, and collect garbage less often: hardly any object is in a cycle."""
+    """Freeze the long-lived objects, and collect garbage less often: hardly any object is in a reference cycle."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 100)
@@ -91,7 +91,7 @@ def simulation(
     load: Subscriptions = NO_SUBSCRIPTIONS,
     with_remedies: bool = True,
 ) -> Simulation:
-    """Put the engine on a cluster in memory, which is empty unless one is given."""
+    """Create an engine for a cluster in memory, which is empty unless one is given."""
     cache, clock = ClusterCache() if cache is None else cache, Clock()
     first = next(iter(profiles.values()))
     queue = SchedulingQueue(

@@ -12,7 +12,7 @@ from pilotage.config.types import LeaderElection as LeaderElectionSettings
 
 
 def election(settings: LeaderElectionSettings, access: Access) -> LeaderElection | None:
-    """Return the election to take part in; None if there is none."""
+    """Return the leader election to take part in; None if it is disabled."""
     if not settings.leader_elect:
         return None
     try:

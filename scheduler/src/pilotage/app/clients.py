@@ -1,4 +1,4 @@
-"""The connections of a live scheduler, each with a budget of its own."""
+"""The API clients of a live scheduler, each with its own budget."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ BIND_SECONDS = 10.0  # for one request: an answer after the lease is lost is use
 
 @dataclass(frozen=True)
 class Clients:
-    """Connections with their own budgets: a busy one does not delay the others."""
+    """API clients with separate budgets: a busy one does not delay the others."""
 
     watches: ApiClient
     binds: ApiClient
@@ -29,7 +29,7 @@ class Clients:
 
 
 def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients:
-    """Create all clients; binds and statuses share a limit in kube-scheduler, here each has its own."""
+    """Create all clients; binds and statuses share one rate limit in kube-scheduler, here each has its own."""
     limited = partial(ApiClient, access, qps=qps, burst=burst, observe=observe)
     return Clients(
         watches=ApiClient(access, agent=f"{AGENT} watch", timeout=60.0, observe=observe),
@@ -40,7 +40,7 @@ def connect(access: Access, qps: float, burst: int, observe: Observe) -> Clients
 
 
 def limits(ready: Configured, options: Options) -> tuple[float, int]:
-    """Return the configured QPS and burst, otherwise no limits; the API server has its own."""
+    """Return the configured QPS and burst, or no limits: the API server has its own."""
     connection = ready.loaded.config.client_connection
     if options.qps:
         return max(options.qps, 0.0), options.burst or connection.burst

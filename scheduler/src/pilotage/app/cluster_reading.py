@@ -14,7 +14,7 @@ from pilotage.cluster.watch.resources import PODS, ApiResource, T
 from pilotage.cluster.watch.watch_events import EventReader, UndecodableObject
 from pilotage.model.pod import Pod
 
-FROM_MEMORY = "0"  # from the API server's watch cache: quick, and as fresh as any watch
+FROM_MEMORY = "0"  # from the API server's watch cache: fast, and as fresh as any watch
 FORBIDDEN, NOT_FOUND = 403, 404
 USER = re.compile(r'User "([^"\s]{1,253})"')
 ACCOUNT = "system:serviceaccount:"
@@ -34,7 +34,7 @@ class _Served(msgspec.Struct):
 
 
 class ClusterReading:
-    """Lists resources, and continues where it is forbidden."""
+    """Lists resources, and continues after a refusal."""
 
     def __init__(self, api: ApiClient) -> None:
         self._api = api
@@ -42,7 +42,7 @@ class ClusterReading:
         self._user = ""
 
     async def list(self, resource: ApiResource[T]) -> KnownObjects[T]:
-        """Return all objects; none if the API server does not serve them, here as in the scheduler."""
+        """Return all objects; none if the API server does not serve the resource, as in the scheduler."""
         try:
             found, _ = await Lister(self._api, resource, EventReader(resource)).list(FROM_MEMORY)
         except ApiError as error:
@@ -63,7 +63,7 @@ class ClusterReading:
         return any(each.name == resource.plural for each in msgspec.json.decode(body, type=_Served).resources)
 
     async def pod(self, namespace: str, name: str) -> Pod | None:
-        """Return one pod; None if it does not exist or may not be read."""
+        """Return one pod; None if it does not exist or reading it is forbidden."""
         path = f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
         try:
             found = EventReader(PODS).object(await self._api.get(path))
@@ -74,7 +74,7 @@ class ClusterReading:
         return None if isinstance(found, UndecodableObject) else found
 
     def refused(self, error: ApiError, right: str) -> bool:
-        """Note a missing permission, if that is what the error is about."""
+        """Record the missing permission, if the error is about one."""
         if error.status != FORBIDDEN:
             return False
         self.missing.append(right)
@@ -83,7 +83,7 @@ class ClusterReading:
         return True
 
     def what_is_missing(self) -> str:
-        """Return all missing permissions, and what to do about them."""
+        """Return all missing permissions, and how to grant them."""
         grant = GRANT.format(ROLE, _flag(self._user))
         return f"you are not allowed to {_joined(self.missing)} in all namespaces; {grant}"
 

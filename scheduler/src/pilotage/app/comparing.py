@@ -1,4 +1,4 @@
-"""Compares our view of the cluster with the API server from time to time, in case a change was missed."""
+"""Periodically compares the cache with the API server, in case a change was missed."""
 
 import asyncio
 import logging
@@ -15,12 +15,12 @@ from pilotage.scheduling.comparison import Comparison, Difference
 log = logging.getLogger(__name__)
 
 EVERY = 300.0  # seconds
-SECOND_LOOK = 15.0  # seconds later: what was only late has arrived by then
+SECOND_LOOK = 15.0  # seconds later: late watch events have arrived by then
 NEWEST = ""
 
 
 class Comparing:
-    """Lists pods and nodes twice, and reports what differed both times."""
+    """Lists pods and nodes twice, and reports differences seen both times."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Comparing:
                 log.exception("the comparison of the cache with the API server failed")
 
     async def compare(self) -> set[Difference]:
-        """Return what differs, and differed some seconds ago."""
+        """Return the differences that persist for some seconds."""
         found = await self._look()
         if found:
             await asyncio.sleep(self._second_look)

@@ -29,8 +29,8 @@ from pilotage.plugins.catalogue import BrokenPlugin
 log = logging.getLogger(__name__)
 
 UNUSABLE = (InvalidConfiguration, BrokenPlugin, InvalidUnit, NotListed)
-# Serves no pod: what runs until there is a configuration. An empty list of profiles would mean the default scheduler,
-# and default plugins would read what our role may not allow, because no profile has them.
+# Serves no pod, and runs until there is a configuration. An empty list of profiles would mean the default scheduler,
+# and the default plugins would read resources that our role may not allow, because no profile has them.
 IDLE = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -61,19 +61,19 @@ class Following:
     ) -> None:
         self._reloading = reloading
         self._annotate = annotate
-        self._told = told  # waits, for a moment, until the annotations are there
+        self._told = told  # writes the annotations, and waits briefly for the result
         self._newest: ConfigMap | None = None
         self._news = asyncio.Event()
-        self.running = ""  # the hash of what runs; "" before there is anything
+        self.running = ""  # the hash of the running configuration; "" if there is none yet
         self.swaps = self.refusals = 0
         self.on_applied: Signal[()] = Signal()
-        self.on_unchanged: Signal[()] = Signal()  # what runs was reported again; problems should be, too
+        self.on_unchanged: Signal[()] = Signal()  # the running hash was reported again; problems should be, too
 
     def begin_with(self, hash_: str) -> None:
-        """Record what runs from the start."""
+        """Record the configuration that runs from the start."""
         self._tell_running(hash_)
 
-    # ----------------------------------------------------------------------------------- what the API server says
+    # -------------------------------------------------------------------------------------------------- watch events
 
     def added(self, new: ConfigMap) -> None:
         """Read the ConfigMap."""
@@ -81,23 +81,23 @@ class Following:
         self._news.set()
 
     def updated(self, old: ConfigMap, new: ConfigMap) -> None:
-        """Read its new state."""
+        """Read its new version."""
         self.added(new)
 
     def deleted(self, last: ConfigMap) -> None:
-        """Keep running the current one: its writer will recreate it."""
+        """Keep running the current configuration: the operator will recreate the ConfigMap."""
         log.warning("the ConfigMap with the configuration was deleted; the current configuration keeps running")
         self._newest = None
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Keep running the current one."""
+        """Keep running the current configuration."""
         log.error(
             "the ConfigMap with the configuration cannot be decoded, the current configuration keeps running: %s",
             reason,
         )
 
     def vanished(self, metadata: ObjectIdentity) -> None:
-        """Keep running the current one."""
+        """Keep running the current configuration."""
 
     # ------------------------------------------------------------------------------------------------------ acting
 
@@ -124,7 +124,7 @@ class Following:
             await self._reloading.apply(unit)
         except NeedsRestart as error:
             if not self.running:
-                raise  # nothing is lost, and the next start begins with it
+                raise  # nothing is lost, and the next process starts with it
             self._tell_trouble(NEEDS_RESTART, wanted, str(error))
         except UNUSABLE as error:
             self.refusals += 1
@@ -137,7 +137,7 @@ class Following:
             self.on_applied()
 
     async def _tell_trying(self, wanted: str) -> None:
-        """Report it before other people's code is imported: if the replica then goes silent, this one is the cause."""
+        """Report it before plugin files are imported: if the replica hangs, the cause is known."""
         self._annotate(handshake.trying(wanted))
         await self._told()
 
@@ -149,7 +149,7 @@ class Following:
         self._annotate(handshake.troubled(Trouble(kind=kind, hash=wanted, message=message)))
 
     def tell_failing(self, scheduler: str, plugin: str, message: str) -> None:
-        """Report that a plugin has failed for every pod of a profile since the last change."""
+        """Report a profile in which a plugin has failed for every pod since the last change."""
         found = Trouble(kind=FAILING, hash=self.running, scheduler_name=scheduler, plugin=plugin, message=message)
         self._annotate(handshake.troubled(found))
 

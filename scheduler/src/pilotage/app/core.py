@@ -36,11 +36,11 @@ from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 @dataclass(frozen=True)
 class Core:
-    """All parts; each knows only those that it needs."""
+    """All components of a scheduler, wired together."""
 
     cache: ClusterCache
     queue: SchedulingQueue
-    engines: dict[str, Engine]  # by scheduler name; others take their place when the profiles change
+    engines: dict[str, Engine]  # by scheduler name; replaced when the profiles change
     waiting: WaitingPods
     handles: Handles  # of the plugins
     evictions: Evictions
@@ -55,7 +55,7 @@ class Core:
 
 @dataclass(frozen=True)
 class Outside:
-    """What the scheduler reads and writes beyond itself."""
+    """The interfaces through which the scheduler reads and writes the cluster."""
 
     known: Lookup
     statuses: Statuses
@@ -76,7 +76,7 @@ def steady_wall_clock() -> Callable[[], float]:
 
 @dataclass(frozen=True)
 class _Ground:
-    """What all parts that decide and act are built on."""
+    """The dependencies that all deciding and acting components share."""
 
     outside: Outside
     clock: Callable[[], float]
@@ -105,7 +105,7 @@ def core(
     seed: int | None = None,
     cache: ClusterCache | None = None,
 ) -> Core:
-    """Construct and wire all parts."""
+    """Construct and wire all components."""
     queue = SchedulingQueue(
         next(iter(profiles.values())).plugin_set.queue_sort[0],
         lambda pod: profiles[pod.scheduler_name].plugin_set.pre_enqueue,
@@ -133,7 +133,7 @@ def _ground(
     queue: SchedulingQueue,
     tie_break: Random,
 ) -> _Ground:
-    """Prepare the profiles, with everything that their plugins get from outside."""
+    """Prepare the profiles, with the handles of their plugins."""
     waiting = WaitingPods()
     handles = Handles(
         cache,
@@ -157,7 +157,7 @@ def _ground(
 
 
 def _standing_on(ground: _Ground, extenders: Sequence[Extender]) -> Core:
-    """Construct the parts that decide and act; two of them are needed before they exist."""
+    """Construct the components that decide and act; lambdas refer to the two that are constructed later."""
     outside, cache, queue, ready = ground.outside, ground.cache, ground.queue, ground.engines
     extended = _extended(ground, extenders, lambda: loop.between_decisions())
     evictions = _evictions(ground, lambda uid, cause: bindings.cancel(uid, cause))
@@ -232,24 +232,24 @@ def _loop(ground: _Ground, bindings: Bindings, failures: Failures, extended: Ext
 
 
 def _connect(made: Core, recorder: Recorder) -> None:
-    """Connect the parts' signals."""
+    """Connect the components' signals."""
     bindings, pods, guard = made.bindings, made.pods, made.guard
     bindings.on_ended.connect(made.loop.wake)
     bindings.on_bound.connect(lambda _queued, placed, _started: guard.bound(placed.pod))
     pods.on_foreign_bind.connect(guard.foreign_bind)
     pods.on_started.connect(guard.started)
     pods.on_left.connect(guard.left)
-    pods.on_not_understood.connect(partial(_tell_not_understood, recorder))
-    pods.on_gave_up.connect(partial(_gave_up, Demand(made.engines), made.queue, made.bindings))
+    pods.on_undecodable.connect(partial(_record_undecodable, recorder))
+    pods.on_pending_deleted.connect(partial(_pending_deleted, Demand(made.engines), made.queue, made.bindings))
 
 
-def _tell_not_understood(recorder: Recorder, pod: Pod, reason: str) -> None:
-    # By an event, because the status is written only of pods that are known.
+def _record_undecodable(recorder: Recorder, pod: Pod, reason: str) -> None:
+    # An event, because a status is only written for pods in the store.
     recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", reason, controller=pod.scheduler_name)
 
 
-def _gave_up(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
-    bindings.found_no_place(pod)
+def _pending_deleted(demand: Demand, queue: SchedulingQueue, bindings: Bindings, pod: Pod) -> None:
+    bindings.not_placed(pod)
     if demand.gone(pod):
         queue.move_all(WAITING_POD_GONE, pod, None)  # another pod may ask for a node instead
 

@@ -1,12 +1,11 @@
-"""Which call of a plugin was under way when the process ended, for the next process: a memory-mapped file.
+"""Records the plugin call in progress for the next process, in case this one crashes: a memory-mapped file.
 
-byte 0         1 while a plugin is called, and else 0
-bytes 8..      which one, and which of its methods
-bytes 1024..   about which pod: its profile, its uid and its name
-bytes 4096..   JSON: the calls that earlier processes did not survive
+byte 0         1 during a plugin call, otherwise 0
+bytes 8..      the plugin and its method
+bytes 1024..   the pod: its profile, uid and name
+bytes 4096..   JSON: the calls that crashed earlier processes
 
-Around a call only a few bytes of memory are written. The kernel keeps them, however the process
-ends.
+A call costs only a few bytes written to memory. The kernel keeps them, however the process ends.
 """
 
 import logging
@@ -17,7 +16,7 @@ from time import perf_counter
 
 import msgspec
 
-from pilotage.framework.runtime.call_watch import Desk, Named, Suspicion
+from pilotage.framework.runtime.call_watch import CallSite, Named, Suspicion
 from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
@@ -27,11 +26,11 @@ CALLED, ASKED, KNOWN = slice(8, 1024), slice(1024, 4096), slice(4096, SIZE)  # p
 SEPARATOR = "\x1f"
 FORGOTTEN_AFTER = 24 * 3600.0  # seconds
 MOST = 50  # calls that are remembered
-FIRST_REST, LONGEST_REST = 30.0, 600.0  # seconds until the plugin is asked about the pod again
+FIRST_REST, LONGEST_REST = 30.0, 600.0  # seconds until the plugin is called for the pod again
 
 
 class Fatal(msgspec.Struct, forbid_unknown_fields=True):
-    """A call that a process did not survive."""
+    """A call that crashed a process."""
 
     plugin: str
     point: str
@@ -42,28 +41,28 @@ class Fatal(msgspec.Struct, forbid_unknown_fields=True):
     at: float  # wall-clock seconds
 
     def suspicion(self) -> Suspicion:
-        """Return for how long that should not be tried again."""
+        """Return how long not to repeat the call."""
         rest = min(FIRST_REST * 2.0 ** (self.times - 1), LONGEST_REST)
         until = perf_counter() + rest
         return Suspicion(self.plugin, self.point, self.scheduler, self.uid, self.pod, self.times, until)
 
 
 class CrashRecord:
-    """The file, open for as long as the process lives."""
+    """The file, open as long as the process runs."""
 
     def __init__(self, path: Path) -> None:
         with path.open("a+b") as file:
             file.truncate(SIZE)
             self._memory = mmap.mmap(file.fileno(), SIZE)
         self._pod: Pod | None = None
-        self._desk: Desk | None = None
+        self._site: CallSite | None = None
         self._plugin: Named | None = None
 
-    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+    def begin(self, plugin: Named, site: CallSite, pod: Pod | None) -> None:
         """Note a call."""
-        if desk is not self._desk or plugin is not self._plugin:
-            self._desk, self._plugin = desk, plugin
-            self._write(CALLED, f"{plugin.name}{SEPARATOR}{desk.point}".encode())
+        if site is not self._site or plugin is not self._plugin:
+            self._site, self._plugin = site, plugin
+            self._write(CALLED, f"{plugin.name}{SEPARATOR}{site.point}".encode())
         if pod is not self._pod or pod is None:
             self._pod = pod
             about = ("", "", "") if pod is None else (pod.scheduler_name, pod.uid, pod.key)
@@ -71,11 +70,11 @@ class CrashRecord:
         self._memory[0] = 1
 
     def end(self) -> None:
-        """Note that it is over."""
+        """Record that the call has ended."""
         self._memory[0] = 0
 
     def read(self) -> tuple[Suspicion | None, list[Suspicion]]:
-        """Return the call that the previous process did not survive, and all recent ones, including that one."""
+        """Return the call that crashed the previous process, and all recent ones including it."""
         known, last = self._known(), self._in_flight()
         self.end()
         now = time.time()

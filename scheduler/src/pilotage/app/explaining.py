@@ -1,4 +1,4 @@
-"""One pod of a live cluster, explained: everything is read once, and nothing is written."""
+"""Explains one pod of a live cluster; everything is read once, and nothing is written."""
 
 import json
 import time
@@ -20,8 +20,8 @@ from pilotage.app import (
     simulation,
     unit_configured,
 )
+from pilotage.app.caveats import caveats
 from pilotage.app.cluster_reading import ClusterReading
-from pilotage.app.doubts import doubts
 from pilotage.app.informers import kinds_read
 from pilotage.app.past_stays import past_stays
 from pilotage.cluster.credentials.access import Access
@@ -51,16 +51,16 @@ NAME_IT = "name the configuration of that scheduler with --config FILE or --conf
 
 
 class CannotExplain(Exception):
-    """Something that is needed is unavailable; the text says what to do."""
+    """A prerequisite is missing; the text says what to do."""
 
 
 class LacksRights(CannotExplain):
-    """Not everything that decides about the pod may be seen; the text says what, and how to get the rights."""
+    """Permissions are missing to read what the decision depends on; the text says which, and how to get them."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Which pod, and whose configuration: a file, a ConfigMap, or whatever serves the pod."""
+    """The pod, and the configuration: a file, a ConfigMap, or the one that serves the pod."""
 
     namespace: str
     name: str
@@ -68,7 +68,7 @@ class Question:
     config_map: tuple[str, str] | None = None
     plugin_folders: Sequence[str] = ()
     with_remedies: bool = True
-    why_not: str = ""  # a node that the pod is compared on
+    why_not: str = ""  # a node to compare the chosen one with
 
     @property
     def key(self) -> str:
@@ -78,7 +78,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What would happen to the pod now, why, and notes about that."""
+    """The decision that the scheduler would make now, its reasons, and notes."""
 
     pod: Pod
     result: Result
@@ -89,7 +89,7 @@ class Answer:
 
 
 async def explain_live(access: Access, question: Question) -> Answer:
-    """Read a cluster and decide about one of its pods in memory, as its scheduler would now."""
+    """Read a cluster and schedule one of its pods in memory, as its scheduler would now."""
     api = ApiClient(access, agent=AGENT, timeout=60.0)
     try:
         return await _explained(api, question)
@@ -102,7 +102,7 @@ async def explain_live(access: Access, question: Question) -> Answer:
 
 
 def explain_in_file(file: str, question: Question) -> Answer:
-    """Decide about a pod of the cluster that is in a file: manifests, or what kubectl prints."""
+    """Schedule a pod of the cluster in a file: manifests, or the output of kubectl."""
     catalogue, added = plugins(question.plugin_folders)
     found = read_manifests([file], None, KindTable(catalogue.kinds()))
     if found.profiles and question.config is None:
@@ -121,19 +121,19 @@ def explain_in_file(file: str, question: Question) -> Answer:
         played.add(pod.on("") if each is pod else each)
     compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)
-    notes = list(doubts(ready, profiles[pod.scheduler_name], pod, result))
+    notes = list(caveats(ready, profiles[pod.scheduler_name], pod, result))
     return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _explained(api: ApiClient, question: Question) -> Answer:
     reading = ClusterReading(api)
-    pods = await reading.list(PODS)  # 1. which pod
+    pods = await reading.list(PODS)  # 1. the pod
     pod = await reading.pod(question.namespace, question.name) if reading.missing else _asked(question, pods)
     waits = pod is not None and not pod.node_name
-    ready = await _configured(api, reading, question, pod)  # 2. who decides about it
+    ready = await _configured(api, reading, question, pod)  # 2. the configuration that serves it
     profiles = ready.profiles()
     played = simulation(profiles, explain_pod=question.key, with_remedies=question.with_remedies and waits)
-    notes = await _fill(reading, played, kinds_read(profiles))  # 3. the objects that they look at
+    notes = await _fill(reading, played, kinds_read(profiles))  # 3. the objects that its plugins read
     past = await _past(reading, profiles, pod)
     if reading.missing or pod is None:
         otherwise = f"; or {NAME_IT}, otherwise ConfigMaps must be readable" if LIST_THEM in reading.missing else ""
@@ -144,14 +144,14 @@ async def _explained(api: ApiClient, question: Question) -> Answer:
         plugin.recall(pod, stays)
     compared = played.why_not(pod, question.why_not) if question.why_not else None
     result = played.decide_only(pod.key)  # 4. the decision
-    notes += doubts(ready, profiles[pod.scheduler_name], pod, result)
+    notes += caveats(ready, profiles[pod.scheduler_name], pod, result)
     return Answer(pod, result, played.explanation, notes, played.remedies, compared)
 
 
 async def _past(
     reading: ClusterReading, profiles: Mapping[str, Profile], pod: Pod | None
 ) -> list[tuple[RemembersStays, list[Stay]]]:
-    """Return the plugins that remember what a reader has not seen, and what of that can still be found out."""
+    """Return the plugins that remember earlier pods, and the stays that can still be found in the cluster."""
     if pod is None or pod.scheduler_name not in profiles:
         return []
     plugins = profiles[pod.scheduler_name].plugin_set.plugins().values()
@@ -174,7 +174,7 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
 
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:
-    """Return the configuration that serves a pod; the default one if permissions are missing to find it."""
+    """Return the configuration that serves a pod; the default one if it cannot be found without more permissions."""
     wanted, found = "" if pod is None else pod.scheduler_name, []
     for source in await sources(api, reading, question, wanted):
         ready = loaded(source, question)
@@ -192,14 +192,14 @@ async def _configured(api: ApiClient, reading: ClusterReading, question: Questio
 
 def loaded(source: Path | Unit | None, question: Question) -> Configured:
     """Load a configuration with the plugins that the question names."""
-    # A unit names all of its plugins; a file gets those of the folders, too, as with `run`.
+    # A unit lists all of its plugins; for a file, those of the folders are added, as with `run`.
     if isinstance(source, Unit):
         return unit_configured(source, plugins(question.plugin_folders)[0])
     return configured(source, question.plugin_folders)
 
 
 async def sources(api: ApiClient, reading: ClusterReading, question: Question, wanted: str) -> list[Path | Unit | None]:
-    """Return the configurations in which the pod's profile may be, as files or units; None is the default one."""
+    """Return the configurations that may contain the pod's profile, as files or units; None is the default one."""
     if question.config is not None:
         return [question.config]
     if question.config_map is not None:
@@ -229,7 +229,7 @@ async def _named(api: ApiClient, reading: ClusterReading, namespace: str, name: 
 
 @dataclass(frozen=True)
 class _Written:
-    """What an operator has written, or anybody who sets its labels."""
+    """A configuration ConfigMap; the operator wrote it, or another user who set the operator's labels."""
 
     place: str
     unit: Unit
@@ -252,7 +252,7 @@ class _ConfigMaps(msgspec.Struct):
 
 
 def _written(found: ConfigMap) -> _Written | None:
-    """Read a ConfigMap; None for one that is not what an operator writes."""
+    """Decode a ConfigMap; None if it is not in the operator's format."""
     try:
         unit = unit_in(found.data)
         document = yaml.safe_load(unit.configuration)
@@ -265,9 +265,9 @@ def _written(found: ConfigMap) -> _Written | None:
 
 
 def _alone(found: _Written, wanted: str) -> Unit:
-    """Return the configuration with one profile: others may belong to others, or be invalid for this release.
+    """Return the configuration with one profile: other profiles may be of other owners, or invalid for this release.
 
-    Labels alone never cause code to run, since anybody can write them: the user says whose plugin files to run.
+    Labels alone never cause code to run, since every user can write them: plugin files only run if the user names them.
     """
     if found.unit.files.get(wanted):
         paths = ", ".join(file.path for file in found.unit.files[wanted])

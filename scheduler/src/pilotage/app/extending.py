@@ -1,4 +1,4 @@
-"""The plugins as an extender: constructs it, fills its view of the cluster if there is one, and serves until told."""
+"""Runs the plugins as an extender, with a cache of the cluster if it has one."""
 
 import asyncio
 import signal
@@ -31,7 +31,7 @@ OnServing = Callable[[str], None]  # called with the URL
 
 @dataclass(frozen=True)
 class Place:
-    """Where to listen, and with which certificate."""
+    """The address to listen on, and the certificate."""
 
     address: str
     port: int
@@ -55,9 +55,9 @@ async def serve(
     on_serving: OnServing,
     stopped: asyncio.Event | None = None,
 ) -> None:
-    """Serve until stopped; kubeconfig None means no view of a cluster, "" means kubectl's.
+    """Serve until stopped; kubeconfig None means without a cluster, "" means kubectl's default.
 
-    Exposed if anybody could ask.
+    Exposed if clients would not be authenticated.
     """
     refuse_exposed(place.address, place.context)
     if stopped is None:
@@ -80,7 +80,7 @@ async def serve(
 async def _live(
     stack: AsyncExitStack, cache: ClusterCache, profiles: Mapping[str, Profile], kubeconfig: str
 ) -> tuple[Bind, Callable[[], bool]]:
-    """Keep a cache up to date; returns functions that bind pods and that say whether the cache is filled."""
+    """Keep a cache up to date; returns a function that binds pods, and one that reports whether the cache is filled."""
     access = find(kubeconfig)
     watches = ApiClient(access, agent=AGENT, timeout=60.0)
     binds = ApiClient(access, agent=AGENT, timeout=BIND_SECONDS)
@@ -95,7 +95,7 @@ async def _live(
 
 
 def binding_with(binder: Binder) -> Bind:
-    """Return a function that binds a pod of which little more than the name is known."""
+    """Return a function that binds a pod given by name."""
 
     async def bind(binding: Binding) -> str:
         pod = Pod(PodObject(Metadata(name=binding.name, namespace=binding.namespace, uid=binding.uid)))

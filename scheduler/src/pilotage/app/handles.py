@@ -28,13 +28,13 @@ from pilotage.scheduling.outside import Recorder
 
 
 class Subscriptions(Protocol):
-    """Collects figures for as long as they are needed."""
+    """Collects load figures while a plugin needs them."""
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
-        """Have figures collected; None if there is no collector."""
+        """Start collecting figures; None if there is no collector."""
 
     def unsubscribe(self, query: LoadQuery) -> None:
-        """Stop collecting them."""
+        """Stop collecting figures."""
 
 
 class NoSubscriptions:
@@ -63,13 +63,13 @@ SILENT: Recorder = _Silent()
 
 @dataclass
 class _Load:
-    """Figures for one plugin, as long as it runs."""
+    """The load figures of one plugin, while it runs."""
 
     subscriptions: Subscriptions
     at_end: Callable[[Callable[[], None]], None]
 
     def source(self, query: LoadQuery) -> LoadSource | None:
-        """Have figures collected as long as the plugin runs."""
+        """Collect figures while the plugin runs."""
         found = self.subscriptions.subscribe(query)
         self.at_end(partial(self.subscriptions.unsubscribe, query))
         return found
@@ -77,7 +77,7 @@ class _Load:
 
 @dataclass(frozen=True)
 class _Events:
-    """Events in the name of one profile."""
+    """Records events in the name of one profile."""
 
     recorder: Recorder
     profile: str
@@ -90,7 +90,7 @@ class _Events:
 
 @dataclass
 class Handles:
-    """What all plugins share, and the handle of each; by default there is nothing outside."""
+    """The dependencies that all plugins share, and the handle of each; by default without a cluster."""
 
     cache: ClusterCache
     waiting: WaitingPods = field(default_factory=WaitingPods)
@@ -119,7 +119,7 @@ class Handles:
             self.cache.follow(plugin)
 
     def move(self, plugin: Plugin, remit: Remit) -> None:
-        """Give a plugin that keeps running the nodes that its profile has now."""
+        """Update the nodes of a plugin that keeps running to those of its profile."""
         if id(plugin) in self._given:
             self._given[id(plugin)][1].remit = remit
 

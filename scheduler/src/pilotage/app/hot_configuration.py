@@ -1,4 +1,4 @@
-"""The parts that let a scheduler follow a ConfigMap, from its first text to its last."""
+"""The components that let a scheduler follow a ConfigMap."""
 
 import logging
 from collections.abc import Coroutine, Mapping
@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 
 
 class HotConfiguration:
-    """Watches the ConfigMap, applies it, and reports on our own pod what runs and what is wrong."""
+    """Watches the ConfigMap, applies it, and reports the running configuration and problems on our own pod."""
 
     def __init__(
         self, place: FollowedConfigMap, watches: ApiClient, writes: ApiClient, reloading: Reloading, first: str | None
@@ -43,12 +43,12 @@ class HotConfiguration:
             self.following.begin_with(first)
 
     def label(self, labels: Mapping[str, str | None]) -> None:
-        """Let our own pod have these labels, if we are in one."""
+        """Set these labels on our own pod, if we run in one."""
         if self._pod is not None:
             self._pod.label(labels)
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
-        """Return what runs for as long as the scheduler does."""
+        """Return the background tasks."""
         own = [] if self._pod is None else [self._pod.run()]
         return [self._watch.run(), self.following.run(), *own]
 
@@ -59,7 +59,7 @@ class HotConfiguration:
         self.policy_health.condemn(name, broken.plugin, str(broken), lambda: name in left_out)
 
     def missing(self) -> str | None:
-        """Return why the scheduler cannot be ready: nothing is configured yet."""
+        """Return why the scheduler is not ready, if it has no configuration yet."""
         return None if self.following.running else "the ConfigMap with the configuration does not exist or is invalid"
 
 
@@ -70,7 +70,7 @@ def _nobody_reads(_annotations: Mapping[str, str | None]) -> None:
 async def first_configuration(
     catalogue_of: Configured, place: FollowedConfigMap, access: Access, agent: str
 ) -> tuple[Configured, str | None]:
-    """Return what to start with and its hash: the ConfigMap's unit, or one that serves no pod until there is one."""
+    """Return the unit to start with and its hash: the ConfigMap's, or one that serves no pod until there is one."""
     idle = unit_configured(Unit(IDLE), catalogue_of.catalogue)
     data = await _read(place, access, agent)
     if data is None:
@@ -90,7 +90,7 @@ async def _read(place: FollowedConfigMap, access: Access, agent: str) -> Mapping
         answer = await client.get(f"/api/v1/namespaces/{place.namespace}/configmaps/{place.name}")
         return msgspec.json.decode(answer, type=ConfigMap).data or None
     except (ApiError, Unreachable, OutcomeUnknown, msgspec.MsgspecError) as error:
-        log.info("no configuration yet: %s", error)  # the watch goes on trying
+        log.info("no configuration yet: %s", error)  # the watch keeps trying
         return None
     finally:
         await client.close()

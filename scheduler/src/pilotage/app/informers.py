@@ -1,4 +1,4 @@
-"""All watches of the scheduler: which resources its plugins need, and whether all of them have been listed."""
+"""All watches of the scheduler: for the resources that its plugins need, and whether all have been listed."""
 
 import asyncio
 import logging
@@ -18,11 +18,11 @@ from pilotage.profiles import Profile
 
 log = logging.getLogger(__name__)
 
-PAUSE = 1.0  # seconds before an API server that does not answer is asked again
+PAUSE = 1.0  # seconds until the next request to an API server that does not respond
 
 
 class Sinks(Protocol):
-    """Who is told what the API server says."""
+    """The receivers of watch events."""
 
     @property
     def pods(self) -> Sink[Pod]: ...
@@ -51,7 +51,7 @@ class Watching:
         self.nodes = Reflector(api, nodes, sinks.nodes)
         self.reflectors: list[Reflector[Any]] = [self.nodes]  # pods come last: their nodes exist when they arrive
         self._tasks: dict[Reflector[Any], asyncio.Task[None]] = {}
-        self._trouble = ""  # why the API server could not be asked what it serves
+        self._trouble = ""  # the last error of asking the API server what it serves
 
     async def start(self) -> None:
         """Start watching everything."""
@@ -76,9 +76,9 @@ class Watching:
             await reflector.wait_until_synced()
 
     def give_up(self, read: Iterable[type[KubeObject]]) -> set[type[KubeObject]]:
-        """Stop watching kinds that plugin files declare and no plugin reads now; returns them.
+        """Stop watching kinds that plugin files declare and no plugin reads any more; returns them.
 
-        A changed file declares its kinds again, as other classes. Ours stay: they are often read again soon.
+        A changed file declares its kinds again, as new classes. Built-in kinds stay: they are often needed again soon.
         """
         left = {kind for kind in self._kinds - set(read) if kind not in OURS}
         for reflector in [each for each in self.reflectors if each.resource.shape in left]:
@@ -117,7 +117,7 @@ class Watching:
         return [str(reflector.resource) for reflector, task in self._tasks.items() if task.done()]
 
     def silence(self) -> dict[str, float]:
-        """Return for how long each watch has said nothing."""
+        """Return how long each watch has been silent."""
         return self._of_each(lambda reflector: reflector.seconds_silent(), max)
 
     def lists(self) -> dict[str, float]:
@@ -139,7 +139,7 @@ class Watching:
     def _of_each(
         self, figure: Callable[[Reflector[Any]], float], together: Callable[[list[float]], float] = sum
     ) -> dict[str, float]:
-        """Return a figure for each resource; two plugin files may declare the same one differently."""
+        """Return a figure for each resource, which several plugin files may have declared differently."""
         found: dict[str, list[float]] = {}
         for each in self.reflectors:
             found.setdefault(str(each.resource), []).append(figure(each))
@@ -151,7 +151,7 @@ class Watching:
             task.cancel()
 
     async def _is_served(self, resource: ApiResource[Any]) -> bool:
-        """Ask whether the API server knows a resource; an older one may lack some, and plugins then find none."""
+        """Return whether the API server knows a resource; if an older one does not, plugins find no objects."""
         if not resource.group or resource.optional:
             return True  # the watch will find it as soon as it exists
         while True:
@@ -171,25 +171,25 @@ class Watching:
             await asyncio.sleep(PAUSE)
 
     def _wait_for_answer(self, error: Exception) -> None:
-        if str(error) != self._trouble:  # once, and not every second
+        if str(error) != self._trouble:  # once, not every second
             log.warning("the API server does not respond, retrying every second: %s", error)
         self._trouble = str(error)
 
 
 def kinds_read(profiles: Mapping[str, Profile]) -> set[type[KubeObject]]:
-    """Return the kinds of objects that the plugins of all profiles read."""
+    """Return the kinds that the plugins of all profiles read."""
     plugins = (plugin for profile in profiles.values() for plugin in profile.plugin_set.plugins().values())
     return {kind for plugin in plugins for kind in plugin.reads}
 
 
 class KnownPods:
-    """Looks pods up in the watch's store, also before there is a watch."""
+    """Looks up pods in the watch's store, also before the watch has started."""
 
     def __init__(self) -> None:
         self.pods: Mapping[str, Pod] = {}
 
     def __call__(self, key: str) -> Pod | None:
-        """Return a pod as the API server last had it."""
+        """Return a pod as last received from the API server."""
         return self.pods.get(key)
 
     def newest(self, pod: Pod) -> Pod | None:

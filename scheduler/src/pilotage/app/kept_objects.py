@@ -1,4 +1,4 @@
-"""Whole objects as received, beside what is decoded of them: extenders need complete pods and nodes."""
+"""Whole objects as received, kept beside the decoded ones: extenders need complete pods and nodes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +13,7 @@ from pilotage.model.extender_messages import without_type
 
 
 class KeptObjects(Generic[T]):
-    """The bytes of all objects of one resource; stands between a reflector and its sink."""
+    """The bytes of all objects of one resource, kept between a reflector and its sink."""
 
     def __init__(self, resource: ApiResource[T], sink: Sink[T]) -> None:
         self._sink = sink

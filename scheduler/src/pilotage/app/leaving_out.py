@@ -1,4 +1,4 @@
-"""A profile whose plugin cannot start is left out when a scheduler starts: the others are served."""
+"""Leaves out profiles whose plugins cannot start, so that the others are served."""
 
 import logging
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def without(loaded: Loaded, scheduler_name: str) -> Loaded | None:
 def begin_with_rest(ready: Configured, make: Callable[[Configured], Made]) -> tuple[Made, list[BrokenPlugin]]:
     """Return the result for the profiles that can start, and why others cannot; BrokenPlugin if none can.
 
-    It is built again each time: a plugin can be started only once.
+    Every try builds all of them again: a plugin can be started only once.
     """
     left_out: list[BrokenPlugin] = []
     while True:

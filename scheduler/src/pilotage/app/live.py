@@ -60,12 +60,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LAST_SECONDS = 5.0  # for what is in progress when we are told to stop
+LAST_SECONDS = 5.0  # for requests in progress when we are stopped
 STOPPED, LOST = 0, 1
 
 
 class KeptSinks(NamedTuple):
-    """Who is told what the API server says, where whole objects are kept."""
+    """The receivers of watch events, where whole objects are kept."""
 
     pods: KeptObjects[Pod]
     nodes: KeptObjects[Node]
@@ -73,7 +73,7 @@ class KeptSinks(NamedTuple):
 
 
 class Live:
-    """All parts of a running scheduler."""
+    """A running scheduler."""
 
     def __init__(
         self, ready: Configured, options: Options, verbosity: Verbosity, *, followed: str | None = None
@@ -104,9 +104,9 @@ class Live:
         self.watching = self._watching()
         self.known.pods = self.watching.pods.objects
         self.hot = self._hot(ready, followed)
-        self.is_ready = False  # everything was listed once
-        self.is_leaving = False  # told to stop
-        self.is_stopping = False  # and nothing new may start
+        self.is_ready = False  # all resources have been listed
+        self.is_leaving = False  # asked to stop
+        self.is_stopping = False  # no new work may start
         self._measure()
         annotate = (lambda _annotations: None) if self.hot is None else self.hot.annotate
         self.races = RaceWatching(self.core, self.clients.watches, self.may_act, annotate, self.clock)
@@ -119,9 +119,7 @@ class Live:
         self._tasks: list[asyncio.Task[Any]] = []
 
     def _posting(self, cache: ClusterCache) -> Posting:
-        return Posting(
-            cache, self.known, self.may_act, lambda *place: self.core.bindings.second_look.still_fits(*place)
-        )
+        return Posting(cache, self.known, self.may_act, lambda *place: self.core.bindings.bind_check.still_fits(*place))
 
     def _measure(self) -> None:
         measuring = Measuring(self.metrics, self.core, self.clock)
@@ -131,7 +129,7 @@ class Live:
             measuring.follow(self.hot.following)
 
     def _hot(self, ready: Configured, followed: str | None) -> HotConfiguration | None:
-        """Return what follows the ConfigMap, if there is one; `followed` is its text that we start with."""
+        """Return the follower of the ConfigMap, if there is one; `followed` is the text that we start with."""
         if self.options.config_map is None:
             return None
         parts = (self.profiles, self.core, self.watching, self.known)
@@ -162,7 +160,7 @@ class Live:
             self.plugin_watch.tell_crash(crash)
 
     def may_act(self) -> bool:
-        """Return whether no other replica can be scheduling now."""
+        """Return whether this replica holds the lease, so that no other one schedules."""
         return not self.is_stopping and (self.election is None or self.election.may_act())
 
     def _watching(self) -> Watching:
@@ -262,7 +260,7 @@ class Live:
         await self.clients.close()
 
     async def _tell_why(self, *tasks: "asyncio.Task[Any]") -> None:
-        """Log what ended that should not have."""
+        """Log the task that ended unexpectedly."""
         for task in tasks:
             if task.done() and not task.cancelled() and (error := task.exception()) is not None:
                 cause = _only_cause(error)
@@ -379,7 +377,7 @@ class Live:
         log.info("requested to terminate, exiting")
         self.is_leaving = True
         work.cancel()
-        await asyncio.gather(work, return_exceptions=True)  # it may have failed this very moment
+        await asyncio.gather(work, return_exceptions=True)  # it may just have failed
         self.core.bindings.stop_waiting()
         with suppress(TimeoutError):
             async with asyncio.timeout(LAST_SECONDS):
@@ -390,7 +388,7 @@ class Live:
 
 
 def _only_cause(error: BaseException) -> BaseException:
-    """Return what is inside a group of one."""
+    """Return the exception in a group of one."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error

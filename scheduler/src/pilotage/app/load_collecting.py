@@ -1,4 +1,4 @@
-"""Collects figures of how busy nodes are, for the plugins of all profiles that score by them."""
+"""Collects the load of nodes, for the plugins of all profiles that score by it."""
 
 import asyncio
 import logging
@@ -19,14 +19,14 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class LoadOfThen:
-    """Figures that nobody keeps up."""
+    """Load figures that are not updated any more."""
 
     loads: Loads
 
 
 @dataclass
 class _Running:
-    """A collector, and its task once it has begun."""
+    """A collector, and its task once started."""
 
     collector: LoadCollector
     task: asyncio.Task[None] | None = None
@@ -34,7 +34,7 @@ class _Running:
 
 
 class LoadCollecting:
-    """One collector for each source, however many plugins name it; one that no plugin names any more is stopped."""
+    """One collector for each source, shared by all plugins that name it, and stopped after the last one."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class LoadCollecting:
         rules: OutsideRules | None = None,
     ) -> None:
         self._api = api
-        self._rules = rules  # for sources that profiles name; None: the author of the configuration owns the scheduler
+        self._rules = rules  # for sources that profiles name; None: the configuration is trusted
         self._nodes = nodes
         self._clock = clock
         self._sources: dict[SourceSettings, _Running] = {}
@@ -52,7 +52,7 @@ class LoadCollecting:
         self._has_begun = False
 
     def subscribe(self, query: LoadQuery) -> LoadCollector:
-        """Collect what a plugin needs that is about to run."""
+        """Collect the figures that a starting plugin needs."""
         settings = settings_of(query, self._rules)
         if settings not in self._sources:
             self._sources[settings] = _Running(self._collector(settings, self._refused(query)))
@@ -61,7 +61,7 @@ class LoadCollecting:
         return self._sources[settings].collector
 
     def as_of_now(self, query: LoadQuery) -> "LoadOfThen | None":
-        """Return the latest figures of a source as they stay from now on; None if nobody collects them."""
+        """Return a copy of the latest figures of a source; None if they are not collected."""
         running = self._sources.get(settings_of(query, self._rules))
         return None if running is None else LoadOfThen(running.collector.loads)
 
@@ -73,15 +73,15 @@ class LoadCollecting:
 
     def _settle_soon(self) -> None:
         if self._has_begun:
-            asyncio.get_running_loop().call_soon(self.settle)  # others may come or go with this one
+            asyncio.get_running_loop().call_soon(self.settle)  # more may change with this one
 
     def begin(self) -> None:
-        """Start collecting: the nodes are known from now on."""
+        """Start collecting: the nodes are known now."""
         self._has_begun = True
         self.settle()
 
     def settle(self) -> None:
-        """Start what is needed now, stop what is not, and query as often as the shortest interval asks for."""
+        """Start the collectors that are needed, stop the others, and query at the shortest requested interval."""
         for settings in [settings for settings, running in self._sources.items() if not running.queries]:
             self._end(self._sources.pop(settings))
         for settings, running in self._sources.items():
@@ -95,11 +95,11 @@ class LoadCollecting:
         return {name: collector.age() for name, collector in self._named()}
 
     def healthy(self) -> dict[str, float]:
-        """Return 1 for each source whose figures count, 0 for the others."""
+        """Return 1 for each source whose figures are used, 0 for the others."""
         return {name: float(collector.is_healthy()) for name, collector in self._named()}
 
     def troubles(self) -> dict[str, str]:
-        """Return what is wrong with each source that has a problem."""
+        """Return the problem of each source that has one."""
         return {name: trouble for name, collector in self._named() if (trouble := collector.trouble())}
 
     async def close(self) -> None:
@@ -109,7 +109,7 @@ class LoadCollecting:
         await asyncio.gather(*self._ending, return_exceptions=True)
 
     def _named(self) -> Iterator[tuple[str, LoadCollector]]:
-        """Yield all collectors; two at one address, with other queries or credentials, get numbers."""
+        """Yield all collectors by name; several at one address, with different queries or credentials, are numbered."""
         seen: dict[str, int] = {}
         for settings, running in self._sources.items():
             seen[settings.name] = seen.get(settings.name, 0) + 1
@@ -117,7 +117,7 @@ class LoadCollecting:
             yield settings.name if number == 1 else f"{settings.name} ({number})", running.collector
 
     def _refused(self, query: LoadQuery) -> str:
-        """Return why a source may not be asked; the operator has said so already, if there is one."""
+        """Return why a source is not allowed; an operator has reported that already."""
         found = query.service()
         if self._rules is None or found is None:
             return ""
@@ -145,7 +145,7 @@ class LoadCollecting:
 
 
 def settings_of(query: LoadQuery, rules: OutsideRules | None = None) -> SourceSettings:
-    """Return the source from which a plugin wants its figures."""
+    """Return the source that a plugin names."""
     directory = None if rules is None else rules.directory
     if query.watcher_address:
         return SourceSettings(Provider.LOAD_WATCHER, query.watcher_address.rstrip("/"))

@@ -1,4 +1,4 @@
-"""Connects what happens in the scheduler to its metrics."""
+"""Connects the scheduler to its metrics."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from pilotage.telemetry.metrics import Metrics
 
 
 class Measuring:
-    """Counts attempts as they end, and registers the sources of what is read on a scrape."""
+    """Counts attempts as they end, and registers the sources of metrics that are read at each scrape."""
 
     def __init__(self, metrics: Metrics, core: Core, clock: Callable[[], float]) -> None:
         self._metrics = metrics
@@ -44,15 +44,15 @@ class Measuring:
         metrics.read_held_up(core.loop.held_up.seconds, core.bindings.waiting_for_room)
 
     def watch(self, watching: Watching, recorder: EventRecorder, election: LeaderElection | None) -> None:
-        """Name the sources outside of the core."""
+        """Register the sources outside of the core."""
         self._metrics.read_watches(watching.silence, watching.lists, watching.errors)
-        self._metrics.read_not_understood(watching.undecodable, watching.skipped)
+        self._metrics.read_undecodable(watching.undecodable, watching.skipped)
         self._metrics.read_events(waiting=lambda: recorder.waiting, dropped=lambda: recorder.dropped)
         if election is not None:
             self._metrics.read_leadership(election.settings.name, lambda: election.is_leader)
 
     def follow(self, following: Following) -> None:
-        """Name the source of what is configured."""
+        """Register the source of the configuration's metrics."""
         self._metrics.read_configuration(
             running=lambda: following.running,
             swaps=lambda: following.swaps,

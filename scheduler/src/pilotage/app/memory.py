@@ -1,4 +1,4 @@
-"""Returns memory that was needed for a moment to the system, where the C library can do that."""
+"""Returns unused memory to the system, where the C library can do that."""
 
 import asyncio
 import ctypes
@@ -6,17 +6,17 @@ import ctypes
 EVERY = 60.0  # seconds
 LARGE = 128 << 10  # bytes; a column of 15,000 nodes is smaller
 SPARE = 4 << 20  # bytes at the end of the heap that are kept for the next request
-# mallopt's numbers for what can be set, in glibc.
+# The parameters of mallopt in glibc.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
-_library = ctypes.CDLL(None)  # glibc has what is looked for below, others need none of it
+_library = ctypes.CDLL(None)  # glibc has the functions below; other libraries do not need them
 
 
 def keep_the_heap_small() -> None:
     """Always give large blocks their own pages, and let threads share one heap.
 
-    By default glibc takes each freed large block as a sign to put the next ones of that size among the small
-    ones, where they leave holes; an hour of lists and bursts then takes ever more room for the same objects.
+    By default glibc raises its threshold whenever a large block is freed, and puts later blocks of that size among the
+    small ones, where they leave holes: the heap grows for hours with lists and bursts, for the same objects.
     """
     set_option = getattr(_library, "mallopt", None)
     if set_option is not None:

@@ -1,7 +1,7 @@
-"""A limit on the process's own memory, a little below the one of its container.
+"""A limit on the process's own memory, slightly below that of its container.
 
 At the container's limit the kernel kills the process. At ours, which comes first, Python raises a MemoryError in
-the code that asks for more, so a plugin that does so fails alone.
+the code that asks for more, so only the plugin that allocates too much fails.
 """
 
 import logging
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 CGROUPS, OWN = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 SHARE = 0.9  # of the container's limit; the rest is for files in memory and shared libraries
-NO_LIMIT = 1 << 50  # bytes: cgroup v1 writes a number as large as that for none
+NO_LIMIT = 1 << 50  # bytes: cgroup v1 represents no limit by a number at least this large
 
 
 def limit_memory(cgroups: Path = CGROUPS, own: Path = OWN) -> int | None:
@@ -30,7 +30,7 @@ def limit_memory(cgroups: Path = CGROUPS, own: Path = OWN) -> int | None:
 
 
 def container_limit(cgroups: Path = CGROUPS, own: Path = OWN) -> int | None:
-    """Return the lowest memory limit of the cgroups that this process is in, in bytes; None if there is none."""
+    """Return the lowest memory limit of this process's cgroups, in bytes; None if there is none."""
     limits = [limit for file in _files(cgroups, own) if (limit := _number(file)) is not None]
     return min(limits, default=None)
 

@@ -1,4 +1,4 @@
-"""How full the nodes of a cluster or of a file are, counted as the scheduler counts."""
+"""The usage of the nodes of a cluster or a file, counted as in the scheduler."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -44,12 +44,12 @@ async def nodes_of_cluster(access: Access) -> dict[str, Any]:
 
 
 def nodes_of_file(name: str) -> dict[str, Any]:
-    """Return the same for the manifests of a file; BadManifests tells what is wrong with them."""
+    """Return the same for the manifests of a file; BadManifests if they are invalid."""
     return nodes_of(read_manifests([name]).objects)
 
 
 def nodes_of(objects: Sequence[Any]) -> dict[str, Any]:
-    """Return how full these nodes are of these pods."""
+    """Return the usage of these nodes by these pods."""
     cache = ClusterCache()
     for each in objects:
         if isinstance(each, Node):

@@ -1,4 +1,4 @@
-"""What the command line of `pilotage run` says, beside the configuration file."""
+"""The options of `pilotage run`, beside the configuration file."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -15,12 +15,12 @@ class InvalidOptions(Exception):
 
 @dataclass(frozen=True)
 class Serving:
-    """How the HTTPS server is served."""
+    """The settings of the HTTPS server."""
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - probes come from the node, as with kube-scheduler
     secure_port: int = 10259  # 0 for none
     api_port: int = 0  # of the read API; 0 for none, and none where there is no secure port
-    api_port_is_wanted: bool = False  # somebody has named it, and it is an error if it cannot be had
+    api_port_is_wanted: bool = False  # set explicitly, so it is an error if the port is not available
     tls_cert_file: str = ""
     tls_private_key_file: str = ""
     tls_min_version: str = ""
@@ -42,7 +42,7 @@ class Serving:
 
 @dataclass(frozen=True)
 class FollowedConfigMap:
-    """Where the configuration is, and on which pod to report what became of it."""
+    """The ConfigMap with the configuration, and the pod to report its state on."""
 
     namespace: str
     name: str
@@ -52,19 +52,19 @@ class FollowedConfigMap:
 
 @dataclass(frozen=True)
 class Options:
-    """Everything that is not part of KubeSchedulerConfiguration, and what replaces parts of it."""
+    """Settings that are not part of KubeSchedulerConfiguration, and those that override it."""
 
     kubeconfig: str = ""
     config_map: FollowedConfigMap | None = None  # in place of a configuration file
-    # What profiles may make us do; only with a ConfigMap: a file is trusted, since its author starts us.
+    # The limits of what profiles may request; only with a ConfigMap: the author of a file also starts the process.
     outside: OutsideRules | None = None
     master: str = ""
     qps: float | None = None  # only without a configuration file
     burst: int | None = None
     profiling: bool | None = None
-    leader_election: Mapping[str, object] = field(default_factory=dict)  # fields that the command line sets
+    leader_election: Mapping[str, object] = field(default_factory=dict)  # fields set on the command line
     longest_unschedulable: float = 300.0
-    plugin_call_budget: float = 1.0  # seconds for a call of a plugin that is not ours; 0 for no limit
+    plugin_call_budget: float = 1.0  # seconds for a call of a custom plugin; 0 for no limit
     crash_record: str = ""  # the file with the call in flight
     limits_memory: bool = False  # to a little less than the container's limit
     feature_gates: Mapping[str, bool] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class Options:
     flags: Mapping[str, str] = field(default_factory=dict)  # all of them, for /flagz
 
     def applied(self, config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-        """Return the configuration with what the command line says; only the file's kubeconfig goes before it."""
+        """Return the configuration with the options applied; only the file's kubeconfig takes precedence over them."""
         connection = config.client_connection
         client = {"kubeconfig": connection.kubeconfig or self.kubeconfig, "qps": self.qps, "burst": self.burst}
         changes = {

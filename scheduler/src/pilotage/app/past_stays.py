@@ -1,7 +1,7 @@
-"""Where the predecessors of a pod ran, as far as the cluster still shows: in existing pods, and in events.
+"""Where the predecessors of a pod ran, as far as existing pods and events still show it.
 
-A scheduler sees pods come and go. A single read finds the pods that run, terminate or have finished; of those
-that are gone the event remains with which their scheduler bound them, for an hour unless the cluster says otherwise.
+A scheduler sees all pods over time. A single read finds only pods that run, terminate or have finished; of deleted
+pods the Scheduled event remains, for an hour unless the cluster is configured otherwise.
 """
 
 import re
@@ -20,7 +20,7 @@ from pilotage.model.pod import Pod
 
 ASSIGNED = re.compile(r"Successfully assigned \S+ to (\S+)")  # the message of kube-scheduler's event, and of ours
 GENERATED = "[a-z0-9]{5}"  # what the API server appends to generateName
-TEMPLATE = "[a-z0-9]{1,10}"  # a hash, between a deployment's name and that
+TEMPLATE = "[a-z0-9]{1,10}"  # the hash between a deployment's name and that
 ENDED = "Ready"  # the condition that becomes false when a pod ends
 
 
@@ -32,7 +32,7 @@ class Involved(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PodEvent(Struct, gc=False, rename="camel"):
-    """What was said about a pod."""
+    """An event about a pod."""
 
     metadata: Metadata
     involved_object: Involved = Involved()
@@ -53,7 +53,7 @@ def _events(namespace: str, reason: str) -> ApiResource[PodEvent]:
 
 
 async def past_stays(reading: ClusterReading, pod: Pod, now: float) -> list[Stay]:
-    """Return the stays of a pod's lineage; the pod's own stay, if it has not ended, ends now."""
+    """Return the stays of a pod and its predecessors; the pod's own stay, if it has not ended, ends now."""
     if lineage(pod) is None:
         return []
     everybody = replace(PODS, field_selector="", namespace=pod.namespace)  # also finished ones
@@ -71,7 +71,7 @@ def _stay(pod: Pod, killed: dict[str, float], otherwise: float | None) -> Stay:
     placed, ended = pod.status.condition("PodScheduled"), pod.status.condition(ENDED)
     times = (placed and placed.last_transition_time, pod.status.start_time, pod.metadata.creation_timestamp)
     came = next((found for each in times if (found := seconds_of(each)) is not None), 0.0)
-    if pod.is_terminating:  # the time that is written down is that by which it must be gone
+    if pod.is_terminating:  # deletionTimestamp is the time by which it must be gone
         end = seconds_of(pod.metadata.deletion_timestamp) or came
         return Stay(pod.uid, pod.node_name, came, end - (pod.metadata.deletion_grace_period_seconds or 0))
     if pod.is_finished:
@@ -88,7 +88,7 @@ def _gone(
     created: list[float],
     now: float,
 ) -> Iterator[Stay]:
-    """Find the stays of predecessors that are gone; one that nobody saw end did when the next pod was made."""
+    """Find the stays of deleted predecessors; without a known end, a stay ends when the next pod was created."""
     names, successors = _names(pod), sorted(created)
     for each in sorted(scheduled, key=lambda event: event.at):
         who, node = each.involved_object, ASSIGNED.fullmatch(each.message)
@@ -101,7 +101,7 @@ def _gone(
 
 
 def _names(pod: Pod) -> re.Pattern[str]:
-    """Return what the names of a pod's predecessors look like: its own, or one that was generated likewise."""
+    """Return the pattern of the predecessors' names: the pod's own name, or one generated from the same prefix."""
     kin = lineage(pod)
     if isinstance(kin, tuple) and kin[1:2] == ("Deployment",):
         return re.compile(f"{re.escape(kin[2])}-{TEMPLATE}-{GENERATED}")

@@ -1,4 +1,4 @@
-"""Sets up the watchdog for plugin calls, and reports what it finds."""
+"""Sets up the watchdog for plugin calls, and reports its findings."""
 
 import asyncio
 import logging
@@ -22,7 +22,7 @@ from pilotage.telemetry.metrics import Metrics
 
 log = logging.getLogger(__name__)
 
-# The names of methods in metrics, where they differ.
+# The names of methods in metrics, where they differ from Python's.
 POINTS = {
     "pre_enqueue": "PreEnqueue",
     "less": "QueueSort",
@@ -48,7 +48,7 @@ POINTS = {
 
 
 def remember_crashes(file: str) -> Suspicion | None:
-    """Record plugin calls in a file, and return the one that the previous process did not survive."""
+    """Record plugin calls in a file, and return the one that crashed the previous process."""
     try:
         record = CrashRecord(Path(file))
         last, known = record.read()
@@ -63,13 +63,13 @@ def remember_crashes(file: str) -> Suspicion | None:
 
 
 def end_at_once() -> None:
-    """End a process that a plugin blocks: another replica takes over, and the next process calls that plugin last."""
+    """Exit because a plugin blocks the process: another replica takes over, and the next process calls it last."""
     log.critical("a plugin cannot be interrupted: exiting, so that other pods are served")
     os._exit(1)
 
 
 def watch_calls(budget: float) -> None:
-    """Abort plugin calls that take longer than this many seconds from now on; 0: no limit."""
+    """Abort plugin calls that take longer than this many seconds; 0: no limit."""
     loop = asyncio.get_running_loop()
 
     def ask_for_turn() -> None:
@@ -82,7 +82,7 @@ def watch_calls(budget: float) -> None:
 
 
 class PluginWatch:
-    """Reports plugins that take too long, cannot be interrupted, or fail where no attempt shows it."""
+    """Reports plugins that take too long, cannot be interrupted, or fail outside of attempts."""
 
     def __init__(self, profiles: Mapping[str, Profile], metrics: Metrics, policy_health: PolicyHealth | None) -> None:
         self._profiles = profiles
@@ -92,7 +92,7 @@ class PluginWatch:
         WATCH.on_overrun, WATCH.on_failing = self._overran, self._failing
 
     def tell_stalled(self, pod: FollowedConfigMap, access: Access, agent: str, running: Callable[[], str]) -> None:
-        """Let the watchdog's thread write to our own pod what blocks the main thread."""
+        """Let the watchdog's thread report a blocked main thread on our own pod."""
 
         async def write(trouble: Trouble) -> None:
             client = ApiClient(access, agent=agent, connections=1, timeout=5.0)
@@ -109,7 +109,7 @@ class PluginWatch:
         WATCHDOG.on_stalled, WATCHDOG.on_hopeless = stalled, end_at_once
 
     def tell_crash(self, found: Suspicion) -> None:
-        """Report a call that the previous process did not survive."""
+        """Report a call that crashed the previous process."""
         if self._policy_health is not None:
             by_name = (name for name, each in self._profiles.items() if found.plugin in each.plugin_set.plugins())
             self._policy_health.condemn(
@@ -117,8 +117,8 @@ class PluginWatch:
             )
 
     def profile_of(self, plugin: object) -> str:
-        """Return the profile that a plugin is in, "" if it is in none any more."""
-        profiles = list(self._profiles.items())  # the watchdog's thread may ask while they are replaced
+        """Return the profile that a plugin belongs to; "" if it is not in use any more."""
+        profiles = list(self._profiles.items())  # the watchdog's thread may call this while profiles are replaced
         found = (name for name, profile in profiles for each in profile.plugin_set.plugins().values() if each is plugin)
         return next(found, "")
 

@@ -1,6 +1,6 @@
-"""Notices a policy that cannot work: since it was applied, one of its plugins has failed for every pod.
+"""Detects a broken policy: since it was applied, one of its plugins has failed for every pod.
 
-A plugin that takes too long harms all profiles, so a few such calls are enough, whatever else it returned.
+A plugin that takes too long harms all profiles, so a few such calls are enough, even if others succeeded.
 """
 
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from pilotage.scheduling.outcome import Outcome, Unplaced
 
 IsThere = Callable[[], bool]
 
-ENOUGH = 3  # attempts of a profile, all failed by a plugin; or calls of its plugins that took too long
+ENOUGH = 3  # attempts of a profile that a plugin failed, without a success; or plugin calls that took too long
 
 
 class PolicyHealth:
-    """Counts attempts of each profile since the last change, until one of them is not failed by a plugin."""
+    """Counts attempts of each profile since the last change, until one ends without a plugin failure."""
 
     def __init__(self, tell_failing: Callable[[str, str, str], None], tell_well: Callable[[], None]) -> None:
         self._tell_failing = tell_failing
@@ -25,7 +25,7 @@ class PolicyHealth:
         self._overruns: dict[str, int] = {}
         self._has_worked: set[str] = set()
         self._failing: set[str] = set()
-        # Profiles with a plugin that no later attempt clears, why, and whether it is still in use.
+        # Profiles with a harmful plugin, which no later attempt clears, why, and whether it is still in use.
         self._condemned: dict[str, tuple[str, str, IsThere]] = {}
 
     def watch(self, loop: Loop, bindings: Bindings) -> None:
@@ -35,19 +35,19 @@ class PolicyHealth:
         bindings.on_failed.connect(lambda queued, outcome, _started: self.decided(queued, outcome))
 
     def begin(self) -> None:
-        """Start over for a new policy; except for harmful plugins that did not change."""
+        """Start over for a new policy, but remember harmful plugins that did not change."""
         for each in (self._spoiled, self._overruns, self._has_worked, self._failing):
             each.clear()
         self._condemned = {name: found for name, found in self._condemned.items() if found[2]()}
         self.remind()
 
     def decided(self, queued: QueuedPod, outcome: Outcome) -> None:
-        """Record how an attempt ended, unless its pod got a node and is about to be bound."""
+        """Record the end of an attempt, unless its pod got a node and is about to be bound."""
         if isinstance(outcome, Unplaced):
             self._take(queued.pod.scheduler_name, outcome)
 
     def bound(self, queued: QueuedPod) -> None:
-        """Record an attempt that ended well."""
+        """Record a successful attempt."""
         self._take(queued.pod.scheduler_name, None)
 
     def overran(self, name: str, plugin: str, message: str, is_there: IsThere) -> None:
@@ -57,7 +57,7 @@ class PolicyHealth:
             self.condemn(name, plugin, message, is_there)
 
     def condemn(self, name: str, plugin: str, message: str, is_there: IsThere) -> None:
-        """Report a harmful plugin; as long as it is in use, no successful attempt changes that."""
+        """Report a harmful plugin; successful attempts do not clear it while it is in use."""
         if name not in self._condemned:
             self._condemned[name] = plugin, message, is_there
             self._tell_failing(name, plugin, message)

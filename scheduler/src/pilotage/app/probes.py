@@ -1,10 +1,10 @@
-"""What the probes of a live scheduler check."""
+"""The probes of a live scheduler."""
 
 from pilotage.telemetry.health import Check, Health, ping
 
 
 def health(*, leads: Check | None, stopping: Check, synced: Check, watches: Check, loop: Check) -> Health:
-    """Return the checks of each probe, named as kube-scheduler names them; the last two are ours.
+    """Return the checks of each probe with kube-scheduler's names; the last two are our own.
 
     Without leader election there is no check `leads`.
     """

@@ -1,4 +1,4 @@
-"""What a SchedulerProfile amounts to, plugin by plugin, so that two of them can be compared."""
+"""The effective plugins of a SchedulerProfile, so that two profiles can be compared."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ ENVELOPE = ("apiVersion", "kind")
 
 
 def amounts_to(name: str, spec: Mapping[str, Any], catalogue: PluginCatalogue, source: str) -> dict[str, Any]:
-    """Return the plugins that a spec enables, with points, weights and all arguments; UnusableProfiles if it cannot."""
+    """Return the plugins that a spec enables, with points, weights and arguments; UnusableProfiles if it cannot run."""
     manifest = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": dict(spec)}
     loaded = profiles_configured([WrittenProfile(manifest, Place(source, 1))], catalogue).loaded
     [expansion], [profile] = loaded.expansions, effective(loaded.config)["profiles"]

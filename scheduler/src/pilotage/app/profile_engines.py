@@ -1,4 +1,4 @@
-"""Profiles made ready to run on a cluster."""
+"""Builds the engines of profiles for a cluster."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,10 +28,10 @@ def engines(
     handles: Handles | None = None,
     served: Collection[str] | None = None,
 ) -> dict[str, Engine]:
-    """Prepare every profile to run on a cluster; one that already runs unchanged is kept.
+    """Build an engine for every profile; an unchanged one that already runs is kept.
 
-    `handles` has what plugins get from outside; without it they get nothing. `served` are the names of all
-    profiles, where these are not all.
+    `handles` creates the plugins' handles; without it they have none. `served` are the names of all profiles, if
+    `profiles` does not contain all of them.
     """
     served = profiles.keys() if served is None else served
     handles, before = Handles(cache) if handles is None else handles, running or {}
@@ -47,7 +47,7 @@ def engines(
 
 @contextmanager
 def naming(scheduler_name: str) -> Iterator[None]:
-    """Name the profile whose plugin failed: whatever was raised becomes BrokenPlugin."""
+    """Add the profile's name to a plugin's failure: every exception becomes BrokenPlugin."""
     try:
         yield
     except Exception as error:
@@ -58,7 +58,7 @@ def naming(scheduler_name: str) -> Iterator[None]:
 
 
 def let_go(handles: Handles, ended: Iterable[Engine], running: Mapping[str, Engine]) -> None:
-    """Disconnect plugins whose profiles have all ended."""
+    """Disconnect plugins that no profile uses any more."""
     _end(handles, (engine.runner.plugin_set for engine in ended), running)
 
 
@@ -69,14 +69,14 @@ def _end(handles: Handles, plugin_sets: Iterable[PluginSet], running: Mapping[st
 
 
 def _remit(profile: Profile, served: Collection[str]) -> Remit:
-    """Return what a profile may touch; a stand-in for default-scheduler may evict whatever that may."""
+    """Return which objects a profile may change; a stand-in for default-scheduler may evict the same pods as that."""
     named = profile.sharing.victims
     all_of_them = EVERYBODY in (named or ()) or (named is None and SCHEDULER_NAME in served)
     return Remit(None if all_of_them else frozenset((*served, *(named or ()))), profile.nodes.matcher())
 
 
 def _engine(profile: Profile, remit: Remit, handles: Handles, running: Engine | None) -> Engine:
-    """Make a profile ready; BrokenPlugin names it if it cannot be, so that no other profile is blamed."""
+    """Build the engine of a profile; if that fails, BrokenPlugin names this profile."""
     plugin_set, percentage = profile.plugin_set, profile.percentage_of_nodes_to_score
     if running is not None and _runs_so(running, plugin_set, percentage, remit):
         running.guard, running.spread = profile.sharing.guard, profile.sharing.spread
@@ -88,8 +88,8 @@ def _engine(profile: Profile, remit: Remit, handles: Handles, running: Engine | 
             if id(plugin) not in known:
                 handles.start(plugin, profile.scheduler_name, remit)
             else:
-                handles.move(plugin, remit)  # it may have other nodes now
-        runner = Runner(plugin_set, None if running is None else running.runner.timings)  # counters go on
+                handles.move(plugin, remit)  # its nodes may have changed
+        runner = Runner(plugin_set, None if running is None else running.runner.timings)  # counters continue
         rows, sharing = EquivalenceCache(runner, handles.cache.columns), profile.sharing
         return Engine(runner, rows, percentage, remit, sharing.guard, sharing.spread)
 

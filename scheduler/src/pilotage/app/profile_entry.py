@@ -1,4 +1,4 @@
-"""The entry of one plugin in a SchedulerProfile: the patch that switches it, and what the status says about that."""
+"""The entry of one plugin in a SchedulerProfile: the patch that switches it, and the status of that change."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from pilotage.config.defaults import DEFAULT_PLUGINS
 
 Manifest: TypeAlias = dict[str, Any]
 
-NEEDED_BY_ALL = frozenset({"PrioritySort", "DefaultBinder"})  # what is there also with `base: None`
+NEEDED_BY_ALL = frozenset({"PrioritySort", "DefaultBinder"})  # present even with `base: None`
 
 
 class Fate(Enum):
-    """What became of a change."""
+    """The result of a change."""
 
     RUNS = "runs"
     REFUSED = "refused"
@@ -23,7 +23,7 @@ class Fate(Enum):
 
 @dataclass(frozen=True)
 class Switch:
-    """Which plugin of which profile, and whether to enable it."""
+    """A plugin of a profile, and whether to enable it."""
 
     profile: str
     plugin: str
@@ -31,7 +31,7 @@ class Switch:
 
 
 def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
-    """Return the JSON patch for a switch, which applies only to the state that was read; empty: nothing to do."""
+    """Return the JSON patch for a switch, which only applies to the version that was read; empty: nothing to do."""
     spec = spec_of(found)
     entries = spec.get("plugins")
     for place, entry in enumerate(entries or ()):
@@ -45,7 +45,7 @@ def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
     entry = {"name": wish.plugin} if wish.on else {"name": wish.plugin, "enabled": False}
     if entries is not None:
         return [{"op": "add", "path": "/spec/plugins/-", "value": entry}]
-    # Where there is no list yet, one could be added meanwhile: only the version shows that.
+    # If there is no list yet, another writer may add one: only the resourceVersion shows that.
     unchanged = {"op": "test", "path": "/metadata/resourceVersion", "value": found["metadata"]["resourceVersion"]}
     if "spec" not in found:
         return [unchanged, {"op": "add", "path": "/spec", "value": {"plugins": [entry]}}]
@@ -53,12 +53,12 @@ def steps_to(found: Manifest, wish: Switch) -> list[Manifest]:
 
 
 def base_of(spec: Mapping[str, Any]) -> frozenset[str]:
-    """Return the plugins that are enabled in a profile that does not mention them."""
+    """Return the plugins that a profile enables by default."""
     return NEEDED_BY_ALL if spec.get("base") == "None" else frozenset(plugin.name for plugin in DEFAULT_PLUGINS)
 
 
 def fate_of(found: Manifest, generation: int) -> tuple[Fate | None, str, str]:
-    """Return what became of a generation, why, and how many replicas run it; None while that is not known."""
+    """Return the result of a generation, its reason, and the number of replicas that run it; None while unknown."""
     status = found.get("status") or {}
     said = {
         each["type"]: each for each in status.get("conditions") or () if each.get("observedGeneration") == generation
@@ -86,5 +86,5 @@ def spec_of(found: Manifest) -> Manifest:
 
 
 def generation_of(found: Manifest) -> int:
-    """Return the number that the API server gives to a spec."""
+    """Return the generation of a spec."""
     return int(found["metadata"]["generation"])

@@ -1,4 +1,4 @@
-"""SchedulerProfiles as the configuration of a command: judged as the operator does, rendered as it does."""
+"""SchedulerProfiles as the configuration of a command, validated and rendered as in the operator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,12 +16,12 @@ from pilotage.scheduler_profiles.resource import KIND
 
 
 class UnusableProfiles(Exception):
-    """SchedulerProfiles that cannot run; the text lists everything that is wrong with them."""
+    """SchedulerProfiles that cannot run; the text lists all problems."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """What a command was given as its configuration: SchedulerProfiles, or anything else that is yet to be loaded."""
+    """The configuration given to a command: SchedulerProfiles, or a configuration that is yet to be loaded."""
 
     text: Path | str
     name: str = ""
@@ -35,12 +35,12 @@ def read_source(source: Path | str) -> Source:
     try:
         text = read_file(source).decode()
     except (OSError, Unreadable, UnicodeDecodeError):
-        return Source(source)  # loading it reports what is wrong with it
+        return Source(source)  # loading it reports the problem
     return Source(text, str(source), _profiles_in(text, str(source)))
 
 
 def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
-    if KIND not in text:  # which saves reading the others twice
+    if KIND not in text:  # avoids parsing other configurations twice
         return []
     found = Found()
     try:
@@ -55,7 +55,7 @@ def _profiles_in(text: str, name: str) -> list[WrittenProfile]:
 
 
 def configuration_of(profiles: Sequence[WrittenProfile], catalogue: PluginCatalogue) -> str:
-    """Return the configuration that an operator writes for these profiles; UnusableProfiles if they cannot run.
+    """Return the configuration that the operator renders from these profiles; UnusableProfiles if they cannot run.
 
     A file given to a command may name any service and any credentials: it is trusted.
     """

@@ -1,4 +1,4 @@
-"""One plugin of a SchedulerProfile, switched on or off: only its entry is changed, even with concurrent edits."""
+"""Switches one plugin of a SchedulerProfile on or off, changing only its entry, even with concurrent edits."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,7 +29,7 @@ class CannotSwitch(Exception):
 
 @dataclass(frozen=True)
 class Change:
-    """What the spec was and is now; the same if there was nothing to do."""
+    """The spec before and after; equal if there was nothing to do."""
 
     before: Manifest
     after: Manifest
@@ -38,7 +38,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a change, in how many seconds, and what the operator says about it."""
+    """The result of a change, how many seconds it took, and the operator's message."""
 
     fate: Fate
     seconds: float
@@ -47,19 +47,19 @@ class Outcome:
 
 
 class ProfileSwitch:
-    """Changes one entry of a profile, and follows what becomes of that."""
+    """Changes one entry of a profile, and waits for the result."""
 
     def __init__(self, access: Access, wish: Switch) -> None:
         self._access, self._wish = access, wish
         self._path = f"{PROFILES}/{wish.profile}"
 
     async def change(self, *, dry_run: bool = False) -> Change:
-        """Send the change, or let the API server validate it in a dry run."""
+        """Send the change, or only a dry run of it."""
         async with self._client() as api:
             return await self._change(api, "?dryRun=All" if dry_run else "")
 
     async def follow(self, generation: int, seconds: float) -> Outcome:
-        """Wait until every replica runs this generation, it is rejected or rolled back, or time is up."""
+        """Wait until every replica runs this generation, it is rejected or rolled back, or the time-out expires."""
         async with self._client() as api:
             return await self._follow(api, generation, seconds)
 
@@ -85,7 +85,7 @@ class ProfileSwitch:
                 body = await api.patch(self._path + query, msgspec.json.encode(steps), content_type=JSON_PATCH)
             except ApiError as error:
                 before, found = found, await self._found(api)
-                # The spec changed between our read and our patch: that edit stays, and we read again.
+                # The spec changed between our read and our patch: keep that edit, and read again.
                 if error.status in (CONFLICT, REFUSED) and spec_of(before) != spec_of(found) and not is_last:
                     continue
                 raise

@@ -1,4 +1,4 @@
-"""The race guard of a live scheduler: where it gets its events from, and how it reports what it knows."""
+"""Connects the race guard of a live scheduler to its events, metrics and reports."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -14,13 +14,13 @@ from pilotage.scheduling.sharing.sharing_page import sharing_page
 from pilotage.telemetry.metrics import Metrics
 
 REPORT_EVERY = 60.0  # seconds
-MOST_REPORTED = 50  # profiles; annotations have a limit that all of them share
+MOST_REPORTED = 50  # profiles; annotations share one size limit
 
 Annotate = Callable[[Annotations], None]
 
 
 class RaceWatching:
-    """Inquires about lost pods while it leads, counts for metrics, and reports profiles with too many rejections."""
+    """Inquires about lost pods while leading, counts for metrics, and reports profiles with too many rejections."""
 
     def __init__(
         self, core: Core, api: ApiClient, may_act: Callable[[], bool], annotate: Annotate, clock: Callable[[], float]
@@ -33,8 +33,8 @@ class RaceWatching:
         core.pods.on_lost.connect(self._lost)
 
     def measure(self, metrics: Metrics) -> None:
-        """Name the sources of the metrics."""
-        guard, looks = self._core.guard, self._core.bindings.second_look
+        """Register the sources of the metrics."""
+        guard, looks = self._core.guard, self._core.bindings.bind_check
         metrics.read_sharing(
             rejections=lambda: guard.rejections,
             foreign_binds=lambda: guard.foreign.total,
@@ -42,22 +42,22 @@ class RaceWatching:
         )
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
-        """Return what runs for as long as the scheduler does."""
+        """Return the background tasks."""
         return [self._inquiry.run(), self._report()]
 
     def page(self) -> str:
-        """Return what is known, for people."""
-        checks = self._core.bindings.second_look.results
+        """Return the page about races."""
+        checks = self._core.bindings.bind_check.results
         return sharing_page(self._core.guard, self._core.cache, checks, self._clock())
 
     def contended(self) -> dict[str, Contention]:
-        """Return the binds and rejections of the profiles that have too many, as the operator reads them."""
+        """Return binds and rejections of the profiles with too many rejections, in the operator's format."""
         found, now = self._core.guard.contention, self._clock()
         names = [name for name, each in found.items() if name in self._core.engines and each.is_too_much(now)]
         return {name: Contention(*found[name].counts(now)) for name in sorted(names)[:MOST_REPORTED]}
 
     def _lost(self, pod: Pod) -> None:
-        if self._may_act():  # a standby replica would record the event a second time
+        if self._may_act():  # a standby replica would record a second event
             self._inquiry.ask_about(pod)
 
     async def _report(self) -> None:

@@ -1,4 +1,4 @@
-"""New profiles for a running scheduler: built completely, then swapped in between two pods."""
+"""Replaces the profiles of a running scheduler: built completely, then swapped in between two pods."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -32,15 +32,15 @@ LONGEST_BINDS = 5.0  # seconds to wait for binds that the previous policy decide
 
 
 class NeedsRestart(Exception):
-    """What the configuration changes cannot be changed in a process that is running."""
+    """The configuration changes settings that a running process cannot change."""
 
 
 class NotListed(Exception):
-    """What new plugins read could not be listed; the previous profiles keep running."""
+    """Objects that new plugins read could not be listed; the previous profiles keep running."""
 
 
 class Beside(Protocol):
-    """Where long work runs: inline, or in a thread."""
+    """Runs long work inline or in a thread."""
 
     async def __call__(self, work: Callable[[], Value]) -> Value: ...
 
@@ -49,32 +49,32 @@ class Beside(Protocol):
 class Reloading:
     """Applies a configuration; the queue, the cache and reservations stay as they are."""
 
-    ready: Configured  # what runs now
+    ready: Configured  # the running configuration
     profiles: dict[str, Profile]
     core: Core
     watching: Watching
     known: KnownPods
     has_extenders: bool = False
     left_out: set[str] = field(default_factory=set)  # profiles that could not start
-    _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds under way
+    _unread: set[type[KubeObject]] = field(default_factory=set)  # kinds whose objects are kept for binds in progress
 
     async def apply(self, unit: Unit) -> None:
-        """Run another configuration from now on; any exception leaves the previous one running."""
+        """Switch to another configuration; any exception leaves the previous one running."""
         catalogue = self.ready.catalogue.with_files(unit.files)  # 1. the known plugins
-        # Code that is not ours can be aborted only in the main thread.
+        # Plugin files can only be aborted in the main thread.
         is_ours = not unit.files and not any(is_foreign(entry.plugin) for entry in catalogue)
         beside = _in_a_thread if is_ours and len(unit.configuration) > LONG_TEXT else _at_once
         loaded = await beside(partial(load, unit.configuration, catalogue))  # 2. is it valid
-        self._refuse_the_rest(loaded.config)  # 3. is it about profiles only
+        self._refuse_the_rest(loaded.config)  # 3. does it change only profiles
         while (less := await self._bring(loaded, catalogue, beside)) is not None:
             loaded = less
 
     async def _bring(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> Loaded | None:
-        """Apply a configuration; returns one to try instead, if a profile is still left out."""
+        """Apply a configuration; if a profile is still left out, return one to try instead."""
         try:
             await self._apply(loaded, catalogue, beside)
         except BrokenPlugin as error:
-            # It is not part of the change, and the others do not wait for it.
+            # It is not part of the change, so the others do not wait for it.
             less = without(loaded, error.profile) if error.profile in self.left_out else None
             if less is None:
                 raise
@@ -85,13 +85,13 @@ class Reloading:
     async def _apply(self, loaded: Loaded, catalogue: PluginCatalogue, beside: Beside) -> None:
         build = partial(build_profiles, loaded, catalogue, running=dict(self.profiles))
         profiles = await beside(build)  # 4. plugins
-        await self._list(profiles)  # 5. what they read
+        await self._list(profiles)  # 5. the objects they read
         made = await self._engines(profiles)
         await self.core.loop.between_decisions()  # all pods of a gang are placed by one policy
         old = self._swap(profiles, made)  # 6. between two pods
         self.ready = Configured(loaded, catalogue)
-        await self._finish_binds(old)  # 7. the previous policy has finished
-        self._give_up()  # 8. stop watching what only that read
+        await self._finish_binds(old)  # 7. binds of the previous policy
+        self._give_up()  # 8. stop watching kinds that only it read
 
     def _refuse_the_rest(self, config: KubeSchedulerConfiguration) -> None:
         now = self.ready.loaded.config
@@ -111,7 +111,7 @@ class Reloading:
     def _give_up(self) -> None:
         for kind in self._unread:
             self.core.cache.objects.drop_all(kind)
-        # Binds that take longer may still look their objects up, until the next change.
+        # Longer binds may still look up their objects, until the next change.
         self._unread = self.watching.give_up(kinds_read(self.profiles))
 
     def _swap(self, profiles: Mapping[str, Profile], made: Mapping[str, Engine]) -> list[Engine]:
@@ -121,7 +121,7 @@ class Reloading:
         new_names = made.keys() - running.keys()
         for queued in queue:
             if queued.pod.scheduler_name not in made:
-                queue.delete(queued.pod)  # no profile serves it any more; it stays in the cluster as it is
+                queue.delete(queued.pod)  # no profile serves it any more; the pod itself is not changed
         _replace(running, made)
         let_go(self.core.handles, old, made)
         _replace(self.profiles, profiles)
@@ -138,7 +138,7 @@ class Reloading:
         return old
 
     async def _engines(self, profiles: Mapping[str, Profile]) -> dict[str, Engine]:
-        """Prepare profiles one by one, so that a hundred of them do not block the loop."""
+        """Build engines one by one, so that a hundred profiles do not block the loop."""
         core, made = self.core, dict[str, Engine]()
         try:
             begun = perf_counter()
@@ -161,7 +161,7 @@ class Reloading:
             async with asyncio.timeout(LONGEST_BINDS):
                 await self.core.bindings.finished_of(old)
         except TimeoutError:
-            pass  # a volume may take minutes, and its node was decided before
+            pass  # a volume may take minutes, and the pod's node is decided
 
 
 async def _at_once(work: Callable[[], Value]) -> Value:

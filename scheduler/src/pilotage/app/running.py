@@ -1,4 +1,4 @@
-"""Starts a scheduler from what the command line says, and runs it until it is stopped."""
+"""Starts a scheduler with the options of the command line, and runs it until stopped."""
 
 import asyncio
 import logging
@@ -44,7 +44,7 @@ async def run(ready: Configured, options: Options) -> int:
 
 
 def begun(ready: Configured, options: Options, verbosity: Verbosity, first: str) -> Live:
-    """Return a scheduler that follows a ConfigMap, with those of its profiles that can start."""
+    """Return a scheduler that follows a ConfigMap, with the profiles that can start."""
     try:
         live, left_out = begin_with_rest(ready, lambda found: Live(found, options, verbosity, followed=first))
     except BrokenPlugin as error:
@@ -59,7 +59,7 @@ def _on_signals(stop: Callable[[], None]) -> None:
 
     def tell() -> None:
         if told[0]:
-            os._exit(1)  # a second signal means: do not wait
+            os._exit(1)  # a second signal: do not wait
         told[0] = True
         stop()
 

@@ -1,4 +1,4 @@
-"""The HTTPS server of a live scheduler: what it shows, and who may see it."""
+"""The HTTPS server of a live scheduler: its pages, and access to them."""
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -30,7 +30,7 @@ def content(
     set_verbosity: Callable[[int], None],
     sharing: Callable[[], str],
 ) -> Content:
-    """Return what the pages show."""
+    """Return the content of the pages."""
     return Content(
         health=checks,
         metrics=metrics.text,
@@ -47,7 +47,7 @@ def content(
 
 
 def guard(api: ApiClient, serving: Serving, audiences: Sequence[str] = ()) -> DelegatedAuth:
-    """Return the guard of the pages: the API server decides, and its answers are cached for a few seconds."""
+    """Return the guard of the pages: the API server authorizes requests, and its answers are cached for seconds."""
     return DelegatedAuth(
         api,
         AuthSettings(
@@ -78,7 +78,7 @@ def _trust(serving: Serving) -> TrustSettings:
 
 
 def certificate(auth: DelegatedAuth, serving: Serving) -> ServingCertificate:
-    """Return the certificate that all servers of the process show."""
+    """Return the certificate of all servers of the process."""
     tls = TlsSettings(
         serving.tls_cert_file, serving.tls_private_key_file, serving.tls_min_version, serving.tls_cipher_suites
     )

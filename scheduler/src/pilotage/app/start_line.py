@@ -1,4 +1,4 @@
-"""The log line that says what has started, for readers who know only the scheduler's name."""
+"""The first log line of a running scheduler, for readers who know only its name."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ class Started:
     """A scheduler after its first complete list."""
 
     version: str
-    emulates: str  # the release whose scheduler it behaves like
-    serves: Collection[str]  # what pods name as their schedulerName
+    emulates: str  # the emulated release of kube-scheduler
+    serves: Collection[str]  # the schedulerNames of its pods
     followed: FollowedConfigMap | None
     nodes: int
     pods: int
@@ -28,7 +28,7 @@ class Started:
         )
 
     def _names(self) -> str:
-        # Without a profile there is one that no pod asks for, of such a name.
+        # Without profiles, an internal one runs that no pod asks for.
         names = [name for name in self.serves if not name.startswith("idle.")]
         return f"pods with schedulerName {' or '.join(names)}" if names else "no pods until there is a profile"
 

@@ -1,1 +1,1 @@
-"""What the cluster looks like: nodes and pods in columns, with the pods we have assumed."""
+"""The state of the cluster: nodes and pods in columns, including assumed pods."""

@@ -1,10 +1,10 @@
-"""What the cluster looks like now: nodes, the pods on them, and assumed pods.
+"""The current state of the cluster: nodes, the pods on them, and assumed pods.
 
 absent ── assume ──> assumed ── add (the API server confirms) ──> added
   ^                     │  forget (the bind failed)                 │
   └─────────────────────┴────────────── remove ─────────────────────┘
 
-A placed pod can be hidden: it is invisible until it is shown again, and updates meanwhile take effect then.
+A placed pod can be hidden as if it were deleted; updates meanwhile take effect when it is shown again.
 """
 
 import logging
@@ -35,18 +35,18 @@ class ClusterCache:
         self.objects = ObjectStore()
         self.columns = NodeColumns()
         self.placed = PlacedPods(self.columns.columns, self.columns.infos, self.objects)
-        self._pods: dict[str, Pod] = {}  # by uid, each as it was counted
+        self._pods: dict[str, Pod] = {}  # by uid, each as counted
         self._assumed: set[str] = set()
         self.holds = NodeHolds()
-        # What is used on a node by no pod that we see, by node, source and resource.
+        # Usage on nodes that no pod in the cache explains, by node, source and resource.
         self._beliefs: dict[str, dict[Hashable, dict[str, int]]] = {}
-        self._hidden: dict[str, Pod] = {}  # by uid, each as it is to be counted again
+        self._hidden: dict[str, Pod] = {}  # by uid, each as it will be counted again
         self._homeless: dict[str, dict[str, Pod]] = {}  # pods on nodes that do not exist, by node and uid
         self._all: tuple[int, Nodes] | None = None
         self._followers: list[FollowsPods] = []
 
     def follow(self, plugin: FollowsPods) -> None:
-        """Notify a plugin of all placed pods, now and from now on."""
+        """Notify a plugin of all placed pods, existing and future ones."""
         self._followers.append(plugin)
         for pod in self._pods.values():
             _told(plugin.pod_placed, pod)
@@ -80,7 +80,7 @@ class ClusterCache:
         return uid in self._assumed
 
     def sizes(self) -> dict[str, int]:
-        """Return how many objects there are, by kind."""
+        """Return the number of objects by kind."""
         return {
             "nodes": len(self.columns.infos),
             "pods": len(self._pods) + len(self._hidden),
@@ -116,18 +116,18 @@ class ClusterCache:
         self.columns.remove_node(info)
 
     def believed(self, name: str) -> Mapping[str, int]:
-        """Return what counts as used on a node although no visible pod uses it."""
+        """Return the usage on a node that no pod in the cache explains."""
         total: Counter[str] = Counter()
         for amounts in self._beliefs.get(name, {}).values():
             total.update(amounts)
         return total
 
     def beliefs(self) -> dict[str, Mapping[str, int]]:
-        """Return the same for all nodes of which there is anything to say."""
+        """Return the same for all nodes that have such usage."""
         return {name: self.believed(name) for name in self._beliefs}
 
     def believe(self, name: str, source: Hashable, amounts: Mapping[str, int]) -> None:
-        """Count amounts as used on a node although no visible pod uses them, replacing those of the same source."""
+        """Count amounts as used on a node although no pod in the cache uses them; replaces those of its source."""
         info, known = self.find_node(name), self._beliefs.get(name, {})
         if info is None:
             return
@@ -149,7 +149,7 @@ class ClusterCache:
         self._assumed.add(pod.uid)
 
     def forget(self, uid: str) -> Pod | None:
-        """Forget an assumed pod; a pod that is not assumed stays."""
+        """Forget an assumed pod; other pods stay."""
         return self.remove_pod(uid) if uid in self._assumed else None
 
     def put_pod(self, pod: Pod) -> Pod | None:
@@ -167,7 +167,7 @@ class ClusterCache:
         return old
 
     def remove_pod(self, uid: str) -> Pod | None:
-        """Forget a pod; returns it as it was counted."""
+        """Forget a pod, and return it as it was counted."""
         if uid in self._hidden:
             self._assumed.discard(uid)
             return self._hidden.pop(uid)
@@ -183,7 +183,7 @@ class ClusterCache:
             self._assumed.add(uid)
 
     def show(self, uid: str) -> None:
-        """Show a hidden pod again, in its current state; one that was deleted meanwhile stays away."""
+        """Show a hidden pod again in its current state, unless it was deleted meanwhile."""
         pod = self._hidden.pop(uid, None)
         if pod is not None:
             self._place(pod)
@@ -232,19 +232,19 @@ class ClusterCache:
 
 
 def _carrying_by_labels(info: NodeInfo) -> list[Pod]:
-    """Return the pods whose terms are so many that only those count for which the node has a label."""
+    """Return the pods with so many terms that only those with a topology key of the node are considered."""
     return [pod for pod in info.pods.values() if pod.shape.spec.affinity and has_too_many_terms(pod.shape)]
 
 
 def _told(tell: Callable[[Pod], None], pod: Pod) -> None:
     try:
         tell(pod)
-    except Exception:  # one plugin must not keep the others, or the cache, from being up to date
+    except Exception:  # a failing plugin must not affect other plugins or the cache
         log.exception("%s failed on pod %s", tell.__qualname__, pod.key)
 
 
 def _counts_the_same(one: Pod, other: Pod) -> bool:
-    """Return whether no answer about the pods on a node changes."""
+    """Return whether an update changes nothing that is counted on the node."""
     return (
         one.node_name == other.node_name
         and one.namespace == other.namespace

@@ -19,15 +19,15 @@ class Column:
 
 
 class Columns:
-    """All columns of a table: the same length, and the same node in the same place."""
+    """All columns of a table: they have the same length and the same order of nodes."""
 
     def __init__(self) -> None:
         self._capacity = FIRST_CAPACITY
         self.moves = 0  # how often a node was moved to another slot
-        self._columns: WeakSet[Column] = WeakSet()  # a column that is no longer read is not kept up to date
+        self._columns: WeakSet[Column] = WeakSet()  # unused columns are garbage collected, and no longer updated
 
     def __len__(self) -> int:
-        """Return how many columns there are."""
+        """Return the number of columns."""
         return len(self._columns)
 
     def new(self, kind: type[np.generic]) -> Column:

@@ -1,4 +1,4 @@
-"""Which node has which image."""
+"""The container images of all nodes."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from pilotage.model.node import Node
 
 
 class ImageTable:
-    """Images by each of their names; the size is the first one that a node reported."""
+    """Images by name; the size is the first one that a node reported."""
 
     def __init__(self) -> None:
         self.version = 0

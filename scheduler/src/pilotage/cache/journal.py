@@ -1,4 +1,4 @@
-"""Which slots changed, and when: so that a reader that was up to date looks only at these."""
+"""A journal of changed slots, so that readers only have to look at what changed since their last read."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Journal:
         self.version = 0
 
     def note(self, slot: int, count: int) -> None:
-        """Note a change of one of so many slots."""
+        """Record a change of a slot, given the number of slots."""
         if self._length == len(self._slots):
             self._forget(count)
         self._slots[self._length] = slot
@@ -26,13 +26,13 @@ class Journal:
         self.version += 1
 
     def shrink(self) -> None:
-        """Note that there is one slot less: the last one, which may be noted as changed."""
+        """Record the removal of the last slot, which may be among the recorded changes."""
         self._shrunk_at = self.version
 
     def since(self, version: int, count: int) -> Ids | None:
-        """Return the slots below a count that changed after a version, some of them perhaps repeatedly.
+        """Return the slots below a count that changed after a version, possibly with duplicates.
 
-        None if that is too long ago, or if looking at all slots is as cheap.
+        None if the version is too old, or if reading all slots is as cheap.
         """
         changes = self.version - version
         if changes == 0:
@@ -48,7 +48,7 @@ class Journal:
         return slots if slots is None or len(slots) < 2 else np.unique(slots)
 
     def _forget(self, count: int) -> None:
-        """Drop the older half, or make room if there are many more nodes than before."""
+        """Drop the older half, or grow if there are many more nodes than before."""
         kept = self._slots[self._length // 2 : self._length]
         self._slots = np.zeros(max(4 * SHORTEST, 4 * count), np.int32)
         self._slots[: len(kept)] = kept

@@ -1,4 +1,4 @@
-"""Labels of nodes as columns of small numbers, for the keys that are in use and that some node has."""
+"""Labels of nodes as columns of small integers, for keys that plugins read and nodes have."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,11 +9,11 @@ from pilotage.cache.columns import Columns
 from pilotage.framework.api.nodes import ABSENT, Bools, Ids, Ints, NodeInfo
 from pilotage.model.selectors import integer
 
-SPARE_VALUES = 1024  # values of nodes that are gone, kept until they outnumber the nodes by this
-MOST_BYTES = 64 * 1024 * 1024  # of all columns and values; the least recently used key goes first
+SPARE_VALUES = 1024  # values of deleted nodes, kept until they outnumber the nodes by this
+MOST_BYTES = 64 * 1024 * 1024  # of all columns and values; the least recently used key is evicted first
 BYTES_PER_NODE = 4
-BYTES_PER_VALUE = 200  # its text and its places in two containers
-FEWEST_KEYS = 64  # that are kept however large the cluster is
+BYTES_PER_VALUE = 200  # its text and its entries in two containers
+FEWEST_KEYS = 64  # always kept, however large the cluster is
 
 
 class _Label:
@@ -40,7 +40,7 @@ class _Label:
         return BYTES_PER_NODE * len(self.column.data) + BYTES_PER_VALUE * len(self.values)
 
     def numbers(self) -> tuple[Ints, Bools]:
-        """Return the values as whole numbers, and which of them are numbers; read once, and again if there are more."""
+        """Return the values as whole numbers, and a mask of those that are numbers; computed again for new values."""
         if self._numbers is None or len(self._numbers[0]) != len(self.values):
             read = [None, *map(integer, self.values[1:])]
             numbers = np.array([number or 0 for number in read], np.int64)
@@ -49,12 +49,12 @@ class _Label:
 
 
 class LabelColumns:
-    """One column for each label key in use; all keys that no node has share one, in which every node lacks it."""
+    """One column for each label key in use; keys that no node has share an empty one."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._nobody = _Label(columns)
-        self._labels: dict[str, _Label] = {}  # the one that was asked for last is last
+        self._labels: dict[str, _Label] = {}  # the least recently used first
         self._holders: Counter[str] = Counter()  # how many nodes have a key
 
     def has(self, key: str) -> bool:
@@ -62,7 +62,7 @@ class LabelColumns:
         return key in self._holders
 
     def ids(self, key: str, infos: Sequence[NodeInfo]) -> Ids:
-        """Return the ids of a label's values, by slot; from now on the key is in use."""
+        """Return the ids of a label's values by slot; this puts the key in use."""
         return self._label(key, infos).column.data
 
     def values(self, key: str, infos: Sequence[NodeInfo]) -> Sequence[str]:
@@ -70,7 +70,7 @@ class LabelColumns:
         return self._label(key, infos).values
 
     def numbers(self, key: str, infos: Sequence[NodeInfo]) -> tuple[Ints, Bools]:
-        """Return the values of a key as whole numbers, and which of them are numbers; ids index both."""
+        """Return the values of a key as whole numbers, and a mask of those that are numbers; ids index both."""
         return self._label(key, infos).numbers()
 
     def id_of(self, key: str, value: str, infos: Sequence[NodeInfo]) -> int:
@@ -81,7 +81,7 @@ class LabelColumns:
         """Update the labels of one node."""
         self._count(before, labels)
         for key in [key for key, label in self._labels.items() if len(label.values) > 2 * nodes + SPARE_VALUES]:
-            del self._labels[key]  # nodes come and go with names of their own; it is rebuilt when needed
+            del self._labels[key]  # unique values of replaced nodes accumulate; rebuilt on demand
         for key, label in self._labels.items():
             label.write(slot, labels.get(key))
 

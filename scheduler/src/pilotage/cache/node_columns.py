@@ -1,4 +1,4 @@
-"""All nodes as columns: a node is a slot, slots have no gaps, and every change is noted in a journal."""
+"""All nodes as columns: each node has a slot, slots have no gaps, and a journal records every change."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,19 +15,19 @@ from pilotage.model.pod import Pod
 from pilotage.model.quantity import HUGE, LARGEST
 from pilotage.model.tolerations import Taint
 
-SPARE_TAINT_SETS = 1024  # of nodes that are gone or changed, kept until they outnumber the nodes by this
-MOST_BYTES = 64 * 1024 * 1024  # of columns of resources; one that was dropped is rebuilt
-FEWEST_RESOURCES = 64  # that are kept however large the cluster is
+SPARE_TAINT_SETS = 1024  # of deleted or changed nodes, kept until they outnumber the nodes by this
+MOST_BYTES = 64 * 1024 * 1024  # of resource columns; dropped ones are rebuilt on demand
+FEWEST_RESOURCES = 64  # always kept, however large the cluster is
 
 
 class NodeColumns:
-    """What `framework.nodes.NodeTable` asks for, kept up to date node by node and pod by pod."""
+    """Implements `framework.nodes.NodeTable`, updated node by node and pod by pod."""
 
     def __init__(self) -> None:
         self.infos: list[NodeInfo] = []
         self.columns = Columns()
         self._slots: dict[str, int] = {}
-        self._allocatable: dict[str, Column] = {}  # the one that was asked for last is last
+        self._allocatable: dict[str, Column] = {}  # the least recently used first
         self._requested: dict[str, Column] = {}
         self._offered: Counter[str] = Counter()  # how many nodes have a resource
         self._nothing = self.columns.new(np.int64)
@@ -44,7 +44,7 @@ class NodeColumns:
         self._changes = Journal()
         self._huge: set[NodeInfo] = set()  # nodes with amounts too large for arrays
 
-    # What plugins read.
+    # Read by plugins.
 
     @property
     def pod_count(self) -> Ints:
@@ -73,7 +73,7 @@ class NodeColumns:
 
     @property
     def taint_set_ids(self) -> Ids:
-        """Return which of the distinct lists of taints each node has."""
+        """Return the id of each node's list of taints."""
         return self._taint_set_ids.data
 
     @property
@@ -96,11 +96,11 @@ class NodeColumns:
         return list(self._offered)
 
     def has_resource(self, resource: str) -> bool:
-        """Return whether any node has any of a resource; only then is a column for it worth its memory."""
+        """Return whether any node has a resource; only then is a column worth its memory."""
         return resource in self._offered
 
     def allocatable(self, resource: str) -> Ints:
-        """Return what nodes can hold of a resource; from now on it has a column, if any node has it."""
+        """Return the allocatable amounts of a resource; creates its column if any node has it."""
         if resource not in self._offered:
             return self._nothing.data
         column = self._allocatable.pop(resource, None)
@@ -112,7 +112,7 @@ class NodeColumns:
         return column.data
 
     def requested(self, resource: str) -> Ints:
-        """Return what pods ask for of a resource; from now on it has a column."""
+        """Return the requested amounts of a resource; creates its column."""
         column = self._requested.pop(resource, None)
         if column is None:
             column = self._new(self._requested)
@@ -122,7 +122,7 @@ class NodeColumns:
         return column.data
 
     def _new(self, columns: dict[str, Column]) -> Column:
-        """Return a column of zeros, evicting the least recently used if there are too many."""
+        """Return a column of zeros; evicts the least recently used one if there are too many."""
         column = self.columns.new(np.int64)
         while len(columns) >= max(FEWEST_RESOURCES, MOST_BYTES // column.data.nbytes):
             del columns[next(iter(columns))]
@@ -145,7 +145,7 @@ class NodeColumns:
         return self._labels.values(key, self.infos)
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the distinct values of a label as whole numbers, and which of them are numbers."""
+        """Return the distinct values of a label as whole numbers, and a mask of those that are numbers."""
         return self._labels.numbers(key, self.infos)
 
     def label_id(self, key: str, value: str) -> int:
@@ -157,7 +157,7 @@ class NodeColumns:
         return self._slots.get(name)
 
     def huge_slots(self) -> Sequence[int]:
-        """Return the slots of nodes with amounts for which 64 bits are too few."""
+        """Return the slots of nodes with amounts that overflow 64 bits."""
         return [info.slot for info in self._huge] if self._huge else ()
 
     def image(self, name: str) -> tuple[int, Ids] | None:
@@ -169,14 +169,14 @@ class NodeColumns:
         return self._changes.distinct_since(pods_version, len(self.infos))
 
     def changes_since(self, static_version: int, pods_version: int) -> tuple[Ids | None, Ids | None]:
-        """Return the slots whose node objects changed, and those with any change; some of them twice.
+        """Return the slots whose node objects changed, and those with any change, possibly with duplicates.
 
         Valid until the next change: they are views of the journals.
         """
         count = len(self.infos)
         return self._static_changes.since(static_version, count), self._changes.since(pods_version, count)
 
-    # What the cache writes.
+    # Written by the cache.
 
     def add_node(self, node: Node) -> NodeInfo:
         """Give a new node a slot."""
@@ -197,7 +197,7 @@ class NodeColumns:
             self._images.add(node)
             self._images.version += 1
         before, info.node = info.node, node
-        if not before.has_same_facts(node):  # most updates are heartbeats, which change nothing that is read here
+        if not before.has_same_facts(node):  # most updates are heartbeats, which change nothing here
             self._write_node(info, before)
 
     def remove_node(self, info: NodeInfo) -> None:
@@ -245,7 +245,7 @@ class NodeColumns:
         self._unschedulable.data[slot] = node.unschedulable
         self._write_taints(info)
         if len(self._taint_sets) > 2 * len(self.infos) + SPARE_TAINT_SETS:
-            self._taint_sets = {(): 0}  # some taints have a time in them, and no two nodes ever the same
+            self._taint_sets = {(): 0}  # taints with a timestamp differ on every node
             for each in self.infos:
                 self._write_taints(each)
         self._labels.write(slot, {} if before is None else before.labels, node.labels, len(self.infos))
@@ -292,5 +292,5 @@ class NodeColumns:
 
 
 def within_64_bits(amount: int) -> int:
-    """Return what a column can hold of an amount; pods may ask for absurd ones, and many of them for more."""
+    """Return an amount limited to 64 bits: pods may request absurd amounts, and their sums can be even larger."""
     return min(amount, LARGEST)

@@ -1,4 +1,4 @@
-"""Nodes that are avoided for a while: by which pods, and until when."""
+"""Holds: nodes that certain pods avoid for a while."""
 
 from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
@@ -9,20 +9,20 @@ from pilotage.model.pod import Pod, PodShape
 Key = TypeVar("Key", bound=Hashable)
 Member = TypeVar("Member", bound=Hashable)
 
-MOST_HOLDS = 10_000  # at the same time; beyond that no more are made
+MOST_HOLDS = 10_000  # at the same time; further ones are refused
 
 
 class Everybody:
-    """Stands for all pods."""
+    """Matches all pods."""
 
     def __repr__(self) -> str:
         return "everybody"
 
 
 class Twins(NamedTuple):
-    """Pods of one owner and one shape: the next one that is made is like the last."""
+    """Pods of one owner and one shape: the owner recreates a rejected pod with the same spec."""
 
-    owner: str  # its uid
+    owner: str  # its UID
     shape: PodShape
 
 
@@ -30,26 +30,26 @@ EVERYBODY: Final = Everybody()
 
 
 class Hold(NamedTuple):
-    """A node, and which pods avoid it: all, a shape, or twins; anything else is a note that expires."""
+    """A node, and the pods that avoid it: all, a shape, or twins; any other value is a marker that expires."""
 
     node: str
     whom: Hashable
 
 
 def twins_of(pod: Pod) -> Twins | None:
-    """Return the pods that are like this one; None for a pod that is never recreated."""
+    """Return the pods like this one; None for a pod without a controller."""
     owner = pod.metadata.controller
     return None if owner is None else Twins(owner.uid, pod.shape)
 
 
 class NodeHolds:
-    """All holds; each expires at its time, whatever happens."""
+    """All holds; each expires at its end."""
 
     def __init__(self) -> None:
-        self.active: dict[Hold, float] = {}  # each with its end; always the same dictionary
+        self.active: dict[Hold, float] = {}  # with their ends; always the same dictionary
         self._nodes_of: dict[Hashable, set[str]] = {}  # by whom
         self._on: dict[str, set[Hold]] = {}  # by node
-        self._ends: list[tuple[float, int, Hold]] = []  # a heap; some of them are out of date
+        self._ends: list[tuple[float, int, Hold]] = []  # a heap, with outdated entries
         self._entries = 0
 
     def __len__(self) -> int:
@@ -90,13 +90,13 @@ class NodeHolds:
         return True
 
     def closed_to(self, pod: Pod) -> set[str]:
-        """Return the nodes to which a pod must not go now."""
+        """Return the nodes that a pod must avoid now."""
         twins = twins_of(pod)
         sets = [found for whom in (EVERYBODY, pod.shape, twins) if (found := self._nodes_of.get(whom))]
         return set().union(*sets)
 
     def is_closed_to(self, node: str, pod: Pod) -> bool:
-        """Return whether a pod must not go to a node now."""
+        """Return whether a pod must avoid a node now."""
         return any(Hold(node, whom) in self.active for whom in (EVERYBODY, pod.shape, twins_of(pod)))
 
     def next_end(self) -> float | None:

@@ -7,11 +7,11 @@ from pilotage.framework.api.objects import NO_TROUBLES, Found, Kind
 
 
 class ObjectStore:
-    """What `framework.objects.Objects` asks for."""
+    """Implements `framework.objects.Objects`."""
 
     def __init__(self) -> None:
         self._objects: dict[type, dict[str, dict[str, Any]]] = {}
-        self._troubles: dict[tuple[type, str], dict[str, str]] = {}  # by kind and namespace; as many as there are now
+        self._troubles: dict[tuple[type, str], dict[str, str]] = {}  # by kind and namespace, then by name
         self._versions: dict[type, int] = {}
         self.changes = 0  # of all kinds
 
@@ -34,14 +34,14 @@ class ObjectStore:
             self._count_change(kind)
 
     def drop_all(self, kind: type[Kind]) -> None:
-        """Forget a kind with all its objects: no plugin reads it any more."""
+        """Forget a kind with all its objects, because no plugin reads it any more."""
         self._objects.pop(kind, None)
         self._versions.pop(kind, None)
         for place in [place for place in self._troubles if place[0] is kind]:
             del self._troubles[place]
 
     def note_trouble(self, kind: type[Kind], name: str, namespace: str, reason: str) -> None:
-        """Remember why an object cannot be decoded, until it is put or is gone."""
+        """Record why an object cannot be decoded, until it is put or deleted."""
         self._troubles.setdefault((kind, namespace), {})[name] = reason
         self._count_change(kind)
 
@@ -62,15 +62,15 @@ class ObjectStore:
         return [found for objects in by_namespace.values() for found in objects.values()]
 
     def kinds(self) -> list[type]:
-        """Return the kinds of which there are objects, or have been."""
+        """Return the kinds that have, or once had, objects."""
         return list(self._objects)
 
     def all_troubles(self) -> list[tuple[type, str, str, str]]:
-        """Return all objects that cannot be understood: kind, namespace, name and what is wrong."""
+        """Return all objects that cannot be decoded: kind, namespace, name and the error."""
         return [(*place, name, reason) for place, named in self._troubles.items() for name, reason in named.items()]
 
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
-        """Return the names of objects that are there and cannot be decoded, and what is wrong with each."""
+        """Return the names of existing objects that cannot be decoded, with their errors."""
         return self._troubles.get((kind, namespace), NO_TROUBLES)
 
     def version(self, *kinds: type[Kind]) -> int:

@@ -1,4 +1,4 @@
-"""Placed pods, counted by node: how many match a query, and which carry which term. Counters instead of scans."""
+"""Counters of placed pods by node: how many match a query, and which affinity terms they have."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,17 +17,17 @@ from pilotage.model.affinity import AffinityTerm, carried_terms
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey, LabelMatcher, Labels
 
-MOST_QUERIES = 4096  # that are kept up to date; the least recently used goes first
-LONGEST_UNASKED = 300.0  # seconds: unique pods leave queries that are never asked again
+MOST_QUERIES = 4096  # kept up to date; the least recently used one is evicted first
+LONGEST_UNASKED = 300.0  # seconds: queries of unique pods are never asked again
 DROPPED_AT_ONCE = 8  # for each new one
-FEW_NODES = 16  # that need no arrays: one pod can bring dozens of terms that no other has
+FEW_NODES = 16  # that need no arrays: one pod can have dozens of unique terms
 
 Item = TypeVar("Item")
 KindKey = tuple[str, frozenset[tuple[str, str]], bool]
 
 
 class _ByLabel(Generic[Item]):
-    """Things that select by labels, found by the labels of a pod without looking at all of them."""
+    """An index of label selectors: finds those that may select a pod's labels."""
 
     def __init__(self) -> None:
         self._exact: dict[tuple[str, str], dict[Item, None]] = {}
@@ -46,14 +46,14 @@ class _ByLabel(Generic[Item]):
             self._exact.pop(label, None)
 
     def candidates(self, labels: Labels) -> Iterator[Item]:
-        """Yield everything that may select these labels."""
+        """Yield the entries that may select these labels."""
         yield from tuple(self._others)
         for label in labels.items():
             yield from tuple(self._exact.get(label, ()))
 
 
 class _Kind:
-    """Pods with the same namespace and labels: the same queries count them."""
+    """Pods with the same namespace and labels, which the same queries count."""
 
     __slots__ = ("_places", "key", "labels", "namespace", "nodes", "queries", "terminating")
 
@@ -62,7 +62,7 @@ class _Kind:
         self.namespace, self.labels, self.terminating = pod.namespace, pod.labels, pod.is_terminating
         self.nodes: dict[NodeInfo, int] = {}
         self.queries: dict[_Query, None] = {}
-        self._places: tuple[int, Ids, Ids] | None = None  # as of so many moves of nodes: slots, and counts
+        self._places: tuple[int, Ids, Ids] | None = None  # at a number of slot moves: slots, counts
 
     def count(self, info: NodeInfo, sign: int) -> int:
         self._places = None
@@ -72,7 +72,7 @@ class _Kind:
         return number
 
     def write(self, column: Ids, moves: int) -> None:
-        """Sum the pods by node; a pod with dozens of terms needs this dozens of times."""
+        """Sum the pods by node; a pod with dozens of terms calls this dozens of times."""
         if len(self.nodes) <= FEW_NODES:
             for info, number in self.nodes.items():
                 column[info.slot] += number
@@ -90,7 +90,7 @@ class _Query:
 
     def __init__(self, query: PodQuery, column: Column) -> None:
         self.query = query
-        self.asked_at = 0.0  # in seconds of a clock that only goes forward
+        self.asked_at = 0.0  # in seconds of a monotonic clock
         self.column = column
         self.conditions = [(namespaces, LabelMatcher(key).matches) for namespaces, key in query.conditions]
         self.kinds: dict[_Kind, None] = {}
@@ -105,7 +105,7 @@ class _Query:
 
 
 class _Carried:
-    """A term that placed pods have: a column of them once they are on more than a few nodes."""
+    """An affinity term of placed pods; gets a column once they are on more than a few nodes."""
 
     __slots__ = ("column", "few", "holders", "term")
 
@@ -136,14 +136,14 @@ class _Carried:
 
 
 class PlacedPods:
-    """What `framework.pods.PlacedPods` asks for."""
+    """Implements `framework.pods.PlacedPods`."""
 
     def __init__(self, columns: Columns, infos: Sequence[NodeInfo], objects: Objects) -> None:
         self._columns = columns
         self._infos = infos
         self._objects = objects
         self._kinds: dict[KindKey, _Kind] = {}
-        self._queries: dict[PodQuery, _Query] = {}  # the one that was asked last is last
+        self._queries: dict[PodQuery, _Query] = {}  # the least recently used first
         self._queries_by_label: _ByLabel[_Query] = _ByLabel()
         self._carried: list[dict[AffinityTerm, _Carried]] = [{} for _ in TermKind]
         self._carried_by_label: list[_ByLabel[_Carried]] = [_ByLabel() for _ in TermKind]
@@ -155,7 +155,7 @@ class PlacedPods:
         self._count(info, pod, 1)
 
     def remove(self, info: NodeInfo, pod: Pod) -> None:
-        """Remove a pod, as it was added."""
+        """Remove a pod, given as it was added."""
         self._count(info, pod, -1)
 
     def counts(self, query: PodQuery) -> Ids:
@@ -219,7 +219,7 @@ class PlacedPods:
             del self._kinds[kind.key]
 
     def _counted(self, query: PodQuery, now: float) -> _Query:
-        """Start maintaining a query: the only time that all pods are looked at, by kind."""
+        """Start maintaining a query; only this scans all pods, by kind."""
         new = _Query(query, self._columns.new(np.int32))
         for kind in self._kinds.values():
             if new.matches(kind):
@@ -272,5 +272,5 @@ def _only_label(requirements: LabelKey | None) -> tuple[str, str] | None:
 
 
 def _selective(query: PodQuery) -> LabelKey | None:
-    """Return the requirements by which to find a query: those of any of its conditions."""
+    """Return the requirements of the condition to index a query by."""
     return query.conditions[0][1] if query.conditions else ()

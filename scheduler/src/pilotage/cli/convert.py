@@ -114,7 +114,7 @@ class _Work:
             load(yaml_text(made), self._catalogue)
         except InvalidConfiguration as error:
             for fault in error.faults:
-                notes.complain(f"{fault.text}{'; ' if fault.hint else ''}{fault.hint}")
+                notes.error(f"{fault.text}{'; ' if fault.hint else ''}{fault.hint}")
 
     def judge(self) -> None:
         """Report what is wrong with the results, also in combination."""

@@ -1,1 +1,1 @@
-"""The file the scheduler reads: its types, its defaults and how it is loaded."""
+"""The configuration file: its types, its defaults and how it is loaded."""

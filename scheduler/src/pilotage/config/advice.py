@@ -1,4 +1,4 @@
-"""What is valid in a configuration but probably a mistake."""
+"""Notes about valid settings that are probably mistakes."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ _DEFAULT_WEIGHTS = {plugin.name: plugin.weight for plugin in DEFAULT_PLUGINS if 
 
 
 def advise(given: KubeSchedulerConfiguration, catalogue: Catalogue) -> list[str]:
-    """Sentences about a configuration as it was written, before anything was merged."""
+    """Return notes about a configuration as written, before defaults are merged."""
     return [
         sentence
         for i, profile in enumerate(given.profiles)

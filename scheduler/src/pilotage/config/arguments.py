@@ -1,4 +1,4 @@
-"""The arguments of plugins: read and completed by the plugins, and collected here."""
+"""Collects the arguments of plugins, which the plugins themselves read and complete."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,13 +15,13 @@ from pilotage.config.types import API_VERSION, KubeSchedulerConfiguration, Plugi
 from pilotage.model.go_text import quoted
 
 _FIT = "NodeResourcesFit"
-# kube-scheduler ignores this point when it looks for plugins that need their defaults.
+# kube-scheduler ignores this point when it adds default arguments.
 _FORGOTTEN = ExtensionPoint.POD_GROUP_POST_FILTER
 
 
 @dataclass
 class Settled:
-    """A configuration with complete arguments, and what plugins reported about them."""
+    """A configuration with complete arguments, and the plugins' errors about them."""
 
     config: KubeSchedulerConfiguration
     of_entries: dict[tuple[int, int], list[Fault]] = field(default_factory=lambda: defaultdict(list))
@@ -29,7 +29,7 @@ class Settled:
 
 
 def settle(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> Settled:
-    """Let each plugin read its arguments, and use the defaults of those without any."""
+    """Let each plugin read its arguments, and add defaults for plugins without any."""
     settled = Settled(config)
     profiles = []
     for i, profile in enumerate(config.profiles):
@@ -69,7 +69,7 @@ def _entry(settled: Settled, catalogue: Catalogue, place: tuple[int, int], entry
 
 
 def _setting(settled: Settled, place: tuple[int, int], at: At, entry: PluginConfig) -> PluginConfig:
-    """Read the settings of the engine, which are no plugin's."""
+    """Read the settings of the engine, which belong to no plugin."""
     if not isinstance(entry.args, Mapping | None):
         text = f"decoding .{dotted(at)}: {entry.name}: it must be a map"
         settled.other.append(Fault(Stage.DECODING, text, (*at, "args")))
@@ -80,7 +80,7 @@ def _setting(settled: Settled, place: tuple[int, int], at: At, entry: PluginConf
 
 
 def _as_constructed(given: Arguments, constructed: Arguments) -> Arguments:
-    """The arguments as given, except where the plugin's constructor gets others."""
+    """The arguments as given, unless the plugin's constructor receives different ones."""
     found = [fault for fault in given.faults if fault.stage != Stage.PROFILES]
     found += [fault for fault in constructed.faults if fault.stage == Stage.PROFILES]
     return Arguments(constructed.value, tuple(found))
@@ -101,7 +101,7 @@ def _sort_faults(settled: Settled, place: tuple[int, int], name: str, arguments:
         match fault.stage:
             case Stage.VALIDATION:
                 settled.of_entries[place].append(fault)
-            case Stage.PROFILES if name in enabled(profile):  # no other plugin is constructed
+            case Stage.PROFILES if name in enabled(profile):  # other plugins are not constructed
                 settled.other.append(_constructing(profile, name, fault))
             case Stage.DECODING:
                 settled.other.append(replace(fault, text=f"{decoding}decoding args for plugin {name}: {fault.text}"))
@@ -156,7 +156,7 @@ def _constructing(profile: Profile, name: str, fault: Fault) -> Fault:
 
 
 def _ignore_what_extenders_manage(settled: Settled) -> None:
-    """If extenders ask for it, replace the resources that NodeResourcesFit ignores."""
+    """If extenders request it, replace the resources that NodeResourcesFit ignores."""
     config = settled.config
     resources = _ignored_by_extenders(config)
     if not resources:

@@ -1,4 +1,4 @@
-"""What the configuration needs to know about plugins, which are in a higher layer and used through this protocol."""
+"""The protocol through which the configuration uses plugins, which are in a higher layer."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -36,15 +36,15 @@ class ExtensionPoint(StrEnum):
 
 @dataclass(frozen=True)
 class Arguments:
-    """A plugin's answer to its arguments: all of them, defaults included, and what is wrong with them."""
+    """The arguments of a plugin with defaults, and the errors in them."""
 
     value: Mapping[str, Any]
     faults: tuple[Fault, ...] = ()
 
 
 # The stage of a fault decides the form of its text: bare for DECODING and STRICTNESS
-# (`unknown field "x"`), with the path for VALIDATION, the constructor's words for PROFILES.
-# None instead of arguments is a plugin that kube-scheduler constructs without even its defaults.
+# (`unknown field "x"`), with the path for VALIDATION, the constructor's message for PROFILES.
+# None instead of arguments means that kube-scheduler constructs the plugin without arguments, not even defaults.
 ReadArguments: TypeAlias = Callable[[Mapping[str, Any] | None, At], Arguments]
 
 
@@ -52,7 +52,7 @@ class Catalogue(Protocol):
     """All known plugins."""
 
     def of(self, scheduler_name: str) -> "Catalogue":
-        """The plugins available to the profile of this name: some belong to it alone."""
+        """The plugins available to the profile of this name, which may have its own."""
 
     def names(self) -> Collection[str]:
         """The name of every plugin."""
@@ -61,4 +61,4 @@ class Catalogue(Protocol):
         """The extension points that a plugin of this catalogue implements."""
 
     def arguments(self, plugin: str) -> ReadArguments | None:
-        """How the plugin reads its arguments; None for one that declares none, and for an unknown one."""
+        """The reader of the plugin's arguments; None for an unknown plugin, or one without arguments."""

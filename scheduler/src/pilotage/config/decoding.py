@@ -1,4 +1,4 @@
-"""From a document to the typed configuration: strictly, and with the fix for each value of a wrong type."""
+"""Decodes a document strictly into the typed configuration, with a hint for each value of a wrong type."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from pilotage.config.types import API_VERSION, KIND, KubeSchedulerConfiguration
 
 
 def decode(document: Document) -> tuple[KubeSchedulerConfiguration | None, list[Fault]]:
-    """The configuration as far as it can be read, and every field that is unknown or of the wrong type."""
+    """The valid part of the configuration, and an error for every unknown field and wrong type."""
     wrong_kind = _wrong_kind(document.value)
     if wrong_kind:
         return None, [wrong_kind]
-    # kube-scheduler converts YAML to JSON with sorted keys, and finds errors in that order.
+    # kube-scheduler converts YAML to JSON with sorted keys, and reports errors in that order.
     value = document.value if looks_like_json(document.data) else _sorted(document.value)
     return read_section(KubeSchedulerConfiguration, value)
 

@@ -20,35 +20,35 @@ SomeSection = TypeVar("SomeSection", bound=Section)
 
 
 class DefaultPlugin(NamedTuple):
-    """A plugin of the default profile; weight 0 means unset, which is 1 if it scores."""
+    """A plugin of the default profile; weight 0 means unset, which counts as 1 for scoring."""
 
     name: str
     weight: int
     reason: str
 
 
-# The order is that of the calls: among filters, the first that rejects a node ends the work on it.
+# The order of calls: the first filter that rejects a node ends its evaluation.
 DEFAULT_PLUGINS = (
-    DefaultPlugin("SchedulingGates", 0, "a pod with gates must not enter the queue"),
-    DefaultPlugin("PrioritySort", 0, "the important first, then who waited longest"),
-    DefaultPlugin("NodeName", 0, "cheapest filter: for a pod that names its node all others are out"),
-    DefaultPlugin("NodeUnschedulable", 0, "a cordoned node takes nothing new"),
-    DefaultPlugin("TaintToleration", 3, "weighs most: a taint is what an owner says about a node"),
-    DefaultPlugin("NodeAffinity", 2, "what a user asked for weighs more than how full a node is"),
-    DefaultPlugin("NodePorts", 0, "a host port is there once"),
-    DefaultPlugin("NodeResourcesFit", 1, "room; prefers the emptier node"),
-    DefaultPlugin("VolumeRestrictions", 0, "disks that one node or one pod may use"),
-    DefaultPlugin("NodeVolumeLimits", 0, "how many volumes a driver attaches to a node"),
-    DefaultPlugin("VolumeBinding", 0, "the volumes of the pod exist for the node, or can be made"),
-    DefaultPlugin("VolumeZone", 0, "a volume does not leave its zone"),
+    DefaultPlugin("SchedulingGates", 0, "a gated pod must not enter the queue"),
+    DefaultPlugin("PrioritySort", 0, "the highest priority first, then the longest wait"),
+    DefaultPlugin("NodeName", 0, "the cheapest filter: a pod that names its node fits no other"),
+    DefaultPlugin("NodeUnschedulable", 0, "a cordoned node gets no new pods"),
+    DefaultPlugin("TaintToleration", 3, "the highest weight: taints are set by the owners of nodes"),
+    DefaultPlugin("NodeAffinity", 2, "a user's preference has more weight than utilization"),
+    DefaultPlugin("NodePorts", 0, "a host port can be used only once"),
+    DefaultPlugin("NodeResourcesFit", 1, "free resources; prefers the node with more of them"),
+    DefaultPlugin("VolumeRestrictions", 0, "disks that only one node or one pod may use"),
+    DefaultPlugin("NodeVolumeLimits", 0, "the maximum number of a driver's volumes on a node"),
+    DefaultPlugin("VolumeBinding", 0, "the pod's volumes are accessible from the node, or can be provisioned"),
+    DefaultPlugin("VolumeZone", 0, "a volume is only accessible in its zone"),
     DefaultPlugin("PodTopologySpread", 2, "after the cheaper filters: it counts pods; a user's preference"),
     DefaultPlugin("InterPodAffinity", 2, "the most expensive filter comes late; a user's preference"),
-    DefaultPlugin("DynamicResources", 2, "before preemption: to free an idle claim is better than to evict a pod"),
-    DefaultPlugin("DefaultPreemption", 0, "makes room when nothing else helped"),
-    DefaultPlugin("NodeResourcesBalancedAllocation", 1, "keeps cpu and memory of a node equally used"),
-    DefaultPlugin("ImageLocality", 1, "a node that has the image starts sooner"),
-    DefaultPlugin("DefaultBinder", 0, "tells the API server"),
-    DefaultPlugin("NodeDeclaredFeatures", 0, "came last: the node's kubelet can do what the pod needs"),
+    DefaultPlugin("DynamicResources", 2, "before preemption: releasing an unused claim is better than evicting a pod"),
+    DefaultPlugin("DefaultPreemption", 0, "preempts if nothing else helped"),
+    DefaultPlugin("NodeResourcesBalancedAllocation", 1, "balances the utilization of cpu and memory"),
+    DefaultPlugin("ImageLocality", 1, "pods start sooner where the image is present"),
+    DefaultPlugin("DefaultBinder", 0, "writes the binding to the API server"),
+    DefaultPlugin("NodeDeclaredFeatures", 0, "added last: the kubelet supports the features that the pod needs"),
 )
 
 DEFAULT_MULTI_POINT = PluginSet(
@@ -57,7 +57,7 @@ DEFAULT_MULTI_POINT = PluginSet(
 
 
 def with_defaults(config: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """Fill in what is empty, except plugins and their arguments, which are merged rather than filled in."""
+    """Fill in empty fields; plugins are merged with the defaults, and their arguments are left to `settle`."""
     return config.model_copy(
         update={
             "leader_election": _leader_election(config.leader_election),

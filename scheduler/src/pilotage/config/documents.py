@@ -1,4 +1,4 @@
-"""The only reader of YAML and JSON: as kube-scheduler reads them, and safe with hostile input."""
+"""The only parser of YAML and JSON: compatible with kube-scheduler, and safe with hostile input."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -15,12 +15,12 @@ from pilotage.config.scalars import Scalar, key_of, meaning_of
 
 At: TypeAlias = tuple[str | int, ...]  # the path from the top of a document to a value
 
-Progress: TypeAlias = Callable[[int, int], None]  # what is done, of how much
+Progress: TypeAlias = Callable[[int, int], None]  # bytes done, bytes in total
 
 LARGEST = 1 << 20
 EVENTS_BETWEEN = 10_000  # after which progress is reported
 DEEPEST = 100
-# The parser in C is ten times as fast. Only events are taken from either, so no tag ever creates an object.
+# The parser in C is ten times faster. Only its events are used, so no tag ever creates an object.
 _Parser = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 
 _TAG = "tag:yaml.org,2002:"
@@ -44,7 +44,7 @@ class Unreadable(Exception):
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a value is in the file, and the bare word that was written there, if any."""
+    """The position of a value in the file, and its unquoted word, if any."""
 
     line: int
     word: str | None = None
@@ -52,7 +52,7 @@ class Spot:
 
 @dataclass(frozen=True)
 class Document:
-    """One document: its value, made of JSON types, and its number, counted from one."""
+    """One document: its value as JSON types, and its number, counted from one."""
 
     value: Any
     number: int
@@ -60,14 +60,14 @@ class Document:
     data: bytes = field(repr=False)
 
     def spot(self, at: At) -> Spot:
-        """Find the value at this path, or the nearest one around it."""
+        """Return the position of the value at this path, or of the nearest one around it."""
         return next((self._spots[at[:end]] for end in range(len(at), -1, -1) if at[:end] in self._spots), Spot(1))
 
     @cached_property
     def _spots(self) -> dict[At, Spot]:
-        # Reading again costs nothing until something is wrong; keeping every line would always cost memory.
+        # Parsing again is only needed for errors; keeping every position would always cost memory.
         spots: dict[At, Spot] = {}
-        # A JSON text can hold what YAML cannot read; then the lines are those up to there.
+        # JSON may contain what YAML cannot parse; then only the lines before that are known.
         with suppress(Unreadable):
             for document in _Builder(self.source, spots=spots).documents(self.data):
                 if document.number == self.number:
@@ -94,8 +94,8 @@ def documents(
 ) -> Iterator[Document]:
     """Yield the documents of a text one by one; Unreadable names file, document and line.
 
-    `references` is how many values anchors may stand for in all; without it none are allowed. `progress` is called now
-    and then how much of how much is read.
+    `references` is the maximum number of values that aliases may expand to; without it none are allowed. `progress` is
+    called periodically.
     """
     try:
         content = data.encode() if isinstance(data, str) else data
@@ -106,7 +106,7 @@ def documents(
 
 
 def check_size(data: bytes, source: str, largest: int) -> None:
-    """Reject what is too large."""
+    """Raise Unreadable for data that is too large."""
     if len(data) > largest:
         raise Unreadable(f"larger than {largest} bytes, the maximum", source=source)
 
@@ -120,12 +120,12 @@ class _Open:
         self.container = container
         self.key: str | None = None
         self.awaits_key = isinstance(container, dict)
-        self.marks: dict[str, Any] = {}  # where each key stands
-        self.merged: list[Any] = []  # what << takes its fields from
+        self.marks: dict[str, Any] = {}  # the position of each key
+        self.merged: list[Any] = []  # the maps whose fields << adds
 
 
 class _Builder:
-    """Builds values from the events of a parser, with its own stack instead of recursion."""
+    """Builds values from parser events, with a stack instead of recursion."""
 
     def __init__(
         self, source: str, deepest: int = DEEPEST, spots: dict[At, Spot] | None = None, references: int = 0
@@ -138,7 +138,7 @@ class _Builder:
         self.references = References(references) if references else None
 
     def documents(self, data: bytes, progress: Progress | None = None) -> Iterator[Document]:
-        # By type, because there are millions of events and this is a step of each.
+        # Dispatched by type, because this runs for each of millions of events.
         take: dict[type[yaml.Event], Callable[[Any], None]] = {
             yaml.DocumentStartEvent: self.begin,
             yaml.ScalarEvent: self.take_scalar,
@@ -269,7 +269,7 @@ class _Builder:
             value = self.tagged(event)
         if not isinstance(value, float):
             return value
-        # kube-scheduler's reader goes by way of JSON, where 1.0 is written as 1; from here on it would write 1e+21.
+        # kube-scheduler converts YAML to JSON, where 1.0 becomes 1; larger numbers would become 1e+21.
         if not math.isfinite(value):
             raise self.unreadable(f"{event.value} is not a number that JSON can represent")
         return int(value) if value.is_integer() and abs(value) < 1e21 else value

@@ -1,4 +1,4 @@
-"""Lengths of time as Go writes and reads them: `15s`, `1m30s`, `1.5h`."""
+"""Durations in Go's format: `15s`, `1m30s`, `1.5h`."""
 
 import re
 from decimal import Decimal
@@ -24,14 +24,14 @@ _MOST_CHARACTERS = 200
 
 
 class Duration(int):
-    """A length of time in nanoseconds, which prints as Go prints it."""
+    """A duration in nanoseconds, printed in Go's format."""
 
     @classmethod
     def parse(cls, text: str) -> "Duration":
-        """Read what Go's time.ParseDuration reads; ValueError for everything else."""
+        """Parse a text like Go's time.ParseDuration; ValueError if it is invalid."""
         if text in {"0", "+0", "-0"}:
             return cls(0)
-        # What is longer is an attack on our time, not a length of it.
+        # A longer text can only be an attack.
         found = _WHOLE.fullmatch(text) if len(text) <= _MOST_CHARACTERS else None
         if not found:
             raise ValueError(f"time: invalid duration {text!r}")
@@ -43,7 +43,7 @@ class Duration(int):
 
     @property
     def seconds(self) -> float:
-        """The same length in seconds."""
+        """The duration in seconds."""
         return self / _NANOSECONDS["s"]
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Duration(int):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let a model hold durations: read from text, written as text."""
+        """Let pydantic models contain durations, which are texts outside."""
         return core_schema.no_info_plain_validator_function(
             cls._from_file,
             serialization=core_schema.to_string_ser_schema(),

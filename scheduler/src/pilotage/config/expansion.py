@@ -1,4 +1,4 @@
-"""From the plugins that a profile names to the plugins that run, extension point by extension point.
+"""Expands the plugins of a profile to the plugins that run at each extension point.
 
 user's sets + default multiPoint  --merged-->  a profile as kube-scheduler writes it out
 point's own list + multiPoint     --expand-->  the ordered plugins of each point, and their weights
@@ -20,7 +20,7 @@ _LARGEST_TOTAL = (1 << 63) - 1
 
 @dataclass(frozen=True)
 class Complaint:
-    """Why plugins cannot be put together, in kube-scheduler's words; `plugin` is the one that it is about."""
+    """Why plugins cannot be combined, with kube-scheduler's message; `plugin` is the plugin concerned."""
 
     text: str
     point: ExtensionPoint | None = None
@@ -30,7 +30,7 @@ class Complaint:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The plugins of one profile in the order of their calls; with complaints, only as far as it got."""
+    """The plugins of one profile in the order of their calls; incomplete if there are complaints."""
 
     points: Mapping[ExtensionPoint, tuple[str, ...]]
     weights: Mapping[ExtensionPoint, Mapping[str, int]]  # of the two points that score
@@ -38,7 +38,7 @@ class Expansion:
 
 
 def merged(plugins: Plugins) -> Plugins:
-    """Merge the user's plugin sets over the default ones, of which only multiPoint has any."""
+    """Merge the user's plugin sets with the default ones, which are all in multiPoint."""
     sets: dict[str, PluginSet] = {
         point.name.lower(): _merge(PluginSet(), plugins.at(point)) for point in ExtensionPoint
     }
@@ -46,7 +46,7 @@ def merged(plugins: Plugins) -> Plugins:
 
 
 def extended(plugins: Plugins, also: Iterable[str]) -> Plugins:
-    """Enable more plugins everywhere, except those that the user names anywhere, even to disable them."""
+    """Enable more plugins at all of their points, except those that the user names anywhere, even to disable them."""
     sets = [plugins.multi_point, *(plugins.at(point) for point in ExtensionPoint)]
     named = {plugin.name for each in sets for plugin in (*each.enabled, *each.disabled)}
     added = tuple(Plugin(name=name) for name in also if name not in named)
@@ -55,20 +55,20 @@ def extended(plugins: Plugins, also: Iterable[str]) -> Plugins:
 
 
 def expand(profile: Profile, catalogue: Catalogue) -> Expansion:
-    """Decide which plugins run where; the profile's sets are merged already."""
+    """Return the plugins of each point; the profile's sets are merged already."""
     work = _Work(profile.plugins, catalogue)
     own = {point: work.named_at(point) for point in ExtensionPoint}  # 1. the point's own list
     points = {point: work.with_multi_point(point, own[point]) for point in ExtensionPoint}  # 2. multiPoint
     weights = {point: work.weights(point) for point in WEIGHED}
-    if not work.complaints:  # 3. what every profile needs, and what none can have
+    if not work.complaints:  # 3. rules for all profiles
         work.complaints += [*_missing(profile.scheduler_name, points), *_overflows(weights)]
     running = {point: {name: weights[point][name] for name in points[point]} for point in WEIGHED}
     return Expansion(points, running, tuple(work.complaints))
 
 
 def _merge(default: PluginSet, user: PluginSet) -> PluginSet:
-    """Replace a default in its place where the user names it too, drop what is disabled, append the rest."""
-    # Of a name that is listed twice, the last replaces and the first stays; `expand` reports it.
+    """Replace defaults that the user names in place, drop disabled ones, and append the rest."""
+    # If a name is listed twice, the last one replaces the default and the first one stays; `expand` reports it.
     places = {plugin.name: place for place, plugin in enumerate(user.enabled)}
     off = user.disabled_names
     kept = [plugin for plugin in default.enabled if not {plugin.name, ALL} & off]
@@ -96,7 +96,7 @@ class _Work:
         return tuple(taken)
 
     def with_multi_point(self, point: ExtensionPoint, own: tuple[str, ...]) -> tuple[str, ...]:
-        """The point's own plugins that multiPoint has too, then those of multiPoint alone, then the point's others."""
+        """The point's plugins that multiPoint also has, then the others of multiPoint, then the point's others."""
         if ALL in self.plugins.at(point).disabled_names:
             return own
         willing = self.willing(point)
@@ -118,11 +118,11 @@ class _Work:
         found = [name for name in names if self.implements(name, point) and name not in off]
         if point is not ExtensionPoint.QUEUE_SORT:
             return found
-        # There can be only one order: a plugin of multiPoint that can sort, too, leaves it to the first.
+        # There can be only one order: of several plugins of multiPoint that can sort, the first one does.
         return [name for name in found if name == found[0] or len(self.catalogue.points(name)) == 1]
 
     def weights(self, point: ExtensionPoint) -> dict[str, int]:
-        """The weight of each plugin that can score; the point's own entry takes precedence over multiPoint."""
+        """The weight of each scoring plugin; the point's own entry takes precedence over multiPoint."""
         found: dict[str, int] = {}
         for plugin in (*self.plugins.at(point).enabled, *self.plugins.multi_point.enabled):
             if self.implements(plugin.name, point):
@@ -144,7 +144,7 @@ class _Work:
     def unknown(self, name: str, point: ExtensionPoint) -> bool:
         if name in self.catalogue.names():
             return False
-        # Once is enough for a person; kube-scheduler gets no further than the first either.
+        # Reported once; kube-scheduler also stops at the first one.
         if name not in self.told:
             self.complaints.append(Complaint(f"{point.interface} {quoted(name)} does not exist", point, name))
             self.told.add(name)
@@ -203,7 +203,7 @@ def _overflows(weights: Mapping[ExtensionPoint, Mapping[str, int]]) -> list[Comp
 def _overflow(weights: Iterable[int]) -> bool:
     total = 0
     for weight in weights:
-        # In 64 bits the remainder turns negative below a total of zero: so the plugin after a negative weight fails.
+        # In 64 bits the remainder is negative if the total is below zero: the plugin after a negative weight fails.
         if total < 0 or weight * MAX_SCORE > _LARGEST_TOTAL - total:
             return True
         total += weight * MAX_SCORE

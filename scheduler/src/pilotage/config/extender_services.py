@@ -1,9 +1,9 @@
-"""An extender of the configuration as a service that is called with credentials."""
+"""Treats an extender of the configuration as a service that is called with credentials."""
 
 from pilotage.config.types import Extender
 from pilotage.model.outside_services import Service
 
-_INSTEAD = "show a client certificate instead: tlsConfig with certSecretRef and keySecretRef"
+_INSTEAD = "use a client certificate instead: tlsConfig with certSecretRef and keySecretRef"
 _FILES = {"certFile": "cert_file", "keyFile": "key_file", "caFile": "ca_file"}
 
 

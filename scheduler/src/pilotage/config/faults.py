@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: kube-scheduler's message, with a hint for the fix."""
+"""Errors in a configuration: kube-scheduler's message, with a hint for the fix."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,32 +10,32 @@ from pilotage.model.go_text import as_json, quoted, shown
 
 
 class Stage(IntEnum):
-    """When kube-scheduler would find the fault; it gets no further than the first stage that has one."""
+    """The stage at which kube-scheduler finds an error; it stops after the first stage with one."""
 
     READING = 1  # the file, or its YAML
     DECODING = 2  # a value of the wrong type
     STRICTNESS = 3  # a field that does not exist
     VALIDATION = 4
-    EXTENDERS = 5  # where extenders and plugins do not go together
-    PROFILES = 6  # plugins put together and constructed
+    EXTENDERS = 5  # extenders and plugins that conflict
+    PROFILES = 6  # plugins are combined and constructed
     ELECTION = 7  # when the scheduler starts to run
 
 
 @dataclass(frozen=True)
 class Fault:
-    """One error: kube-scheduler's message, its place, and what to do."""
+    """One error: kube-scheduler's message, its position, and the fix."""
 
     stage: Stage
     text: str
     at: At = ()
     hint: str = ""
     line: int = 0
-    # Returns the hint if it depends on the bare word that was written; None for a quoted word.
+    # Returns the hint if it depends on the unquoted word in the file; called with None for a quoted one.
     fix: Callable[[str | None], str] | None = field(default=None, compare=False, repr=False)
 
 
 class InvalidConfiguration(Exception):
-    """A configuration is invalid; `faults` lists everything that is wrong with it."""
+    """A configuration is invalid; `faults` lists all errors."""
 
     def __init__(self, source: str, faults: Iterable[Fault]) -> None:
         self.source = source
@@ -44,7 +44,7 @@ class InvalidConfiguration(Exception):
 
     def __str__(self) -> str:
         told: dict[str, None] = {}
-        asked: set[str] = set()  # questions, of which each is asked once
+        asked: set[str] = set()  # suggestions, to show each only once
         for fault in self.faults:
             told[self._told(fault, fault.hint if fault.hint not in asked else "")] = None
             asked |= {fault.hint} if fault.hint.endswith("?") else set()
@@ -52,7 +52,7 @@ class InvalidConfiguration(Exception):
 
     @property
     def upstream(self) -> str:
-        """The message with which kube-scheduler itself would reject the file."""
+        """The message of kube-scheduler itself about the file."""
         first = self.faults[0].stage
         texts = list(dict.fromkeys(fault.text for fault in self.faults if fault.stage == first))
         if first == Stage.STRICTNESS:
@@ -67,24 +67,24 @@ class InvalidConfiguration(Exception):
 
 
 def _turn(fault: Fault) -> tuple[int, At]:
-    # Profiles are built one after the other.
+    # kube-scheduler builds profiles one after the other.
     return fault.stage, fault.at[1:2] if fault.stage == Stage.PROFILES else ()
 
 
 def dotted(at: At) -> str:
-    """Write a path as Kubernetes does: profiles[0].plugins.filter."""
+    """Format a path like Kubernetes: profiles[0].plugins.filter."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in at).removeprefix(".")
 
 
 def invalid(at: At, value: Any, detail: str, hint: str = "", *, named_type: bool = False) -> Fault:
-    """A value that breaks a rule; `named_type` if in Go it is a named string type."""
+    """A value that violates a rule; `named_type` if Go has a named string type for it."""
     written = as_json(value) if named_type else shown(value)
     return _of_value(at, f"Invalid value: {written}: {detail}", hint)
 
 
 def unsupported(at: At, value: str, known: Iterable[str], hint: str = "") -> Fault:
-    """A value that is none of the known ones."""
-    # Enumerations have a named type.
+    """A value that is not one of the known ones."""
+    # Enumerations have a named type in Go.
     return _of_value(
         at, f"Unsupported value: {as_json(value)}: supported values: {', '.join(map(quoted, known))}", hint
     )
@@ -96,7 +96,7 @@ def required(at: At, detail: str = "", hint: str = "") -> Fault:
 
 
 def forbidden(at: At, detail: str, hint: str = "") -> Fault:
-    """A value that must not be there."""
+    """A value that is not allowed here."""
     return _of_value(at, f"Forbidden: {detail}", hint)
 
 

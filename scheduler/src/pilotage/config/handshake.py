@@ -1,15 +1,15 @@
-"""What operator and scheduler agree on: the ConfigMap between them, and the annotations with which a replica answers.
+"""The contract between operator and scheduler: their ConfigMap, and the annotations in which a replica reports.
 
-The ConfigMap holds one unit: the configuration, and the plugin files that its profiles use. It has one hash, and is
-built, acknowledged and rolled back as a whole.
+The ConfigMap contains one unit: the configuration and the plugin files that its profiles use. The unit has one hash,
+and is built, acknowledged and rolled back as a whole.
 
 data:
-  scheduler-config.yaml            what kube-scheduler --config reads, too
-  plugin-files.json                {schedulerName: [{path, key}]}; only where a profile uses plugin files
+  scheduler-config.yaml            the configuration, which kube-scheduler --config could read as well
+  plugin-files.json                {schedulerName: [{path, key}]}; only if a profile uses plugin files
   name_score.0a1b2c3d4e5f6071.py   a plugin file, named by its stem and the hash of its text
 
-On its own pod a replica reports the hash that it runs, the one that it is about to build, what is wrong with one, and
-of which profiles kubelets reject too many pods. Both sides use only the functions of this module.
+On its own pod a replica reports the hash that it runs, the one that it is about to build, errors, and the profiles of
+which kubelets reject too many pods. Both sides use only the functions of this module.
 """
 
 import hashlib
@@ -22,24 +22,24 @@ from typing import Any
 import msgspec
 
 CONFIGURATION, PLUGIN_FILES = "scheduler-config.yaml", "plugin-files.json"
-# On the ConfigMap the first says what it holds; on a pod, what the replica runs.
+# On the ConfigMap, the hash of its content; on a pod, the hash that the replica runs.
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
 TRYING = "pilotage.dev/config-trying"  # on a pod: the hash that it is about to build
 CONTENDED = "pilotage.dev/contended"  # on a pod: {schedulerName: {binds, rejections}} of profiles with too many
 STRATEGY, RESTART, HOT_RELOAD = "pilotage.dev/strategy", "Restart", "HotReload"
-# Also on the ConfigMap: what only the operator reads, and the label by which it watches.
+# Also on the ConfigMap: data that only the operator reads, and the label for its watch.
 WRITTEN_AT, SERVED_HASH = "pilotage.dev/written-at", "pilotage.dev/served-hash"
 SERVED, UNITS = "served.json", "units.json"
 PLUGINS_LABEL = "pilotage.dev/plugins"  # of a ConfigMap with plugin files, too; its value is the release
-# What is wrong with a configuration, according to a replica.
+# A replica's error about a configuration.
 REFUSED, NEEDS_RESTART, FAILING, STALLED = "refused", "restart", "failing", "stalled"
-LONGEST_MESSAGE = 4096  # characters; annotations have a limit that all of them share
-_LONGEST_READ, _LONGEST_WORDS = 16 << 10, 1000  # anybody who may write to a pod may write there
+LONGEST_MESSAGE = 4096  # characters; annotations share one size limit
+_LONGEST_READ, _LONGEST_WORDS = 16 << 10, 1000  # every user who may change the pod can write them
 _DIGITS = 16
 
 
 class InvalidUnit(Exception):
-    """The ConfigMap is not as the operator writes it; the text says where."""
+    """The ConfigMap is not in the operator's format; the message says where."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class PluginFile:
 
     @property
     def key(self) -> str:
-        """Return the key that it has in the ConfigMap between operator and scheduler."""
+        """Return its key in the ConfigMap."""
         return f"{PurePosixPath(self.path).stem}.{self.hash}.py"
 
 
@@ -82,7 +82,7 @@ def unit_data(configuration: str, files: FilesByProfile) -> dict[str, str]:
 
 
 def texts_by_key(files: Iterable[PluginFile]) -> dict[str, str]:
-    """Return plugin files as the ConfigMap holds them."""
+    """Return the texts of plugin files by their keys in the ConfigMap."""
     return {file.key: file.text for file in sorted(files, key=lambda file: file.key)}
 
 
@@ -95,7 +95,7 @@ class Unit:
 
 
 def unit_in(data: Mapping[str, str]) -> Unit:
-    """Return the content of the ConfigMap; InvalidUnit if `unit_data` could not have written it."""
+    """Return the content of the ConfigMap; InvalidUnit if it is not in the format of `unit_data`."""
     if not data.get(CONFIGURATION):
         raise InvalidUnit(f"there is no {CONFIGURATION} in the ConfigMap")
     return Unit(data[CONFIGURATION], _plugin_files(data))
@@ -117,21 +117,21 @@ def _file(data: Mapping[str, str], *, path: str, key: str) -> PluginFile:
 
 
 def unit_hash(data: Mapping[str, str]) -> str:
-    """Return the hash of all that a replica runs; that of the configuration alone where there are no plugin files."""
+    """Return the hash of a unit; without plugin files, that of the configuration."""
     configuration = data.get(CONFIGURATION, "")
     if PLUGIN_FILES not in data:
         return text_hash(configuration)
-    # The index names each file by the hash of its text.
+    # The index contains the hash of each file's text.
     return text_hash(f"{text_hash(configuration)} {text_hash(data[PLUGIN_FILES])}")
 
 
-# ------------------------------------------------------------------------------------------- what a replica says
+# ------------------------------------------------------------------------------------------- reports of a replica
 
-Annotations = Mapping[str, str | None]  # None takes one away
+Annotations = Mapping[str, str | None]  # None removes one
 
 
 class Trouble(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is wrong with the configuration of this hash, according to a replica."""
+    """A replica's error about the configuration with this hash."""
 
     kind: str  # refused, restart, failing or stalled
     hash: str
@@ -141,7 +141,7 @@ class Trouble(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 class Contention(msgspec.Struct, frozen=True):
-    """How many of a profile's binds of the last minutes kubelets have rejected: too many."""
+    """The binds of a profile in the last minutes, and the rejections by kubelets."""
 
     binds: int
     rejections: int
@@ -151,14 +151,14 @@ class Contention(msgspec.Struct, frozen=True):
 class Report:
     """What a replica reports about itself."""
 
-    hash: str = ""  # of what it runs
-    trying: str = ""  # the hash of what it was about to build
+    hash: str = ""  # that it runs
+    trying: str = ""  # the hash that it was about to build
     trouble: Trouble | None = None
     contended: Mapping[str, Contention] = field(default_factory=dict)  # by scheduler name
 
 
 def running(found: str) -> Annotations:
-    """Acknowledge: this hash runs without trouble."""
+    """Acknowledge that this hash runs without errors."""
     return {HASH: found, TROUBLE: None, TRYING: None}
 
 
@@ -168,12 +168,12 @@ def trying(wanted: str) -> Annotations:
 
 
 def troubled(trouble: Trouble) -> Annotations:
-    """Report what is wrong with a configuration; what runs stays."""
+    """Report an error about a configuration, without changing the acknowledged hash."""
     return {TROUBLE: _trouble_text(trouble), TRYING: None}
 
 
 def stalled(trouble: Trouble) -> Annotations:
-    """Report what blocks this replica, from another thread: its other annotations stay."""
+    """Report from another thread what blocks this replica, without changing other annotations."""
     return {TROUBLE: _trouble_text(trouble)}
 
 
@@ -183,7 +183,7 @@ def contended(found: Mapping[str, Contention]) -> Annotations:
 
 
 def report_in(annotations: Mapping[str, str]) -> Report:
-    """Return a replica's report, without what cannot be read."""
+    """Return a replica's report, without invalid parts."""
     return Report(
         annotations.get(HASH, ""),
         annotations.get(TRYING, ""),
@@ -214,7 +214,7 @@ def _contended_in(text: str) -> dict[str, Contention]:
 
 
 def _written(text: str) -> dict[str, Any] | None:
-    """Return the content of an annotation, if it is a map of acceptable size."""
+    """Return the content of an annotation if it is a map of acceptable size."""
     if not text or len(text) > _LONGEST_READ:
         return None
     try:

@@ -1,4 +1,4 @@
-"""A JSON text as documents; to kube-scheduler a text that begins with a brace is JSON."""
+"""Parses JSON into documents; like kube-scheduler, treats a text that begins with a brace as JSON."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from pilotage.config.documents import DEEPEST, LARGEST, Document, Unreadable, check_size
 
-# What may stand between two JSON values of one text.
+# The characters allowed between two JSON values of one text.
 _GAP = re.compile(r"(?:\s|^---[ \t]*$)*", re.MULTILINE)
 
 
@@ -18,7 +18,7 @@ def looks_like_json(data: bytes) -> bool:
 
 
 def json_document(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Document:
-    """Read the only value of a JSON text; Unreadable names file and line."""
+    """Parse the only value of a JSON text; Unreadable names file and line."""
     check_size(data, source, largest)
     with _explained(source, 1, deepest):
         value = json.loads(data, object_pairs_hook=_map, parse_constant=_no_number)
@@ -27,7 +27,7 @@ def json_document(data: bytes, source: str, *, largest: int = LARGEST, deepest: 
 
 
 def json_documents(data: bytes, source: str, *, largest: int = LARGEST, deepest: int = DEEPEST) -> Iterator[Document]:
-    """Yield the values of a text that may hold several, one after the other; Unreadable names file, value and line."""
+    """Yield the values of a text that may contain several; Unreadable names file, value and line."""
     check_size(data, source, largest)
     decoder = json.JSONDecoder(object_pairs_hook=_map, parse_constant=_no_number)
     number = 1

@@ -16,7 +16,7 @@ def not_registered(kind: object, version: object) -> str:
 
 
 def wrong_kind(plugin: str, args: object, is_known: Callable[[str], bool]) -> str:
-    """Why these are no arguments of the plugin, or nothing; `is_known` tells which plugins have arguments."""
+    """The error if these are not arguments of the plugin, or ""; `is_known` returns whether a plugin has arguments."""
     reading = f"decoding args for plugin {plugin}: "
     if args is None:
         return ""

@@ -1,4 +1,4 @@
-"""The entry point: a file or a text becomes a complete, validated configuration, or an error that lists everything."""
+"""The entry point: loads a complete, validated configuration, or raises one error that lists all problems."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -42,10 +42,10 @@ def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), n
     if given is None:
         raise _refusal(document, faults)
     settled = settle(_with_plugins(with_defaults(given), also), catalogue)  # 2. defaults
-    faults += validate(settled.config, settled.of_entries)  # 3. rules for values
+    faults += validate(settled.config, settled.of_entries)  # 3. validation
     faults += settled.other
     profiles = settled.config.profiles
-    expansions = [expand(each, catalogue.of(each.scheduler_name)) for each in profiles]  # 4. which plugin runs where
+    expansions = [expand(each, catalogue.of(each.scheduler_name)) for each in profiles]  # 4. the plugins of each point
     faults += _of_profiles(profiles, expansions, catalogue)
     if faults:
         raise _refusal(document, faults)
@@ -55,7 +55,7 @@ def load(source: Path | str, catalogue: Catalogue, also: Collection[str] = (), n
 
 
 def effective(config: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """The whole configuration as kube-scheduler's --write-config-to writes it, for YAML or JSON."""
+    """The complete configuration in the format of kube-scheduler's --write-config-to, for YAML or JSON."""
     return config.model_dump(mode="json", by_alias=True)
 
 
@@ -65,7 +65,7 @@ def _first_document(source: Path | str, name: str) -> tuple[Document, list[str]]
         if looks_like_json(data):
             return json_document(data, name), []
         read = documents(data, name)
-        # A text without any document is an empty one.
+        # A text without documents counts as an empty one.
         return next(read, Document(None, 1, name, b"")), _about_the_rest(read)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
@@ -79,7 +79,7 @@ def _about_the_rest(read: Iterator[Document]) -> list[str]:
         more = next(read, None) is not None
     except Unreadable:
         more = True
-    return ["only the first document of the file is read; what follows is ignored"] if more else []
+    return ["only the first document of the file is used; the others are ignored"] if more else []
 
 
 def _with_plugins(config: KubeSchedulerConfiguration, also: Collection[str]) -> KubeSchedulerConfiguration:
@@ -90,7 +90,7 @@ def _with_plugins(config: KubeSchedulerConfiguration, also: Collection[str]) -> 
 
 
 def _only_running(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> KubeSchedulerConfiguration:
-    """Drop arguments that no plugin reads, and sort the others."""
+    """Drop arguments of plugins that are not enabled, and sort the others."""
     profiles = []
     for profile in config.profiles:
         running = (enabled(profile) & set(catalogue.of(profile.scheduler_name).names())) | READERS.keys()
@@ -120,7 +120,7 @@ def _fault(i: int, profile: Profile, complaint: Complaint, catalogue: Catalogue)
 def _different_queue(
     i: int, profile: Profile, expansion: Expansion, first: Profile, first_expansion: Expansion
 ) -> Iterator[Fault]:
-    """One queue serves all profiles: the plugin that results, and its arguments, must be those of the first."""
+    """All profiles share one queue, so the effective plugin and its arguments must be those of the first profile."""
     sorter, first_sorter = (each.points[ExtensionPoint.QUEUE_SORT][0] for each in (expansion, first_expansion))
     name, at = quoted(profile.scheduler_name), ("profiles", i)
     if sorter != first_sorter:

@@ -1,14 +1,14 @@
-"""Anchors, aliases and merge keys of YAML: what they refer to, within limits."""
+"""Resolves anchors, aliases and merge keys of YAML, within limits."""
 
 from typing import Any
 
 
 class TooMuch(Exception):
-    """References that cannot be resolved; the text says why."""
+    """References that cannot be resolved; the message says why."""
 
 
 class References:
-    """The anchors of a document; aliases are copied, because nobody expects two places to share one value."""
+    """The anchors of a document; aliases are copied, so that two places never share one value."""
 
     def __init__(self, most: int) -> None:
         self.known: dict[str, Any] = {}
@@ -16,11 +16,11 @@ class References:
         self._left = most
 
     def forget(self) -> None:
-        """Start another document, without the anchors of the last."""
+        """Drop all anchors, for the next document."""
         self.known.clear()
 
     def copy(self, anchor: str, unfinished: list[Any], depth: int) -> Any:
-        """Return what an alias stands for, at most so many levels deep; what is not finished cannot be copied."""
+        """Return a copy of an alias's value, with a maximum depth; an alias inside of its own anchor is an error."""
         if anchor not in self.known:
             raise TooMuch(f"*{anchor} refers to nothing; an anchor &{anchor} must stand before it")
         value = self.known[anchor]
@@ -42,7 +42,7 @@ class References:
 
 
 def merge(fields: dict[str, Any], merged: list[Any]) -> None:
-    """Add the fields of the maps that << names, each unless it is there already."""
+    """Add the fields of the maps that << names, unless the key exists already."""
     for given in merged:
         for source in given if isinstance(given, list) else [given]:
             if not isinstance(source, dict):

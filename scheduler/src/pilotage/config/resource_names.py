@@ -1,4 +1,4 @@
-"""Names of extended resources, and what Kubernetes says about wrong ones."""
+"""Names of extended resources, and Kubernetes' messages about invalid ones."""
 
 import re
 
@@ -17,7 +17,7 @@ _PREFIX_RULE = (
 
 
 def unqualified(name: str) -> list[str]:
-    """Why this is no qualified name (`name` or `example.com/name`); nothing where it is one."""
+    """The errors in a qualified name (`name` or `example.com/name`)."""
     *prefixes, local = name.split("/")
     if len(prefixes) > 1:
         return [
@@ -28,9 +28,9 @@ def unqualified(name: str) -> list[str]:
 
 
 def is_extended(name: str) -> bool:
-    """Whether a qualified name is that of an extended resource: with a prefix, which is not Kubernetes' own."""
+    """Whether a qualified name is an extended resource: with a prefix other than Kubernetes' own."""
     native = "/" not in name or "kubernetes.io/" in name or name.startswith("requests.")
-    # Quotas count it under this longer name.
+    # Quotas use this longer name.
     return not native and not unqualified(f"requests.{name}")
 
 

@@ -1,7 +1,7 @@
-"""What a bare word in YAML means to kube-scheduler, whose parser follows only parts of YAML 1.1.
+"""The values of unquoted words in YAML as kube-scheduler parses them, which follows only parts of YAML 1.1.
 
-Its reader takes `yes`, `on` and `y` for booleans and `014` for twelve, as YAML 1.1 says, but leaves `1:30` and dates
-alone; Python's reader differs in all of these.
+Its parser reads `yes`, `on` and `y` as booleans and `014` as twelve, as in YAML 1.1, but `1:30` and dates as strings;
+Python's parser differs in all of these.
 """
 
 import re
@@ -31,10 +31,10 @@ _LONGEST_NUMBER = 400
 
 @lru_cache(maxsize=1 << 12)  # the same words occur again and again
 def meaning_of(word: str) -> Scalar:
-    """Return what an unquoted, untagged word stands for."""
+    """Return the value of an unquoted, untagged word."""
     if word in _WORDS:
         return _WORDS[word]
-    # No number is longer; to read one with a million digits would take long.
+    # No valid number is longer, and parsing a million digits would take long.
     if word[0] not in _MAY_BE_NUMBER or len(word) > _LONGEST_NUMBER:
         return word
     digits = word if word.startswith(".") else word.replace("_", "")
@@ -43,7 +43,7 @@ def meaning_of(word: str) -> Scalar:
 
 
 def key_of(value: Scalar) -> str | None:
-    """Return the text that a key of a map becomes in JSON, or None where JSON has no such key."""
+    """Return the JSON key for a key of a map, or None if JSON has none."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):

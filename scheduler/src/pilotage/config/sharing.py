@@ -1,7 +1,7 @@
-"""Settings for which kube-scheduler has no field: how a profile shares the cluster, and its own nodes.
+"""Settings without a field in kube-scheduler: how a profile shares the cluster, and its own nodes.
 
-In a configuration these are entries of pluginConfig whose names no plugin can have. kube-scheduler and others that
-read the file take them for the arguments of unknown plugins, and ignore them.
+In a configuration these are entries of pluginConfig with names that no plugin can have. kube-scheduler and other
+readers of the file treat them as arguments of unknown plugins, and ignore them.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,7 +25,7 @@ from pilotage.model.selectors import (
 )
 
 SHARING, NODES = "pilotage.dev/sharing", "pilotage.dev/nodes"
-EVERYBODY = "*"  # as a victim: whichever scheduler placed it
+EVERYBODY = "*"  # victims of all schedulers
 _LARGEST_SPREAD = 100
 
 
@@ -37,7 +37,7 @@ class Sharing(Section):
     victims: tuple[StrictStr, ...] | None = Field(default=None, exclude_if=lambda given: given is None)
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with values whose types are right."""
+        """Return the errors in values of valid types."""
         found = []
         if not 0 <= self.spread <= _LARGEST_SPREAD:
             found.append(invalid((*at, "spread"), self.spread, f"not in valid range [0, {_LARGEST_SPREAD}]"))
@@ -65,18 +65,18 @@ class OwnNodeSelector(Section):
 
     @property
     def conditions(self) -> LabelSelector:
-        """Return the same as a label selector."""
+        """Return the equivalent label selector."""
         expressions = tuple(LabelSelectorRequirement(e.key, e.operator, e.values) for e in self.match_expressions)
         return LabelSelector(self.match_labels, expressions)
 
 
 class OwnNodes(Section):
-    """The only nodes that exist for a profile."""
+    """The nodes of a profile; for it, no others exist."""
 
     selector: OwnNodeSelector = OwnNodeSelector()
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the selector, condition by condition."""
+        """Return the errors in the selector, by condition."""
         of_labels, of_expressions = (*at, "selector", "matchLabels"), (*at, "selector", "matchExpressions")
         found = []
         for key, value in self.selector.match_labels.items():
@@ -90,7 +90,7 @@ class OwnNodes(Section):
         return found
 
     def matcher(self) -> LabelMatcher | None:
-        """Return the matcher of own nodes; None if every node is one. The selector must be valid."""
+        """Return the matcher of own nodes; None for all nodes. The selector must be valid."""
         matcher = compile_label_selector(self.selector.conditions)
         return None if matcher.empty else matcher
 
@@ -117,9 +117,9 @@ READERS: Mapping[str, ReadArguments] = {SHARING: _reads(Sharing), NODES: _reads(
 
 
 def with_victims(profile: Mapping[str, Any], served: Collection[str]) -> dict[str, Any]:
-    """Return a profile that, alone in a configuration, evicts the same pods as beside the others.
+    """Return a profile that evicts the same pods alone as together with the other profiles of its configuration.
 
-    What cannot be read is left to the strict reader.
+    Invalid settings are left to strict validation.
     """
     entries = [each for each in profile.get("pluginConfig") or () if isinstance(each, dict)]
     args = next((each.get("args") for each in entries if each.get("name") == SHARING), None) or {}
@@ -138,6 +138,6 @@ def sharing_in(entries: Iterable[PluginConfig]) -> Sharing:
 
 
 def own_nodes_in(entries: Iterable[PluginConfig]) -> OwnNodes:
-    """Return the nodes that exist for a profile with this pluginConfig; all of them if it says nothing."""
+    """Return the own nodes of a profile with this pluginConfig; by default all nodes."""
     given = next((entry.args for entry in entries if entry.name == NODES), None)
     return OwnNodes.model_validate(given or {}, by_alias=True, by_name=False)

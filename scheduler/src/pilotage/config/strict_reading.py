@@ -1,4 +1,4 @@
-"""One way for the file and for the arguments of plugins: no unknown fields, no wrong types, and the fix for each."""
+"""Strict validation of the file and of plugin arguments: unknown fields and wrong types, with a hint for each."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -45,17 +45,17 @@ _OWN_RULES = {"value_error": "Value error, ", "assertion_error": "Assertion fail
 
 
 def read_section(section: type[SomeSection], given: Any, at: At = ()) -> tuple[SomeSection | None, list[Fault]]:
-    """Return the section as far as it can be read, and every field that is unknown or of the wrong type."""
+    """Return the valid part of the section, and an error for every unknown field and wrong type."""
     try:
         return section.model_validate(given, by_alias=True, by_name=False), []
     except ValidationError as error:
         found = _in_reading_order(error.errors(include_url=False), given)
     faults = [_fault(section, at, one) for one in found]
     unknown = [one["loc"] for one in found if one["type"] == _UNKNOWN_FIELD]
-    # A union type puts its own name into the path, where the document has nothing.
+    # A union type adds its own name to the path, which is not in the document.
     if len(unknown) < len(found) or not {*_paths(given)}.issuperset(unknown):
         return None, faults
-    # The known fields may have more faults, and all are reported together.
+    # The known fields may have further errors, and all are reported together.
     known, more = read_section(section, _without(given, unknown), at)
     return known, faults + more
 
@@ -65,7 +65,7 @@ def _in_reading_order(errors: list[ErrorDetails], given: Any) -> list[ErrorDetai
 
     def place(error: ErrorDetails) -> int:
         at = error["loc"]
-        # What is missing has no place, but its parent has.
+        # A missing field has no position, but its parent has one.
         return next(places[at[:end]] for end in range(len(at), -1, -1) if at[:end] in places)
 
     return sorted(errors, key=place)

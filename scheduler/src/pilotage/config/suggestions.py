@@ -11,25 +11,25 @@ _ASKING = "did you mean "
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A question with the nearest known word; empty if none is near."""
+    """Return "did you mean X?" with the most similar known word; empty if none is similar."""
     by_small = {name.lower(): name for name in known if name != word}
     near = get_close_matches(word.lower(), by_small, n=1)
     return f'{_ASKING}"{by_small[near[0]]}"?' if near else ""
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """The nearest known word alone; empty where none is near."""
+    """Return the most similar known word; empty if none is similar."""
     return did_you_mean(word, known).removeprefix(f'{_ASKING}"').removesuffix('"?')
 
 
 def asked_once(questions: Iterable[str]) -> str:
-    """Several such questions as one: did you mean "size" and "count"?"""
+    """Combine several such questions: did you mean "size" and "count"?"""
     words = [question.removeprefix(_ASKING).removesuffix("?") for question in dict.fromkeys(questions) if question]
     return f"{_ASKING}{' and '.join(words)}?" if words else ""
 
 
 def fields_at(section: type[Section], at: At) -> list[str]:
-    """The fields that a section may have at this path in it."""
+    """Return the possible fields at a path in a section."""
     inside: type[Section] | None = section
     for part in at:
         if inside is not None and isinstance(part, str):

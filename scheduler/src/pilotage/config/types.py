@@ -1,7 +1,7 @@
-"""KubeSchedulerConfiguration v1 (`kubescheduler.config.k8s.io/v1`): every field, as the file has it.
+"""KubeSchedulerConfiguration v1 (`kubescheduler.config.k8s.io/v1`) with every field of the file.
 
-Fields are camelCase outside and snake_case inside. Their defaults are kube-scheduler's; where it treats an empty value
-as absent too, or needs other fields, the default is in `defaults`.
+Fields are camelCase outside and snake_case inside. Defaults are kube-scheduler's; if it also treats an empty value as
+absent, or derives the default from other fields, the default is in `defaults`.
 """
 
 import base64
@@ -75,7 +75,7 @@ Bytes = Annotated[bytes, BeforeValidator(_bytes), PlainSerializer(lambda data: b
 class Section(BaseModel):
     """One map of the file: no unknown fields, and null is the same as absent."""
 
-    # Python code uses Python's names; reading allows only the file's names.
+    # Python code uses Python's names; files only the file's names.
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, extra="forbid", frozen=True)
 
     @model_validator(mode="before")
@@ -85,27 +85,27 @@ class Section(BaseModel):
             return {}
         if not isinstance(given, dict):
             return given
-        # A duration parses itself, and does not accept null; an unknown field is unknown whatever its value.
+        # A duration does not accept null; an unknown field is an error whatever its value.
         may_be_null = {field.alias for field in cls.model_fields.values() if field.annotation is not Duration}
         return {key: value for key, value in given.items() if value is not None or key not in may_be_null}
 
 
 class Plugin(Section):
-    """A plugin by name; a weight of zero stands for 1 where it scores."""
+    """A plugin by name; a weight of zero means 1 for scoring."""
 
     name: StrictStr = ""
     weight: Int32 = 0
 
 
 class PluginSet(Section):
-    """What to enable and what to disable at one extension point; `*` disables all."""
+    """The enabled and disabled plugins of one extension point; `*` disables all."""
 
     enabled: tuple[Plugin, ...] = Field(default=(), exclude_if=_is_empty)
     disabled: tuple[Plugin, ...] = Field(default=(), exclude_if=_is_empty)
 
     @property
     def disabled_names(self) -> frozenset[str]:
-        """The names that are disabled here."""
+        """The names of the disabled plugins."""
         return frozenset(plugin.name for plugin in self.disabled)
 
 
@@ -137,7 +137,7 @@ class Plugins(Section):
 
 
 class PluginConfig(Section):
-    """The arguments of one plugin, as written until the plugin has read them."""
+    """The arguments of one plugin; as written, until the plugin has read them."""
 
     name: StrictStr = ""
     args: Any = Field(default=None, exclude_if=_is_unset)
@@ -173,7 +173,7 @@ class ExtenderTLS(Section):
 
 
 class Extender(Section):
-    """An HTTP service that takes part in decisions; an empty verb is a role that it does not have."""
+    """An HTTP service that takes part in decisions; it does not implement empty verbs."""
 
     url_prefix: StrictStr = ""
     filter_verb: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -190,7 +190,7 @@ class Extender(Section):
 
 
 class LeaderElection(Section):
-    """Leader election: which of several replicas may act."""
+    """The settings of leader election."""
 
     leader_elect: StrictBool = True
     lease_duration: Duration = Duration(0)
@@ -202,7 +202,7 @@ class LeaderElection(Section):
 
 
 class ClientConnection(Section):
-    """How to reach the API server, and how often."""
+    """The connection to the API server, and its rate limit."""
 
     kubeconfig: StrictStr = ""
     accept_content_types: StrictStr = ""
@@ -221,7 +221,7 @@ class KubeSchedulerConfiguration(Section):
     client_connection: ClientConnection = ClientConnection()
     enable_profiling: StrictBool = True
     enable_contention_profiling: StrictBool = False  # unless profiling is on
-    percentage_of_nodes_to_score: Int32 = 0  # as many as kube-scheduler sees fit
+    percentage_of_nodes_to_score: Int32 = 0  # kube-scheduler chooses
     pod_initial_backoff_seconds: Int64 = 1
     pod_max_backoff_seconds: Int64 = 10
     profiles: tuple[Profile, ...] = ()

@@ -20,7 +20,7 @@ from pilotage.config.types import (
 )
 
 REMOVED_PLUGINS = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
-# At newer points, and in multiPoint, a removed plugin simply does not exist.
+# At newer points, and in multiPoint, a removed plugin is just unknown.
 _CHECKED_FOR_REMOVED = tuple(
     point
     for point in ExtensionPoint
@@ -28,12 +28,12 @@ _CHECKED_FOR_REMOVED = tuple(
 )
 _JITTER = 1.2
 
-# What plugins report about the entries of pluginConfig: (profile, entry) -> faults.
+# The plugins' errors about the entries of pluginConfig: (profile, entry) -> faults.
 ArgumentFaults = Mapping[tuple[int, int], Sequence[Fault]]
 
 
 def validate(config: KubeSchedulerConfiguration, of_arguments: ArgumentFaults) -> list[Fault]:
-    """Every rule that this configuration breaks; it already has defaults and merged plugins."""
+    """Yield every violation of a rule; the configuration already has defaults and merged plugins."""
     return [
         *_client_connection(config.client_connection),
         *_leader_election(config.leader_election),
@@ -61,7 +61,7 @@ def _leader_election(election: LeaderElection) -> Iterator[Fault]:
     yield from _longer_than_zero((*at, "renewDeadline"), election.renew_deadline)
     yield from _longer_than_zero((*at, "retryPeriod"), election.retry_period)
     if election.lease_duration <= election.renew_deadline:
-        # kube-scheduler prints the deadline instead of the lease.
+        # kube-scheduler prints the deadline instead of the lease duration.
         hint = f"leaseDuration is {election.lease_duration}, renewDeadline is {election.renew_deadline}"
         detail = "must be greater than `RenewDeadline`"
         yield invalid((*at, "leaseDuration"), str(election.renew_deadline), detail, hint)
@@ -96,7 +96,7 @@ def _profiles(profiles: Sequence[Profile], of_arguments: ArgumentFaults) -> Iter
         yield from _removed_plugins(at, profile)
         yield from _plugin_config(at, profile, {j: faults for (k, j), faults in of_arguments.items() if k == i})
         if profile.scheduler_name in seen:
-            # In Go the value is a field path, which JSON shows like this.
+            # In Go the value is a field path, which is {} in JSON.
             first = dotted(("profiles", seen[profile.scheduler_name]))
             yield duplicate(name_at, {}, f'"{profile.scheduler_name}" is also the name of {first}')
         seen[profile.scheduler_name] = i
@@ -126,7 +126,7 @@ def _removed(at: At, name: str) -> Iterator[Fault]:
 
 
 def _queue_sort(profiles: Sequence[Profile]) -> Iterator[Fault]:
-    # There is one queue, so all profiles must sort alike; what counts here is what is written, not what results.
+    # All profiles share one queue and must sort alike; this compares the settings as written, not their effect.
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
         at: At = ("profiles", 0, "plugins", "queueSort", "Enabled")

@@ -1,1 +1,1 @@
-"""Conversion of other schedulers' configuration to SchedulerProfiles or the current configuration version; no I/O."""
+"""Converts other schedulers' configurations to SchedulerProfiles or to the current configuration version; no I/O."""

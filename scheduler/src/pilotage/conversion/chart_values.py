@@ -1,4 +1,4 @@
-"""Values of scheduler-plugins' chart (as-a-second-scheduler), as the configuration that the chart writes."""
+"""Converts values of scheduler-plugins' chart (as-a-second-scheduler) to the configuration that the chart renders."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ _OTHERS = (
 
 
 class NoValues(Exception):
-    """Values that the chart could not have read; the text says where."""
+    """Values that are invalid for the chart; the message says where."""
 
 
 def are_values(value: Mapping[str, Any]) -> bool:
@@ -27,7 +27,7 @@ def are_values(value: Mapping[str, Any]) -> bool:
 
 
 def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
-    """Return the configuration that the chart makes of values; what is missing is its default."""
+    """Return the configuration that the chart renders from values, with the chart's defaults."""
     scheduler, plugins = _map(values, "scheduler"), _map(values, "plugins")
     name = scheduler.get("name", _NAME)
     if not isinstance(name, str):
@@ -35,10 +35,10 @@ def configuration_of(values: Mapping[str, Any], notes: Notes) -> dict[str, Any]:
     enabled = [{"name": _titled(each)} for each in _names(plugins, "enabled", _ENABLED)]
     disabled = [{"name": each} for each in _names(plugins, "disabled", _DISABLED)]
     if not enabled:
-        notes.tell("plugins.enabled is empty, so that chart never started; this is the plain default profile")
+        notes.note("plugins.enabled is empty, so that chart never started; this is the plain default profile")
         disabled = []
     if set(values) - {"plugins", "pluginConfig"} or set(scheduler) - {"name"}:
-        notes.tell(_OTHERS)
+        notes.note(_OTHERS)
     profile = {
         "schedulerName": name,
         "plugins": {"multiPoint": {"enabled": enabled, "disabled": disabled}},

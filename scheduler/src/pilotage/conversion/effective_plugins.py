@@ -1,4 +1,4 @@
-"""The effective plugins of a profile: which are enabled where, as far as it makes a difference."""
+"""The effective plugins of a profile at each extension point."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ POINTS = {ExtensionPoint(point.value): point for point in Point}
 
 @dataclass(frozen=True)
 class EffectivePlugins:
-    """Which plugins are enabled where, as far as it makes a difference, and their weights."""
+    """The plugins and their points, as far as these have an effect, and their weights."""
 
     points: Mapping[str, frozenset[ExtensionPoint]]  # by plugin
     weights: Mapping[str, int]
@@ -37,7 +37,7 @@ def plugin_set_of(expansion: Expansion) -> EffectivePlugins:
 
 
 def _of_use(name: str, points: set[ExtensionPoint]) -> frozenset[ExtensionPoint]:
-    """Leave out a point at which a default plugin only prepares another point that it does not have."""
+    """Leave out points at which a default plugin only prepares another point that is disabled."""
     if name in DEFAULTS and SCORE not in points:
         points = points - {ExtensionPoint.PRE_SCORE}
     preempts = name == "DefaultPreemption"
@@ -56,12 +56,12 @@ def complaints_about(profile: Profile, catalogue: Catalogue) -> list[str]:
 
 
 def expanded(profile: Profile, plugins: Plugins, catalogue: Catalogue) -> Expansion:
-    """Decide which plugins of these sets run where."""
+    """Expand these sets."""
     return expand(profile.model_copy(update={"plugins": merged(plugins)}), catalogue)
 
 
 def parted(plugins: Plugins, catalogue: Catalogue) -> tuple[Plugins, dict[str, dict[str, int]]]:
-    """Separate the sets from unknown plugins, which are returned by name with their points and weights."""
+    """Separate unknown plugins from the sets, and return them by name with their points and weights."""
     unknown: dict[str, dict[str, int]] = {}
     sets = {}
     for field in Plugins.model_fields:

@@ -1,4 +1,4 @@
-"""The configurations in documents: bare, in ConfigMaps, in lists, and as values of a chart."""
+"""Finds configurations in documents: on their own, in ConfigMaps, in lists, and as values of a chart."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Input:
-    """A configuration that is to be converted."""
+    """A configuration to convert."""
 
     version: Version
     config: OlderConfiguration
@@ -39,7 +39,7 @@ class Input:
 
 
 class NotConvertible(Exception):
-    """An input that is not a readable configuration; the text says what it is."""
+    """An input that is not a valid configuration; the message says what it is."""
 
     def __init__(self, text: str, *, is_wrong: bool = False) -> None:
         super().__init__(text)
@@ -47,7 +47,7 @@ class NotConvertible(Exception):
 
 
 def candidates(document: Document) -> Iterator[Candidate]:
-    """Yield the configurations in a document; of a ConfigMap, those in its texts."""
+    """Yield the possible configurations in a document; for a ConfigMap, those in its data."""
     for candidate in _objects(document):
         inner = list(_in_config_map(candidate))
         yield from inner or [candidate]
@@ -56,7 +56,7 @@ def candidates(document: Document) -> Iterator[Candidate]:
 def _objects(document: Document) -> Iterator[Candidate]:
     value = document.value
     if isinstance(value, dict) and str(value.get("kind", "")).endswith("List") and isinstance(value.get("items"), list):
-        # The items of a list omit what the list itself states.
+        # The items of a list omit fields that the list itself has.
         shared = {"kind": value["kind"].removesuffix("List"), "apiVersion": value.get("apiVersion")}
         for place, item in enumerate(value["items"]):
             yield Candidate({**shared, **item} if isinstance(item, dict) else item, document, ("items", place))
@@ -82,7 +82,7 @@ def _parsed(text: str, source: str) -> list[Document]:
 
 
 def read(candidate: Candidate, several: bool) -> Input:
-    """Read a configuration; NotConvertible says what else it is, InvalidConfiguration what is wrong with it."""
+    """Parse a configuration; NotConvertible if it is something else, InvalidConfiguration if it has errors."""
     document, value = candidate.document, candidate.value
     source = f"{document.source}, document {document.number}" if several else document.source
     notes = Notes(source)
@@ -99,7 +99,7 @@ def read(candidate: Candidate, several: bool) -> Input:
     if config is None:
         raise InvalidConfiguration(document.source, placed)
     for fault in placed:
-        notes.tell(f"{fault.text} is left out{'; ' if fault.hint else ''}{fault.hint}")
+        notes.note(f"{fault.text} is left out{'; ' if fault.hint else ''}{fault.hint}")
     return Input(version, config, notes)
 
 

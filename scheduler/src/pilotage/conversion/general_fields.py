@@ -1,4 +1,4 @@
-"""The fields outside of the profiles: a v1 configuration keeps them, a SchedulerProfile has none of them."""
+"""The fields outside of profiles: a v1 configuration keeps them, a SchedulerProfile does not have them."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ _OF_THE_RELEASE = {
 
 
 def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration:
-    """Return everything of a configuration but its profiles."""
+    """Return all fields of a configuration except its profiles."""
     kept: dict[str, Any] = {
         name: getattr(given, name)
         for name in KubeSchedulerConfiguration.model_fields
@@ -40,7 +40,7 @@ def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration
     }
     for name, (written, why) in _GONE.items():
         if name in given.model_fields_set:
-            notes.tell(f"{written} is left out: {why}")
+            notes.note(f"{written} is left out: {why}")
     if "leader_election" in kept:
         kept["leader_election"] = _with_leases(given.leader_election, notes)
     return KubeSchedulerConfiguration(**{**kept, "api_version": API_VERSION, "kind": KIND})
@@ -49,15 +49,15 @@ def in_v1(given: OlderConfiguration, notes: Notes) -> KubeSchedulerConfiguration
 def _with_leases(given: LeaderElection, notes: Notes) -> LeaderElection:
     if given.resource_lock in ("", _LEASES):
         return given
-    notes.tell(f"leaderElection.resourceLock: {given.resource_lock} was removed: {_LEASES} is used")
+    notes.note(f"leaderElection.resourceLock: {given.resource_lock} was removed: {_LEASES} is used")
     return given.model_copy(update={"resource_lock": _LEASES})
 
 
-def tell_of_the_release(given: KubeSchedulerConfiguration, notes: Notes) -> None:
-    """Note what a profile cannot express, if it differs from the behaviour anyway."""
+def note_release_fields(given: KubeSchedulerConfiguration, notes: Notes) -> None:
+    """Note fields that a profile cannot express, if they differ from the release's behaviour."""
     for name, (written, why) in _OF_THE_RELEASE.items():
         if (
             name in given.model_fields_set
             and getattr(given, name) != KubeSchedulerConfiguration.model_fields[name].default
         ):
-            notes.tell(f"{written} is left out: {why}")
+            notes.note(f"{written} is left out: {why}")

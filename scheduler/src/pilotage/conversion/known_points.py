@@ -1,4 +1,4 @@
-"""Extension points that are listed for a plugin and that it does not need here."""
+"""Extension points listed for plugins that do not implement them in Pilotage."""
 
 from collections import defaultdict
 
@@ -8,7 +8,7 @@ from pilotage.conversion.older_types import OlderPlugins
 
 
 def with_reserve(given: OlderPlugins) -> tuple[Plugins, list[str]]:
-    """Return the sets of v1; a plugin at unreserve does its work at reserve."""
+    """Return the sets of v1; unreserve is part of reserve."""
     names = {plugin.name for plugin in given.reserve.enabled}
     added = tuple(plugin for plugin in given.unreserve.enabled if plugin.name not in names)
     reserve = given.reserve.model_copy(update={"enabled": (*given.reserve.enabled, *added)})
@@ -17,7 +17,7 @@ def with_reserve(given: OlderPlugins) -> tuple[Plugins, list[str]]:
 
 
 def without_missing_points(given: Plugins, catalogue: Catalogue) -> tuple[Plugins, dict[str, list[str]]]:
-    """Return the sets without points that known plugins do not have, and which those are, by plugin."""
+    """Return the sets without points that known plugins do not implement, and these points by plugin."""
     missing: defaultdict[str, list[str]] = defaultdict(list)
     sets = {"multi_point": given.multi_point}
     for point in ExtensionPoint:

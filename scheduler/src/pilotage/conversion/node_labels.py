@@ -1,4 +1,4 @@
-"""NodeLabel of v1beta1 kept pods on nodes with, or without, labels: as an affinity that is added to every pod."""
+"""Converts NodeLabel of v1beta1, which kept pods on nodes with or without labels, to an added affinity."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,7 @@ _PREFERENCES = ("presentLabelsPreference", "absentLabelsPreference")
 
 
 def added_affinity(args: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return the node affinity that says the same, and the arguments for which there is none."""
+    """Return the equivalent node affinity, and the arguments without an equivalent."""
     given = args if isinstance(args, Mapping) else {}
     expressions = [
         {"key": label, "operator": operator}

@@ -1,22 +1,22 @@
-"""Notes about a conversion: everything without an equivalent, and what is wrong."""
+"""Notes about a conversion: fields without an equivalent, and errors."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass
 class Notes:
-    """Sentences about one input, in the order in which they came up."""
+    """Notes about one input, in order."""
 
     source: str
-    told: list[str] = field(default_factory=list)  # what was left out, or works differently
-    wrong: list[str] = field(default_factory=list)  # why the result does not run as it is
+    told: list[str] = field(default_factory=list)  # fields that were left out, or work differently
+    wrong: list[str] = field(default_factory=list)  # why the result cannot run unchanged
 
-    def tell(self, text: str, profile: str = "") -> None:
-        """Add a sentence, once."""
+    def note(self, text: str, profile: str = "") -> None:
+        """Add a note, once."""
         self._add(self.told, text, profile)
 
-    def complain(self, text: str, profile: str = "") -> None:
-        """Add what is wrong, once."""
+    def error(self, text: str, profile: str = "") -> None:
+        """Add an error, once."""
         self._add(self.wrong, text, profile)
 
     def _add(self, to: list[str], text: str, profile: str) -> None:

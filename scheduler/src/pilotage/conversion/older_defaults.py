@@ -1,6 +1,6 @@
-"""The default plugins of v1beta1 and v1beta2, point by point, as far as v1 has them: names are those of v1.
+"""The default plugins of v1beta1 and v1beta2 by extension point, with the names of v1.
 
-v1beta3 and v1 enable the same plugins at all of their points at once, so that their defaults need no table.
+v1beta3 and v1 enable the same plugins with multiPoint, so their defaults need no table.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ _PRE_FILTERS = (
     "VolumeBinding",
     "NodeAffinity",
 )
-# With these weights a taint, an affinity and a spread counted less than they do since v1beta3.
+# The weights before v1beta3, when taints, affinity and spreading counted less.
 _SCORES = {
     "NodeResourcesBalancedAllocation": 1,
     "ImageLocality": 1,

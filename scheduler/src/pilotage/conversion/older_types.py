@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration v1beta1 to v1beta3: the fields of v1, and those that are gone."""
+"""KubeSchedulerConfiguration v1beta1 to v1beta3: the fields of v1, and removed ones."""
 
 from enum import IntEnum
 from typing import Any
@@ -23,12 +23,12 @@ class Version(IntEnum):
 
     @property
     def has_multi_point(self) -> bool:
-        """Return whether a plugin can be enabled at all of its points at once; before that, each point has its list."""
+        """Return whether the version has multiPoint; older ones only have a list for each point."""
         return self >= Version.V1BETA3
 
 
 def version_of(api_version: Any) -> Version | None:
-    """Return the version that is named; None for one that cannot be converted."""
+    """Return the version of this name; None for one that cannot be converted."""
     group, _, name = str(api_version).partition("/")
     return next((each for each in Version if group == GROUP and str(each) == name), None)
 

@@ -1,4 +1,4 @@
-"""Hints about manifests that configure no scheduler."""
+"""Hints about manifests that are not scheduler configurations."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from pilotage.kinds.pod_groups import PodGroup
 
 _APPLY = "apply it as it is"
 _OLD_GROUP = "scheduling.sigs.k8s.io"
-# Kinds that a definition brings and plugins read, by group and name.
+# Kinds of CRDs that plugins read, by group and name.
 _READ_BY_PLUGINS = {(kind.api.group, kind.api.name): kind.api for kind in OURS if not kind.api.in_kubernetes}
 _RENAMED = {kind.api.name: kind.api for kind in (ElasticQuota, PodGroup)}
 _OLD_COSTS = (
@@ -20,7 +20,7 @@ _OLD_COSTS = (
 
 
 def said_about(manifest: Mapping[str, Any]) -> str:
-    """Return what a manifest is, and what to do with it."""
+    """Return what kind of manifest it is, and what to do with it."""
     kind, version = str(manifest.get("kind", "")), str(manifest.get("apiVersion", ""))
     group = version.rpartition("/")[0]
     title = f"{_article(kind)} {kind}"

@@ -1,4 +1,4 @@
-"""The arguments of plugins, as Pilotage's plugins read them."""
+"""Converts the arguments of plugins to those of Pilotage's plugins."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from pilotage.conversion.older_types import Version
 from pilotage.conversion.replaced_plugins import FIT, NODE_LABEL, STRATEGIES, Replaced
 
 _OWN_CONNECTION = "the scheduler's own connection to the cluster is used"
-# By plugin ("" for any) and argument: why there is none of that name here.
+# By plugin ("" for any) and argument: why Pilotage does not have it.
 _GONE = {
     ("", "kubeConfigPath"): _OWN_CONNECTION,
     ("", "kubeconfigpath"): _OWN_CONNECTION,
@@ -42,14 +42,14 @@ def converted(
     notes: Notes,
     profile: str,
 ) -> tuple[PluginConfig, ...]:
-    """Return the entries of pluginConfig for the plugins of today."""
+    """Return the entries of pluginConfig for the current plugins."""
     work = _Work(version, catalogue, notes, profile)
     found = {}
     for entry in entries:
         if entry.name in found:
-            notes.complain(f"pluginConfig: {entry.name} is listed twice; keep one of the two", profile)
+            notes.error(f"pluginConfig: {entry.name} is listed twice; keep one of the two", profile)
         found[entry.name] = entry.args
-    work.bring_together(found, replaced)
+    work.merge_removed(found, replaced)
     return tuple(PluginConfig(name=name, args=work.arguments(name, args)) for name, args in found.items())
 
 
@@ -57,8 +57,8 @@ class _Work:
     def __init__(self, version: Version, catalogue: Catalogue, notes: Notes, profile: str) -> None:
         self._version, self._catalogue, self._notes, self._profile = version, catalogue, notes, profile
 
-    def bring_together(self, found: dict[str, Any], replaced: Replaced) -> None:
-        """Move the arguments of removed plugins to those that replace them, or note that nothing does."""
+    def merge_removed(self, found: dict[str, Any], replaced: Replaced) -> None:
+        """Move the arguments of removed plugins to their replacements, or note that there is none."""
         for name in replaced.strategies:
             self._merge(found, FIT, _strategy(name, found.get(name)))
         keeps_labels = NODE_LABEL in replaced.told
@@ -75,19 +75,19 @@ class _Work:
     def _merge(self, found: dict[str, Any], name: str, more: dict[str, Any]) -> None:
         given = found.get(name)
         if given is not None and not isinstance(given, Mapping):
-            return  # its reader reports what is wrong with it
+            return  # its reader reports the error
         for key in more.keys() & (given or {}).keys():
-            self._notes.complain(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
+            self._notes.error(f"pluginConfig: {name} has a {key} of its own; merge the two", self._profile)
         if more:
             found[name] = {**more, **(given or {})}
 
     def arguments(self, name: str, args: Any) -> Any:
-        """Return the arguments of one plugin, without those that it does not have here."""
+        """Return the arguments of one plugin, without those that Pilotage does not have."""
         if not isinstance(args, Mapping):
             return args
         given = self._known(name, self._renamed(name, without_kind(args)))
         if name == _SPREAD and self._version == Version.V1BETA1 and given.get("defaultConstraints"):
-            given.setdefault("defaultingType", "List")  # the former default, which must be explicit since
+            given.setdefault("defaultingType", "List")  # the former default, which must now be explicit
         self._about_trust(name, given)
         return given
 
@@ -118,26 +118,26 @@ class _Work:
             self._tell(f"{name}: {text}: give metricProvider a caFile, or insecureSkipVerify: true")
 
     def _tell(self, text: str) -> None:
-        self._notes.tell(text, self._profile)
+        self._notes.note(text, self._profile)
 
 
 _GONE_PLUGINS = ("SelectorSpread", "NodePreferAvoidPods", "ServiceAffinity", NODE_LABEL)
 
 
 def _unknown(faults: Any) -> Iterator[Any]:
-    """Yield the fields that a plugin does not know; unknown fields inside of one are reported by the validation."""
+    """Yield the unknown fields of a plugin; validation reports unknown fields inside of known ones."""
     for fault in faults:
         if fault.stage == Stage.STRICTNESS and len(fault.at) == 1:
             yield fault.at[0]
 
 
 def _strategy(name: str, args: Any) -> dict[str, Any]:
-    """Return the arguments of a plugin that scored in v1beta1 as a strategy of NodeResourcesFit."""
+    """Convert the arguments of a scoring plugin of v1beta1 to a strategy of NodeResourcesFit."""
     given = args if isinstance(args, Mapping) else {}
     strategy: dict[str, Any] = {"type": STRATEGIES[name]}
     resources = given.get("resources")
     if isinstance(resources, list):
-        # There, a resource of no weight did not count, except in the ratio; here it counts once.
+        # In v1beta1 a resource without a weight did not count, except in the ratio; now its weight is 1.
         strategy["resources"] = [each for each in resources if name == _RATIO or _weighs(each)]
     if "shape" in given:
         strategy["requestedToCapacityRatio"] = {"shape": given["shape"]}

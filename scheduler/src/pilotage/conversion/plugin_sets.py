@@ -1,4 +1,4 @@
-"""Plugin sets of v1beta1 and v1beta2, where each extension point had its own list, as sets of v1."""
+"""Converts plugin sets of v1beta1 and v1beta2, which only had a list for each point, to sets of v1."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from pilotage.config.types import Plugin, Plugins, PluginSet
 from pilotage.conversion.older_defaults import default_plugins
 from pilotage.conversion.older_types import Version
 
-# A point that prepares another one; added later, it is enabled together with the other one.
+# Points that prepare another one; they were added later, and are enabled together with the other one.
 PREPARES = {
     ExtensionPoint.PRE_FILTER: ExtensionPoint.FILTER,
     ExtensionPoint.PRE_SCORE: ExtensionPoint.SCORE,
@@ -20,7 +20,7 @@ Lists = Mapping[ExtensionPoint, tuple[Plugin, ...]]
 
 
 def as_multi_point(given: Plugins, version: Version, catalogue: Catalogue) -> Plugins:
-    """Say the same by differences from the default plugins of v1; its own multiPoint, which was none, is left out."""
+    """Express the sets as differences from the default plugins of v1; their own multiPoint had no effect."""
     work = _Work(given, version, catalogue)
     for default in DEFAULT_PLUGINS:
         if default.name in catalogue.names():
@@ -54,11 +54,11 @@ class _Work:
         self.defaults = default_plugins(self.version)
         self.lists = merged_lists(self.given, self.defaults)
         for point in ExtensionPoint:
-            if self.starts_anew(point):
+            if self.drops_defaults(point):
                 self.disable(point.name.lower(), ALL)
                 self.enabled[point.name.lower()] = list(self.lists[point])
 
-    def starts_anew(self, point: ExtensionPoint) -> bool:
+    def drops_defaults(self, point: ExtensionPoint) -> bool:
         """Return whether all defaults of a point are disabled."""
         return ALL in self.given.at(point).disabled_names
 
@@ -70,7 +70,7 @@ class _Work:
         ]
 
     def take_default(self, name: str, weight: int) -> None:
-        """Note down what is different for a default plugin of v1."""
+        """Record the differences for a default plugin of v1."""
         before, now = self.points_before(name), self.points_now(name)
         has = [point for point in self.catalogue.points(name) if point in ExtensionPoint]
         wanted = {point for point in has if self.is_wanted(name, point, before, now)}
@@ -78,16 +78,16 @@ class _Work:
             self.disable("multi_point", name)
             return
         for point in set(has) - wanted:
-            if not self.starts_anew(point):
+            if not self.drops_defaults(point):
                 self.disable(point.name.lower(), name)
         own = self.weight_of(name)
-        if own and own != (weight or 1) and not self.starts_anew(ExtensionPoint.SCORE):
+        if own and own != (weight or 1) and not self.drops_defaults(ExtensionPoint.SCORE):
             self.enable("multi_point", name, own)
 
     def is_wanted(
         self, name: str, point: ExtensionPoint, before: set[ExtensionPoint], now: set[ExtensionPoint]
     ) -> bool:
-        """Return whether a default plugin is enabled at a point that it has today."""
+        """Return whether a default plugin is enabled at a point that it implements now."""
         if point in now:
             return True
         if point in before or name in self.given.at(point).disabled_names:
@@ -100,10 +100,10 @@ class _Work:
     def _shut(self, name: str) -> bool:
         """Return whether a default plugin that was added later is disabled, because all older filters are."""
         filters = ExtensionPoint.FILTER
-        return filters in self.catalogue.points(name) and self.starts_anew(filters)
+        return filters in self.catalogue.points(name) and self.drops_defaults(filters)
 
     def take_other(self, name: str) -> None:
-        """Enable a plugin that is not a default one: everywhere, if it was enabled at all of its points."""
+        """Enable a non-default plugin: in multiPoint, if it was enabled at all of its points."""
         now = self.points_now(name)
         if name not in self.catalogue.names():
             wanted = now
@@ -114,7 +114,7 @@ class _Work:
                 self.enable("multi_point", name, self.weight_of(name))
                 return
         for point in ExtensionPoint:
-            if point in wanted and not self.starts_anew(point):
+            if point in wanted and not self.drops_defaults(point):
                 weight = self.weight_of(name) if point == ExtensionPoint.SCORE else 0
                 self.enable(point.name.lower(), name, weight)
 

@@ -1,4 +1,4 @@
-"""From a profile of a configuration to the spec of a SchedulerProfile that runs the same plugins at the same points."""
+"""Converts a profile of a configuration to the spec of a SchedulerProfile with the same plugins at the same points."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ from pilotage.scheduler_profiles.render import profile_of
 from pilotage.scheduler_profiles.resource import Point, Spec
 
 _DECIDED_BY_THE_FIRST = (ExtensionPoint.POST_FILTER, ExtensionPoint.BIND)
-# Where the order is visible from outside.
+# The points where the order has a visible effect.
 _ORDERED = (ExtensionPoint.FILTER, *_DECIDED_BY_THE_FIRST)
 
 
 def spec_of(profile: Profile, catalogue: Catalogue) -> dict[str, Any]:
-    """Return the spec for a profile that can be expanded; unknown plugins are kept by name."""
+    """Return the spec for a valid profile; unknown plugins are kept by name."""
     known, unknown = parted(profile.plugins, catalogue)
     wanted = plugin_set_of(expanded(profile, known, catalogue))
     arguments = {entry.name: entry.args for entry in profile.plugin_config if entry.args}
-    entries = [*_entries(_order(known), wanted, arguments, catalogue), *_strangers(unknown, arguments)]
+    entries = [*_entries(_order(known), wanted, arguments, catalogue), *_of_unknown(unknown, arguments)]
     for point in _DECIDED_BY_THE_FIRST:
         reordered = {at: before for at, before, _ in compared(profile, {"plugins": entries}, catalogue).reordered}
         if point.value in reordered:
@@ -59,7 +59,7 @@ def compared(profile: Profile, spec: Mapping[str, Any], catalogue: Catalogue) ->
     try:
         rendered = profile_of("p", Spec(plugins=entries), catalogue)
     except ValidationError:
-        return Comparison(is_same=True, reordered=[])  # there is nothing to compare, and the validation says why
+        return Comparison(is_same=True, reordered=[])  # there is nothing to compare, and validation reports why
     made = Profile.model_validate(rendered)
     before, now = expanded(profile, known, catalogue), expanded(made, made.plugins, catalogue)
     pairs = [(point.value, before.points[point], now.points[point]) for point in _ORDERED]
@@ -80,7 +80,7 @@ def _entries(
     for name in names:
         points, has = wanted.points.get(name, frozenset()), _has(name, catalogue)
         if not points:
-            if name in DEFAULTS and has and not _goes_by_itself(name, wanted):
+            if name in DEFAULTS and has and not _is_replaced_anyway(name, wanted):
                 yield {"name": name, "enabled": False}
             continue
         entry: dict[str, Any] = {}
@@ -99,14 +99,14 @@ def _written(points: frozenset[ExtensionPoint]) -> list[str]:
 
 
 def _in_order(entries: list[dict[str, Any]], names: tuple[str, ...], wanted: EffectivePlugins) -> list[dict[str, Any]]:
-    """Let these plugins list their points: then they come after all others, in the order of their entries."""
+    """Let these plugins list their points, so that they run after all others, in the order of their entries."""
     known = {entry["name"]: entry for entry in entries}
     moved = [{**known.get(name, {"name": name}), "points": _written(wanted.points[name])} for name in names]
     return [*(entry for entry in entries if entry["name"] not in names), *moved]
 
 
-def _goes_by_itself(name: str, wanted: EffectivePlugins) -> bool:
-    """Return whether a plugin need not be disabled: a sort-only plugin replaces the default one."""
+def _is_replaced_anyway(name: str, wanted: EffectivePlugins) -> bool:
+    """Return whether a plugin need not be disabled explicitly: a sort-only plugin is replaced anyway."""
     return name == "PrioritySort" and wanted.points.get(wanted.sorter) == frozenset({SORT})
 
 
@@ -114,8 +114,8 @@ def _has(name: str, catalogue: Catalogue) -> frozenset[ExtensionPoint]:
     return frozenset(catalogue.points(name)) & POINTS.keys() if name in catalogue.names() else frozenset()
 
 
-def _strangers(unknown: Mapping[str, Mapping[str, int]], arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield entries for unknown plugins, from the profile alone."""
+def _of_unknown(unknown: Mapping[str, Mapping[str, int]], arguments: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield entries for unknown plugins, as in the profile."""
     for name, places in unknown.items():
         entry: dict[str, Any] = {"name": name}
         if weight := max(places.values()):

@@ -1,4 +1,4 @@
-"""Removed plugins of older versions: what replaces them, if anything."""
+"""Removed plugins of older versions, and their replacements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from pilotage.conversion.older_types import Version
 
 FIT, LIMITS = "NodeResourcesFit", "NodeVolumeLimits"
 NODE_LABEL = "NodeLabel"
-# Each was a plugin of v1beta1; since v1beta2 it is a way in which NodeResourcesFit scores.
+# Plugins of v1beta1 that are scoring strategies of NodeResourcesFit since v1beta2.
 STRATEGIES = {
     "NodeResourcesLeastAllocated": "LeastAllocated",
     "NodeResourcesMostAllocated": "MostAllocated",
@@ -40,10 +40,10 @@ _DISABLED = {
 
 @dataclass
 class Replaced:
-    """The plugin sets with current names, the scoring of NodeResourcesFit, and notes."""
+    """The plugin sets with current names, the scoring strategies, and notes."""
 
     sets: dict[str, PluginSet] = field(default_factory=dict)  # by the name of the field
-    strategies: dict[str, int] = field(default_factory=dict)  # plugins of v1beta1 that score, and their weights
+    strategies: dict[str, int] = field(default_factory=dict)  # scoring plugins of v1beta1, with their weights
     told: dict[str, str] = field(default_factory=dict)  # by plugin
 
     def plugins(self) -> Plugins:
@@ -64,7 +64,7 @@ def with_names_of_today(given: Plugins, version: Version) -> Replaced:
 
 
 def _enabled(plugins: PluginSet, point: str, version: Version, found: Replaced) -> Iterator[Plugin]:
-    """Yield what a set enables, each once."""
+    """Yield the enabled plugins of a set, each once."""
     names: set[str] = set()
     for plugin in plugins.enabled:
         now = plugin
@@ -97,20 +97,20 @@ def _disabled(plugins: PluginSet, version: Version, found: Replaced) -> Iterator
         if plugin.name in STRATEGIES and version == Version.V1BETA1:
             yield Plugin(name=FIT)
         elif plugin.name in _DISABLED:
-            if plugin.name not in enabled:  # which would move it
+            if plugin.name not in enabled:  # otherwise its position would change
                 found.told[plugin.name] = _DISABLED[plugin.name]
         elif plugin.name not in _ENABLED:
             yield plugin
 
 
 def _settle_strategies(score: PluginSet, version: Version, found: Replaced) -> None:
-    """Choose one strategy where there were several: the one with the most weight."""
+    """Choose one of several strategies: the one with the highest weight."""
     default = "NodeResourcesLeastAllocated"
     if version == Version.V1BETA1 and not {ALL, default} & score.disabled_names:
         found.strategies.setdefault(default, 1)
     if len(found.strategies) < 2:
         return
-    # Of two with equal weight, the one that is listed.
+    # With equal weights, the one that is listed.
     order = sorted(found.strategies, key=lambda name: (-found.strategies[name], name == default))
     others = ", ".join(order[1:])
     found.told[others] = f"{FIT} has one scoringStrategy, which is {order[0]} now; {others} has no equivalent"

@@ -1,4 +1,4 @@
-"""From any version of KubeSchedulerConfiguration to v1: the same policy with current fields."""
+"""Converts any version of KubeSchedulerConfiguration to v1: the same policy with current fields."""
 
 from dataclasses import dataclass
 
@@ -24,7 +24,7 @@ _NO_LABELS = (
     "NodeLabel: NodeAffinity, which replaces it, does not filter in this profile, so nothing keeps pods on these "
     "nodes: enable it at filter"
 )
-# Users' preferences have a higher weight since v1beta3.
+# Since v1beta3, users' preferences have higher weights.
 _HEAVIER = ("TaintToleration", "NodeAffinity", "InterPodAffinity")
 _LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2: remove the entries to use those"
 
@@ -32,7 +32,7 @@ _LIGHTER = "the weights of {} are those of {}; since v1beta3 they are 3, 2 and 2
 def to_v1(
     given: OlderConfiguration, version: Version, catalogue: Catalogue, notes: Notes
 ) -> KubeSchedulerConfiguration:
-    """Return the equivalent v1 configuration; what has no equivalent is in the notes."""
+    """Return the equivalent v1 configuration; notes list fields without an equivalent."""
     upgrade = Upgrade(version, catalogue, notes)
     profiles = given.profiles or (OlderProfile(),)
     if given.disable_preemption:
@@ -55,7 +55,7 @@ def _named(profile: OlderProfile, *, alone: bool) -> OlderProfile:
 
 @dataclass
 class Upgrade:
-    """Brings profiles of one version to v1."""
+    """Converts profiles of one version to v1."""
 
     version: Version
     catalogue: Catalogue
@@ -64,22 +64,22 @@ class Upgrade:
     def profile(self, given: OlderProfile) -> Profile:
         """Return a profile of v1."""
         name = given.scheduler_name
-        plugins = self._points_of_today(given.plugins, name)  # 1. existing points
-        replaced = with_names_of_today(plugins, self.version)  # 2. existing plugins
+        plugins = self._points_of_today(given.plugins, name)  # 1. current points
+        replaced = with_names_of_today(plugins, self.version)  # 2. current plugins
         for plugin, text in replaced.told.items():
-            self.notes.tell(f"{plugin}: {text}", name)
+            self.notes.note(f"{plugin}: {text}", name)
         if self.version == Version.V1BETA1 and _avoids(plugins.score):
-            self.notes.tell(_AVOIDED, name)
-        sets = self._sets(replaced.plugins(), name)  # 3. which are enabled where
+            self.notes.note(_AVOIDED, name)
+        sets = self._sets(replaced.plugins(), name)  # 3. the sets
         self._tell_weights(sets, replaced.plugins(), name)
-        arguments = plugin_arguments.converted(  # 4. with which arguments
+        arguments = plugin_arguments.converted(  # 4. the arguments
             given.plugin_config, self.version, replaced, self.catalogue, self.notes, name
         )
         more = {"plugins": sets, "plugin_config": arguments}
         kept = {field: getattr(given, field) for field in given.model_fields_set if field in _PLAIN}
         found = Profile(**{"scheduler_name": name, **kept, **more})
         if NODE_LABEL in replaced.told and not self._filters(found, "NodeAffinity"):
-            self.notes.complain(_NO_LABELS, name)
+            self.notes.error(_NO_LABELS, name)
         return found
 
     def _filters(self, profile: Profile, plugin: str) -> bool:
@@ -90,15 +90,15 @@ class Upgrade:
         own = {plugin.name for plugin in given.score.enabled}
         lighter = [each.name for each in sets.multi_point.enabled if each.name in _HEAVIER and each.name not in own]
         if lighter and not self.version.has_multi_point:
-            self.notes.tell(_LIGHTER.format(", ".join(lighter), self.version), name)
+            self.notes.note(_LIGHTER.format(", ".join(lighter), self.version), name)
 
     def _points_of_today(self, given: OlderPlugins, name: str) -> Plugins:
         plugins, unreserving = with_reserve(given)
         if unreserving:
-            self.notes.tell(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
+            self.notes.note(f"plugins.unreserve is part of reserve now: {', '.join(unreserving)}", name)
         plugins, missing = without_missing_points(plugins, self.catalogue)
         for plugin, points in missing.items():
-            self.notes.tell(f"{plugin}: it needs no {' and no '.join(points)} here", name)
+            self.notes.note(f"{plugin}: it needs no {' and no '.join(points)} here", name)
         return plugins
 
     def _sets(self, given: Plugins, name: str) -> Plugins:
@@ -108,7 +108,7 @@ class Upgrade:
         own = given.multi_point
         if own == PluginSet():
             return found
-        self.notes.tell(f"plugins.multiPoint exists only since v1beta3; in {self.version} it is read as in v1", name)
+        self.notes.note(f"plugins.multiPoint exists only since v1beta3; in {self.version} it is read as in v1", name)
         both = PluginSet(
             enabled=(*found.multi_point.enabled, *own.enabled), disabled=(*found.multi_point.disabled, *own.disabled)
         )

@@ -1,1 +1,1 @@
-"""Extenders both ways: those that we call, and the one that we serve."""
+"""Extenders: calling them, and serving our plugins as one."""

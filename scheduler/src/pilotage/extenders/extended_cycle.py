@@ -1,8 +1,8 @@
-"""One attempt to place a pod that extenders are interested in.
+"""The scheduling cycle of a pod that extenders are interested in.
 
-look (in memory) ──> ask (over the network; others are scheduled meanwhile) ──> look again, decide, hold (in memory)
+filter (in memory) ──> call extenders (other pods are scheduled meanwhile) ──> filter again, decide, reserve (in memory)
      ^                                                                                 │
-     └──────────────── all nodes that the extenders left are taken now ────────────────┘
+     └────────────── other pods have taken all nodes that the extenders left ──────────┘
 """
 
 import logging
@@ -24,18 +24,18 @@ from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.cycle import OnChoice, Scheduler, Spread
 from pilotage.scheduling.diagnosis import NO_NODES, Diagnosis, rejected_everywhere
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Unplaced, plugin_failure
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 from pilotage.scheduling.sharing.near_best import near_best
 
 log = logging.getLogger(__name__)
 
-ROUNDS = 3  # attempts, if other pods are faster each time
+ROUNDS = 3  # attempts, if other pods take the nodes each time
 OVERTAKEN = "other pods took the remaining nodes before the extenders responded"
 MOST_REASONS = 50_000  # distinct ones; codes have 16 bits
 
 
-class NobodyWaits(Exception):
+class NotPending(Exception):
     """The pod was deleted, bound or changed while extenders were called."""
 
 
@@ -62,31 +62,31 @@ class ExtendedScheduler(Scheduler):
     ) -> None:
         super().__init__(cache, engines, nominations, tie_break, on_choice, spread, lost_nominations)
         self.extenders = in_order(extenders)
-        self._turn = turn  # waits until no gang is being decided about
-        self._is_waiting = is_waiting  # whether a pod still has to be placed, checked before its node is reserved
+        self._turn = turn  # waits until no gang is being decided
+        self._is_waiting = is_waiting  # whether a pod still needs a node, checked before the reservation
 
     def extenders_for(self, pod: Pod) -> list[Extender]:
         """Return the extenders that are interested in a pod, in order."""
         return [extender for extender in self.extenders if extender.interested(pod)]
 
     async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
-        """Find and reserve a node for a pod, or say why there is none; None if the pod no longer waits."""
+        """Find and reserve a node for a pod, or return why none fits; None if the pod no longer waits."""
         extenders = self.extenders_for(pod)
         await self._turn()
         try:
-            outcome = await self._on_nominated_node(pod, extenders)  # 1. a nominated node comes first, and alone
+            outcome = await self._on_nominated_node(pod, extenders)  # 1. a nominated node is tried first, alone
             return outcome or await self._anywhere(pod, extenders)  # 2. then all others
-        except NobodyWaits:
+        except NotPending:
             return None
         except (ExtenderFailed, PluginFailed, AlreadyPlaced) as error:
-            return spoiled(error)
-        except Exception as error:  # a bug of ours: it costs this attempt and what is cached, no more
+            return plugin_failure(error)
+        except Exception as error:  # a bug of ours costs only this attempt and the cached results
             log.exception("the attempt to schedule pod %s failed", pod.key)
             self._engines[pod.scheduler_name].equivalence_cache.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
 
     async def _on_nominated_node(self, pod: Pod, extenders: Sequence[Extender]) -> Outcome | None:
-        """Place a pod on the node that was nominated for it, if that and the extenders will have it."""
+        """Place a pod on its nominated node, if it fits there and the extenders agree."""
         node = self._nominated(pod)[1]
         if not node:
             return None
@@ -98,12 +98,12 @@ class ExtendedScheduler(Scheduler):
         if not opinion.left:
             return None
         await self._turn()
-        self._make_sure_somebody_waits(pod)
+        self._check_still_pending(pod)
         attempt, node = self._nominated(pod)
         return self._hold(attempt, node, 1) if node else None
 
     def _nominated(self, pod: Pod) -> tuple[Attempt, str]:
-        """Return the node that was nominated for the pod and has room for it, or ""."""
+        """Return the pod's nominated node if the pod fits there, or ""."""
         attempt = self._attempt(pod)
         if not pod.nominated_node or attempt.run_pre_filter().rejection is not None:
             return attempt, ""
@@ -127,7 +127,7 @@ class ExtendedScheduler(Scheduler):
         return Unplaced(OVERTAKEN, SCHEDULER_ERROR)
 
     def _look(self, pod: Pod) -> tuple[Attempt, Nodes | Diagnosis] | Unplaced:
-        """Return where the pod could run now, or why nowhere."""
+        """Return the nodes where the pod fits now, or why there are none."""
         attempt = self._attempt(pod)
         nodes = attempt.cycle.nodes
         if not len(nodes):
@@ -135,14 +135,14 @@ class ExtendedScheduler(Scheduler):
         before = attempt.run_pre_filter()
         if before.rejection is not None:
             return attempt, rejected_everywhere(attempt.cycle, before, before.rejection)
-        attempt.fitting_nominated_node()  # if that does not fit, the reason is reported
+        attempt.fitting_nominated_node()  # for the reason if the pod does not fit there
         feasible = attempt.feasible()
         return attempt, feasible if len(feasible) else _diagnosis(attempt)
 
     async def _decide(self, pod: Pod, extenders: Sequence[Extender], opinion: Opinion) -> Outcome | None:
-        """Place the pod on a node that still fits; None if the extenders left some and none of them fits any more."""
+        """Place the pod on a node that still fits; None if no node that the extenders left fits any more."""
         await self._turn()
-        self._make_sure_somebody_waits(pod)
+        self._check_still_pending(pod)
         looked = self._look(pod)
         if isinstance(looked, Unplaced):
             return looked
@@ -160,7 +160,7 @@ class ExtendedScheduler(Scheduler):
         return replace(outcome, rejected_by=outcome.rejected_by | plugins)
 
     def _best(self, attempt: Attempt, nodes: Nodes, opinion: Opinion) -> str:
-        """Return the best node for plugins and extenders together; of equally good ones, any."""
+        """Return the best node by the scores of plugins and extenders, a random one among equals."""
         if len(nodes) == 1:
             return nodes[0].name
         totals = attempt.totals(nodes)
@@ -173,25 +173,25 @@ class ExtendedScheduler(Scheduler):
         return attempt.cycle.nodes[slot].name
 
     def _some(self, attempt: Attempt, feasible: Nodes) -> Nodes:
-        """Keep as many nodes as the profile wants scored; extenders get all if it scores none."""
+        """Return as many nodes as the profile wants scored; all of them for extenders if it scores none."""
         return self._sampled(attempt, feasible) if attempt.engine.runner.plugin_set.score else feasible
 
-    def _make_sure_somebody_waits(self, pod: Pod) -> None:
+    def _check_still_pending(self, pod: Pod) -> None:
         if not self._is_waiting(pod):
-            raise NobodyWaits
+            raise NotPending
 
 
 def _diagnosis(attempt: Attempt) -> Diagnosis:
-    """Return what plugins say about all nodes; a copy, because others are scheduled before it is used."""
+    """Return the plugins' verdicts on all nodes; a copy, because other pods are scheduled before it is used."""
     assert attempt.entry is not None
     return Diagnosis(Verdicts(attempt.codes.copy(), list(attempt.entry.rejections)), attempt.before)
 
 
 def _with_opinion(attempt: Attempt, opinion: Opinion) -> Diagnosis:
-    """Return what plugins and extenders say about all nodes.
+    """Return the verdicts of plugins and extenders on all nodes.
 
-    A node that an extender drops without a reason has none, and neither has one that was not evaluated; for
-    such a node it is unknown whether evicting pods would help.
+    Nodes that an extender drops without a reason, or that were not evaluated, have no verdict; it is unknown whether
+    evictions would help there.
     """
     diagnosis = _diagnosis(attempt)
     codes, rejections = diagnosis.verdicts.codes, list(diagnosis.verdicts.rejections)
@@ -210,7 +210,7 @@ def _with_opinion(attempt: Attempt, opinion: Opinion) -> Diagnosis:
 
 
 def _unsaid(attempt: Attempt) -> Rejection:
-    """Return the verdict about nodes without one: as upstream, they count as ruled out by name if any are."""
+    """Return the verdict for nodes without one: as in kube-scheduler, PreFilter results count as the reason if any."""
     restricting = attempt.before.restricting
     reasons = [f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(set(restricting)))}]"] if restricting else []
     return Rejection(*reasons, preemption_helps=False, plugin=EXTENDER)

@@ -20,7 +20,7 @@ NO_CANDIDATE = "preemption: no candidate node for preemption"
 
 
 async def post_filter(attempt: Attempt, diagnosis: Diagnosis, extenders: Sequence[Extender]) -> Unplaced:
-    """Try to make room for a pod, and say why it fits nowhere; the extenders are interested in it."""
+    """Preempt for a pod that extenders are interested in; returns why it fits no node."""
     asks = any(extender.preempt_verb for extender in extenders)
     if attempt.is_held or not attempt.preempts or not asks:
         return attempt.unplaced(diagnosis)
@@ -44,7 +44,7 @@ async def post_filter(attempt: Attempt, diagnosis: Diagnosis, extenders: Sequenc
 async def _preempt(
     plugin: Evicting, attempt: Attempt, verdicts: Verdicts, extenders: Sequence[Extender]
 ) -> Nominated | NoRoom:
-    """Do what the plugin does, and call the extenders between its candidates and its choice."""
+    """Run the plugin's preemption, and call the extenders between its candidates and its choice."""
     pod, nodes, now = attempt.cycle.pod, attempt.cycle.nodes, time.time()
 
     def pods_on(node: str) -> dict[str, Pod] | None:
@@ -53,7 +53,7 @@ async def _preempt(
 
     try:
         found = plugin.candidates(attempt.cycle, pod, verdicts, now)
-        if not isinstance(found, NoRoom):  # extenders know victims only on the nominated node
+        if not isinstance(found, NoRoom):  # extenders see victims only on the nominated node
             found = [victims for victims in found if not victims.other_nodes]
         left = found if isinstance(found, NoRoom) else await trim_victims(extenders, pod, found, pods_on)
     except ExtenderFailed as error:

@@ -1,4 +1,4 @@
-"""The plugins of our profiles as an extender: requests of another scheduler, answered in memory."""
+"""Serves the plugins of our profiles as an extender: answers requests of another scheduler from memory."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,19 +18,19 @@ from pilotage.profiles import Profile
 from pilotage.scheduling.attempt import Attempt, Nominations
 from pilotage.scheduling.engine import Engine
 
-MAX_PRIORITY = 10  # the best node gets it; the others are scaled to it
+MAX_PRIORITY = 10  # the score of the best node; others are scaled accordingly
 UNKNOWN_NODE = Rejection("the extender does not know the node yet")
 MOST_OTHERS = 1000  # nodes beyond twice the requested number that are kept for the next request
 
 
 class NoNominations:
-    """No pod is nominated for a node, as far as an extender can know."""
+    """An extender does not know nominations."""
 
     nodes: tuple[str, ...] = ()
     version = 0
 
     def changed_since(self, version: int) -> Sequence[str]:
-        """Return the nodes that are nominated for others since."""
+        """Return the nodes whose nominations changed."""
         return ()
 
     def node_of(self, pod: Pod) -> str | None:
@@ -38,16 +38,15 @@ class NoNominations:
         return None
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
-        """Return the pods that wait for a node."""
+        """Return the pods for which a node is nominated."""
         return ()
 
 
 class ExtenderService:
-    """Answers for the profile that a pod names, or else for the first one.
+    """Answers for the profile that a pod names, otherwise for the first one.
 
-    With a live cache of all nodes and pods, which is filled elsewhere, requests name nodes and all plugins
-    work. Without, requests contain nodes but not their pods: only plugins that look at the node object
-    alone work, and `static_profiles` keeps only those.
+    With a live cache of all nodes and pods, requests name nodes and all plugins work. Without one, requests contain
+    nodes but not their pods, so only plugins that depend just on the node object work: see `static_profiles`.
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class ExtenderService:
         self._objects: dict[str, bytes] = {}  # nodes from requests, by name
 
     def filter(self, question: NodesQuestion) -> tuple[FilterResult, list[bytes] | None]:
-        """Return which nodes fit and why the others do not; as objects if the request had objects."""
+        """Return the nodes that fit, and why others do not; as objects if the request had objects."""
         pod, asked = _pod(question.pod), self._take(question)
         try:
             verdicts = self._verdicts(pod, list(asked))
@@ -101,7 +100,7 @@ class ExtenderService:
         return list(scores.items())
 
     def preempt(self, question: PreemptQuestion) -> dict[str, VictimsOnNode]:
-        """Leave the nodes where the pod fits once its victims are gone; all of them if the pods are not known."""
+        """Return the nodes where the pod fits without its victims; all of them if pods are unknown."""
         if not self._is_live:
             return dict(question.victims)
         attempt = self._attempt(_pod(question.pod))
@@ -139,7 +138,7 @@ class ExtenderService:
         return Attempt(self._cache, engine, self._nominations, pod)
 
     def _take(self, question: NodesQuestion) -> dict[str, bytes]:
-        """Return the nodes of a request, by name; without a live cache they are added."""
+        """Return the nodes of a request by name; without a live cache, add them first."""
         if question.nodes is None:
             return dict.fromkeys(question.names or (), b"")
         asked = {_name(raw): raw for raw in question.nodes}
@@ -152,7 +151,7 @@ class ExtenderService:
         return asked
 
     def _let_go(self, asked: Mapping[str, bytes]) -> None:
-        """Forget nodes that are no longer requested, once there are many of them."""
+        """Forget nodes that are no longer requested once they are many."""
         if len(self._objects) > 2 * len(asked) + MOST_OTHERS:
             for name in [name for name in self._objects if name not in asked]:
                 del self._objects[name]
@@ -160,7 +159,7 @@ class ExtenderService:
 
 
 def static_profiles(profiles: Mapping[str, Profile]) -> tuple[dict[str, Profile], list[str]]:
-    """Keep the plugins that need only the node object; returns the names of the others, too."""
+    """Return the profiles with only plugins that depend just on the node object, and the names of the others."""
     kept: dict[str, Profile] = {}
     left_out: dict[str, None] = {}
     for name, profile in profiles.items():
@@ -203,7 +202,7 @@ def _name(raw: bytes) -> str:
 def _node(raw: bytes) -> Node:
     try:
         return Node(msgspec.json.decode(raw, type=NodeObject))
-    except msgspec.ValidationError:  # perhaps a null, which few objects have
+    except msgspec.ValidationError:  # possibly because of a null, which few objects have
         found = _decoded(raw, NodeObject, "a node")
         assert isinstance(found, Node)
         return found

@@ -1,4 +1,4 @@
-"""Calls to extenders, one after the other or all at once, and how their failures are handled."""
+"""Calls extenders in sequence or concurrently, and handles their failures."""
 
 import asyncio
 import logging
@@ -20,14 +20,14 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
-EXTENDER = "Extender"  # the plugin that stands for all of them in the queue
+EXTENDER = "Extender"  # in place of a plugin's name in the queue, for all extenders
 MOST = 1 << 62  # limit of extenders' scores; the sum with plugins' scores fits into 64 bits
 
 PodsOnNode = Callable[[str], Mapping[str, Pod] | None]  # by uid; None if there is no such node
 
 
 class Extenders(Plugin):
-    """Stands for all extenders in the queue: they have no hints for pods that they rejected."""
+    """Represents all extenders in the queue; they have no queueing hints."""
 
     retry_on = EXTENDER_RETRIES
 
@@ -37,7 +37,7 @@ Extenders.name = EXTENDER
 
 @dataclass
 class Opinion:
-    """The result of the calls: the nodes that are left, why the others are not, and scores."""
+    """The result of the calls: the remaining nodes, reasons for the others, and scores."""
 
     asked: frozenset[str]
     left: list[str]
@@ -46,7 +46,7 @@ class Opinion:
 
 
 def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> ExtenderSettings:
-    """Return the settings of an extender from its entry in the configuration; None: the author is trusted."""
+    """Return the settings of an extender from its entry; without rules, the configuration is trusted."""
     refused = () if rules is None else refusals(service_of(given), rules)
     return ExtenderSettings(
         url_prefix=given.url_prefix,
@@ -67,7 +67,7 @@ def settings_of(given: ExtenderConfig, rules: OutsideRules | None = None) -> Ext
 
 
 async def ask(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
-    """Let the interested extenders filter, in order, each what the previous one left, then score."""
+    """Let the interested extenders filter in order, each on the result of the previous one, then score."""
     extenders = list(extenders)
     opinion = await filter_nodes(extenders, pod, nodes)
     if len(opinion.left) > 1:
@@ -76,7 +76,7 @@ async def ask(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> 
 
 
 async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> Opinion:
-    """Call one extender after the other; ExtenderFailed if one fails that is not ignorable."""
+    """Call one extender after the other; ExtenderFailed if a non-ignorable one fails."""
     opinion = Opinion(frozenset(nodes), list(nodes))
     for extender in extenders:
         if not opinion.left:
@@ -98,7 +98,7 @@ async def filter_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[
 
 
 async def prioritize_nodes(extenders: Iterable[Extender], pod: Pod, nodes: Sequence[str]) -> dict[str, int]:
-    """Call all extenders at once, and add up their scores; one that fails gives none."""
+    """Call all extenders concurrently, and add up their scores; failures count as no scores."""
     asked = [extender for extender in extenders if extender.prioritize_verb]
     answers = await asyncio.gather(*(_scores(extender, pod, nodes) for extender in asked))
     totals = dict.fromkeys(nodes, 0)
@@ -121,9 +121,9 @@ async def _scores(extender: Extender, pod: Pod, nodes: Sequence[str]) -> list[tu
 async def trim_victims(
     extenders: Iterable[Extender], pod: Pod, candidates: Sequence[Victims], pods_on: PodsOnNode
 ) -> list[Victims]:
-    """Let the interested extenders drop nodes and change victims, each what the previous one left.
+    """Let the interested extenders drop nodes and change victims, each on the result of the previous one.
 
-    ExtenderFailed if one fails that is not ignorable.
+    ExtenderFailed if a non-ignorable one fails.
     """
     left = {victims.node: victims for victims in candidates}
     for extender in extenders:
@@ -168,7 +168,7 @@ def _resolved(extender: Extender, pod: Pod, node: str, found: VictimsOnNode, pod
 
 
 async def bind_by_extender(extenders: Iterable[Extender], pod: Pod, node: str) -> bool:
-    """Let the first extender that binds such pods do it; False if there is none, or if it is ignorable and failed."""
+    """Bind the pod with the first extender that binds such pods; False if there is none, or an ignorable one fails."""
     for extender in extenders:
         if not extender.bind_verb or not extender.interested(pod):
             continue

@@ -1,1 +1,1 @@
-"""One declared class for each kind of object that scheduling reads; all that depends on the kind is derived."""
+"""The kinds of objects that scheduling reads, each declared as one class from which everything else is derived."""

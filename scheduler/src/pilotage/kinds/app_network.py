@@ -1,4 +1,4 @@
-"""Applications whose parts talk to each other, and what it costs to do so across a cluster."""
+"""Applications whose workloads communicate with each other, and the network costs of a cluster."""
 
 from msgspec import Struct
 
@@ -7,7 +7,7 @@ from pilotage.kinds.node_resource_topology import Quantity
 
 
 class AppWorkload(Struct, frozen=True, gc=False, rename="camel"):
-    """One part of an application; its pods carry the selector as a label."""
+    """A workload of an application; its pods have the selector as a label."""
 
     kind: str = ""
     name: str = ""
@@ -17,7 +17,7 @@ class AppWorkload(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class AppDependency(Struct, frozen=True, gc=False, rename="camel"):
-    """Another part that a part talks to."""
+    """Another workload that a workload communicates with."""
 
     workload: AppWorkload = AppWorkload()
     min_bandwidth: Quantity | None = None
@@ -25,14 +25,14 @@ class AppDependency(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class AppGroupWorkload(Struct, frozen=True, gc=False, rename="camel"):
-    """A part and all that it talks to."""
+    """A workload and its dependencies."""
 
     workload: AppWorkload = AppWorkload()
     dependencies: tuple[AppDependency, ...] = ()
 
 
 class AppGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """All parts of an application."""
+    """The workloads of an application."""
 
     num_members: int = 0
     topology_sorting_algorithm: str = ""
@@ -40,7 +40,7 @@ class AppGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class AppTopologyOrder(Struct, frozen=True, gc=False, rename="camel"):
-    """The order in which a part is placed, computed by a controller."""
+    """The position of a workload in the scheduling order, computed by a controller."""
 
     workload: AppWorkload = AppWorkload()
     index: int = 0
@@ -61,7 +61,7 @@ class AppGroup(KubeObject, group="appgroup.diktyo.x-k8s.io", version="v1alpha1",
 
 
 class NetworkCost(Struct, frozen=True, gc=False, rename="camel"):
-    """What it costs to get to a place."""
+    """The cost of traffic to a destination."""
 
     destination: str = ""
     network_cost: int = 0
@@ -70,7 +70,7 @@ class NetworkCost(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NetworkOrigin(Struct, frozen=True, gc=False, rename="camel"):
-    """What it costs from one place to others."""
+    """The costs from one origin to its destinations."""
 
     origin: str = ""
     cost_list: tuple[NetworkCost, ...] = ()
@@ -91,7 +91,7 @@ class NetworkWeights(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NetworkTopologySpec(Struct, frozen=True, gc=False, rename="camel"):
-    """All sets of costs."""
+    """The sets of costs."""
 
     configmap_name: str = ""
     weights: tuple[NetworkWeights, ...] = ()
@@ -100,6 +100,6 @@ class NetworkTopologySpec(Struct, frozen=True, gc=False, rename="camel"):
 class NetworkTopology(
     KubeObject, group="networktopology.diktyo.x-k8s.io", version="v1alpha1", plural="networktopologies"
 ):
-    """The costs of a cluster's network."""
+    """The network costs of a cluster."""
 
     spec: NetworkTopologySpec = NetworkTopologySpec()

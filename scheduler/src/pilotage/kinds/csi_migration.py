@@ -26,12 +26,12 @@ class Migration(NamedTuple):
 
     plugin: str
     driver: str
-    topology_key: str = ""  # by which the driver knows zones
+    topology_key: str = ""  # the driver's node label for zones
 
 
 Disk = GCEDisk | AWSDisk | AzureDisk | NamedDisk
 
-# By the field that a volume of the plugin has.
+# By the field of the plugin's volume source.
 MIGRATIONS = {
     "aws_elastic_block_store": Migration("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone"),
     "gce_persistent_disk": Migration("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone"),
@@ -39,7 +39,7 @@ MIGRATIONS = {
     "cinder": Migration("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone"),
     "portworx_volume": Migration("kubernetes.io/portworx-volume", "pxd.portworx.com"),
 }
-# Kubernetes can translate these, but the scheduler does not use it.
+# Kubernetes can translate these, but kube-scheduler does not.
 UNCOUNTED = {
     "azure_file": Migration("kubernetes.io/azure-file", "file.csi.azure.com"),
     "vsphere_volume": Migration("kubernetes.io/vsphere-volume", "csi.vsphere.vmware.com"),
@@ -49,7 +49,7 @@ UNCOUNTED_PLUGINS = frozenset(migration.plugin for migration in UNCOUNTED.values
 
 
 def is_migratable(volume: Volume) -> bool:
-    """Return whether an inline volume is of an in-tree plugin."""
+    """Return whether an inline volume belongs to an in-tree plugin."""
     return driver_of(volume) is not None
 
 
@@ -60,18 +60,18 @@ def driver_of(volume: Volume) -> str | None:
 
 
 def migration_of(volume: PersistentVolume) -> Migration | None:
-    """Return how a volume of an in-tree plugin is served, or None if it is not one."""
+    """Return the migration of a volume of an in-tree plugin, or None for any other volume."""
     return _found(volume.spec)[0]
 
 
 def translated_inline(volume: Volume) -> CSIDisk | None:
-    """Return an inline volume as its driver knows it, None if none counts it, or raise Untranslatable."""
+    """Return an inline volume translated for its driver, None if no driver counts it, or raise Untranslatable."""
     migration, disk = _found(volume)
     return None if migration is None or disk is None else CSIDisk(migration.driver, _handle(disk, {}))
 
 
 def translated(volume: PersistentVolume) -> CSIDisk | None:
-    """Return a volume as its driver knows it, None if none counts it, or raise Untranslatable."""
+    """Return a volume translated for its driver, None if no driver counts it, or raise Untranslatable."""
     migration, disk = _found(volume.spec)
     if migration is None or disk is None:
         return None
@@ -126,7 +126,7 @@ def _gce_region(zones: list[str]) -> str:
 
 
 def translated_affinity(volume: PersistentVolume, migration: Migration) -> NodeSelector | None:
-    """Return the nodes that reach a volume, with zones by the driver's node label."""
+    """Return the node affinity of a volume, with zones by the driver's node label."""
     affinity = volume.spec.node_affinity
     required = affinity.required if affinity else None
     if not migration.topology_key:

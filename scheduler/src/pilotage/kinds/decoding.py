@@ -1,4 +1,4 @@
-"""From plain data, as the API and its files have it, to the objects that scheduling knows."""
+"""Decodes plain data of the API or of files into the objects that scheduling uses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,11 +12,11 @@ from pilotage.model.quantity import InvalidQuantity
 
 
 class Undecodable(ValueError):
-    """Data that cannot be decoded; the text says where and why."""
+    """Data that cannot be decoded; the message says where and why."""
 
 
 def decode(manifest: Mapping[str, Any], kind: type[Any]) -> Pod | Node | KubeObject:
-    """Return the object of a manifest; its quantities are parsed too, so that invalid ones are found here."""
+    """Return the object of a manifest; its quantities are parsed as well, so that invalid ones are reported here."""
     try:
         found = _converted(manifest, kind)
         if kind is NodeObject:
@@ -33,12 +33,12 @@ def decode(manifest: Mapping[str, Any], kind: type[Any]) -> Pod | Node | KubeObj
 def _converted(manifest: Mapping[str, Any], kind: type[Any]) -> Any:
     try:
         return msgspec.convert(manifest, kind)
-    except msgspec.ValidationError:  # perhaps a null, which few objects have
+    except msgspec.ValidationError:  # possibly because of a null, which few objects have
         return msgspec.convert(without_nulls(manifest), kind)
 
 
 def without_nulls(value: Any) -> Any:
-    """Return data without nulls, which the API takes for absent fields."""
+    """Return data without nulls, which the API treats as absent fields."""
     if isinstance(value, dict):
         return {key: without_nulls(inner) for key, inner in value.items() if inner is not None}
     if isinstance(value, list):

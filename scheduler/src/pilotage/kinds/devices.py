@@ -1,4 +1,4 @@
-"""Device claims, as far as they are read: not for allocation, only for messages."""
+"""Device claims, read only for messages, not for allocation."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from pilotage.kinds.kube_object import KubeObject
 
 
 class DeviceSubrequest(Struct, frozen=True, gc=False, rename="camel"):
-    """One of several ways to serve a request."""
+    """One of several alternatives for a request."""
 
     name: str = ""
     device_class_name: str = ""
@@ -21,7 +21,7 @@ class ExactRequest(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class DeviceRequest(Struct, frozen=True, gc=False, rename="camel"):
-    """What a claim asks for: one kind of device, or the first available of several."""
+    """A request of a claim: one kind of device, or the first available of several."""
 
     name: str = ""
     exactly: ExactRequest | None = None
@@ -35,13 +35,13 @@ class DeviceClaim(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ResourceClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What a claim is about."""
+    """The spec of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
 
 class ResourceClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """Whether a claim got its devices."""
+    """The allocation of a claim."""
 
     allocation: dict[str, Any] | None = None
 

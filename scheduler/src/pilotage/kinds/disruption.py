@@ -18,16 +18,16 @@ class Budget:
 
     matcher: LabelMatcher
     allowed: int
-    disrupted: Container[str]  # names of pods that are being deleted and already charged
+    disrupted: Container[str]  # names of pods that are being deleted and already counted
 
 
 class NamespaceBudgets:
-    """The budgets of one namespace; only those that select a label of the pod are evaluated."""
+    """The budgets of one namespace, indexed so that only those with a label of the pod are evaluated."""
 
     def __init__(self) -> None:
         self._budgets: list[Budget] = []
-        self._by_label: dict[tuple[str, str | None], list[int]] = {}  # None stands for any value
-        self._others: list[int] = []  # that ask for no label to be there
+        self._by_label: dict[tuple[str, str | None], list[int]] = {}  # None means any value
+        self._others: list[int] = []  # those that do not require any label
         self._remembered: dict[frozenset[tuple[str, str]], list[tuple[int, Budget]]] = {}
 
     def add(self, selector: LabelSelector, budget: Budget) -> None:
@@ -41,7 +41,7 @@ class NamespaceBudgets:
             self._others.append(place)
 
     def about(self, labels: Mapping[str, str]) -> list[tuple[int, Budget]]:
-        """Return the budgets that pods with these labels count for, in their order, each with its place."""
+        """Return the budgets that select pods with these labels, in order, each with its index."""
         key = frozenset(labels.items())
         found = self._remembered.get(key)
         if found is None:
@@ -78,12 +78,12 @@ class DisruptionBudgets:
 
 
 def _usable(given: PodDisruptionBudget) -> Budget | None:
-    """Return the budget, or None for one that protects nothing: without a selector, an empty or a wrong one."""
+    """Return the budget, or None if it protects nothing: its selector is missing, empty or invalid."""
     selector, status = given.spec.selector, given.status
     if selector is None:
         return None
     try:
-        # One that takes too long to ask about every victim protects all pods of its namespace.
+        # A selector that is too expensive to evaluate for every victim protects all pods of its namespace.
         absurd = selector_size(selector) > MOST_POD_CONDITIONS
         matcher = EVERYTHING if absurd else compile_label_selector(selector)
     except InvalidSelector:
@@ -93,7 +93,7 @@ def _usable(given: PodDisruptionBudget) -> Budget | None:
 
 
 def _one_of(selector: LabelSelector) -> list[tuple[str, str | None]]:
-    """Return labels of which a pod must have one; none if pods without any do, too."""
+    """Return labels of which a selected pod must have one; none if there are no such labels."""
     for requirement in selector.requirements():
         if requirement.operator == "In":
             return [(requirement.key, value) for value in dict.fromkeys(requirement.values)]
@@ -105,7 +105,7 @@ def _one_of(selector: LabelSelector) -> list[tuple[str, str | None]]:
 def _charge(pod: Pod, budgets: NamespaceBudgets, left: dict[tuple[str, int], int]) -> bool:
     """Charge a pod to its budgets; True at the first that is exceeded, the rest is not charged."""
     if not pod.labels:
-        return False  # even for a selector that asks for labels to be absent
+        return False  # even if the selector requires labels to be absent
     for place, budget in budgets.about(pod.labels):
         if pod.name not in budget.disrupted:
             key = pod.namespace, place

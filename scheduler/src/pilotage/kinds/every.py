@@ -1,4 +1,4 @@
-"""All kinds: each is a class in a module of this folder, and there is no other list."""
+"""All kinds: the classes in the modules of this folder; there is no other list."""
 
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from pilotage.kinds.kube_object import ApiKind, KubeObject
 from pilotage.model.node import NodeObject
 from pilotage.model.pod import PodObject
 
-# They are decoded into objects of their own (Pod, Node), which the engine is made for, and every cluster has thousands.
+# Pods and nodes are decoded into special classes (Pod, Node) that the engine is optimised for.
 POD = ApiKind("", "v1", "pods", "Pod", in_kubernetes=True)
 NODE = ApiKind("", "v1", "nodes", "Node", "Cluster", in_kubernetes=True)
 
@@ -25,7 +25,7 @@ def _declared() -> Iterator[type[KubeObject]]:
 
 
 def in_order(kinds: Iterable[type[KubeObject]]) -> list[type[KubeObject]]:
-    """Return kinds as they are listed everywhere: those of Kubernetes first, then by group and name."""
+    """Sort kinds for listings: those of Kubernetes first, then by group and name."""
     return sorted(kinds, key=lambda kind: (not kind.api.in_kubernetes, kind.api.group, kind.api.plural))
 
 
@@ -45,15 +45,15 @@ class KindTable:
         self.names = frozenset(api.name for api in self._apis.values())
 
     def shapes_of(self, manifest: Mapping[str, Any]) -> tuple[type[Any], ...]:
-        """Return the classes that a manifest is decoded to; several if plugins declare a kind each in its own way.
+        """Return the classes that a manifest is decoded to; several if several plugins declare the kind.
 
-        Versions do not count: those of a kind do not differ in the fields that are read.
+        Versions are ignored, since the versions of a kind do not differ in the fields that are read.
         """
         group = str(manifest.get("apiVersion", "")).rpartition("/")[0]
         return self._shapes.get((group, str(manifest.get("kind", ""))), ())
 
     def api(self, shape: type[Any]) -> ApiKind:
-        """Return where the API has objects of a class."""
+        """Return how the API serves objects of a class."""
         return self._apis[shape]
 
 
@@ -61,5 +61,5 @@ KNOWN = KindTable()
 
 
 def kind_of(manifest: Mapping[str, Any]) -> type[Any] | None:
-    """Return the type of a manifest's kind; None for kinds that scheduling does not use."""
+    """Return the class of a manifest's kind; None for kinds that scheduling does not use."""
     return next(iter(KNOWN.shapes_of(manifest)), None)

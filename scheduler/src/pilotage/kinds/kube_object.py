@@ -1,4 +1,4 @@
-"""What a kind of object is: one class, declared once, from which all that depends on the kind is derived."""
+"""The base class of kinds: each kind is declared once, and everything that depends on it is derived."""
 
 import re
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class ApiKind:
 
     @property
     def api_version(self) -> str:
-        """Return what manifests write: storage.k8s.io/v1."""
+        """Return the apiVersion of manifests: storage.k8s.io/v1."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
@@ -43,7 +43,7 @@ class ApiKind:
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path of all objects, of those in a namespace, or of one."""
+        """Return the path of all objects, of those of a namespace, or of one object."""
         middle = f"/namespaces/{namespace}" if namespace else ""
         return f"{self.root}{middle}/{self.plural}" + (f"/{name}" if name else "")
 
@@ -52,7 +52,7 @@ class ApiKind:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def problems(self) -> list[str]:
-        """Return what is wrong with a declaration."""
+        """Return the errors in a declaration."""
         found = []
         if self.group and not all(map(_LABEL.fullmatch, self.group.split("."))):
             found.append(f'group must be like "power.example.com", not {self.group!r:.60}')
@@ -66,7 +66,7 @@ class ApiKind:
 
 
 class KindMeta(StructMeta):
-    """Reads the declaration of a kind from the line of its class."""
+    """Reads the declaration of a kind from its class statement."""
 
     api: ApiKind
 
@@ -93,19 +93,17 @@ class KindMeta(StructMeta):
             if problems := made.api.problems():
                 raise TypeError(f"{name}: {'; '.join(problems)}")
         elif not hasattr(made, "api") and namespace.get("__module__") != __name__:
-            raise TypeError(
-                f'{name} must say where the API has it: group="power.example.com", version="v1", plural="..."'
-            )
+            raise TypeError(f'{name} must declare its API: group="power.example.com", version="v1", plural="..."')
         return made
 
 
 class KubeObject(Struct, metaclass=KindMeta, gc=False, rename="camel"):
-    """An object of the API; a class of a kind names the fields that are read, and all others are skipped."""
+    """An object of the API; the class of a kind declares the fields that are read, and all others are skipped."""
 
     api: ClassVar[ApiKind]
 
     metadata: Metadata
 
     def says_the_same_as(self, other: Any) -> bool:
-        """Return whether nothing that plugins read differs, so that cached results stay valid."""
+        """Return whether no field that plugins read differs, so that cached results stay valid."""
         return False

@@ -1,4 +1,4 @@
-"""Responses of the metrics API, Prometheus and load-watcher; an invalid entry does not affect the others."""
+"""Decodes responses of the metrics API, Prometheus and load-watcher; an invalid entry does not affect the others."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -72,14 +72,14 @@ class _Watched(Struct, gc=False):
 
 
 def read_node_metrics(body: bytes) -> tuple[list[NodeMetrics], int]:
-    """Return the objects of a list of the metrics API, and how many others could not be read."""
+    """Return the objects of a list of the metrics API, and the number of invalid ones."""
     items = _decoded(body, _List).items or []
     found = [metrics for item in items if (metrics := _or_none(item, NodeMetrics)) is not None]
     return found, len(items) - len(found)
 
 
 def read_vector(body: bytes) -> tuple[list[Sample], int]:
-    """Return the numbers of an instant query's answer as they are, and how many others are no numbers."""
+    """Return the samples of an instant query's response, and the number of samples without a valid number."""
     answer = _decoded(body, _Answer)
     if answer.status != "success" or answer.data is None:
         raise Malformed(answer.error[:200] or f"its status is {answer.status[:40]!r}")
@@ -91,7 +91,7 @@ def read_vector(body: bytes) -> tuple[list[Sample], int]:
 
 
 def read_watched(body: bytes, latest: float) -> tuple[dict[str, NodeLoad], int]:
-    """Return what load-watcher has measured, and for how many nodes it has no usable values."""
+    """Return load-watcher's measurements, and the number of nodes without usable values."""
     answer = _decoded(body, _Watched)
     end = (answer.window.end if answer.window else 0) or answer.timestamp
     until = min(end, latest) if end > 0 else latest
@@ -124,7 +124,7 @@ def _metrics(node: _Node | None) -> Iterator[_Metric]:
 
 
 def _resource_load(metrics: list[_Metric], kind: str) -> ResourceLoad | None:
-    """Return the mean, or else the latest value; without either, a deviation is useless."""
+    """Return the mean, or the latest value if there is none; a deviation without either is useless."""
     values = {metric.operator: metric.value or 0.0 for metric in metrics if metric.type == kind}
     average = next((values[operator] for operator in (AVERAGE, *LATEST) if operator in values), None)
     return None if average is None else ResourceLoad(average, values.get(DEVIATION, 0.0))

@@ -12,7 +12,7 @@ from pilotage.model.quantity import InvalidQuantity, parse
 class NodeMetrics(
     KubeObject, group="metrics.k8s.io", version="v1beta1", plural="nodes", scope="Cluster", wakes=False, watched=False
 ):
-    """The use of a node; the API has no `deviation`, which only manifests for a simulation have."""
+    """The usage of a node; `deviation` is not in the API, only in manifests for simulations."""
 
     timestamp: str | None = None
     usage: Amounts = field(default_factory=dict)
@@ -20,7 +20,7 @@ class NodeMetrics(
 
 
 def load_of(metrics: NodeMetrics, node: Node, latest: float) -> NodeLoad:
-    """Return the shares of the node's capacity that are in use; the time is not after `latest`, nor unknown."""
+    """Return the used shares of the node's capacity, with the time limited to `latest`."""
     until = seconds_since_1970(metrics.timestamp)
     return NodeLoad(
         _load("cpu", metrics, node), _load("memory", metrics, node), latest if until is None else min(until, latest)
@@ -28,9 +28,9 @@ def load_of(metrics: NodeMetrics, node: Node, latest: float) -> NodeLoad:
 
 
 def capacity_of(node: Node, resource: str) -> int:
-    """Return what a node has of a resource in billionths, whether for pods or not; 0 if that cannot be read."""
+    """Return the capacity of a node in billionths, including what is not for pods; 0 if it cannot be parsed."""
     written = node.capacity.get(resource)
-    if written is None:  # not every manifest tells the two apart
+    if written is None:  # manifests may have only allocatable
         return node.allocatable.get(resource, 0) * (10**6 if resource == "cpu" else 10**9)
     return _nanos(written) or 0
 

@@ -1,4 +1,4 @@
-"""What each NUMA zone of a node has, as an agent on the node reports it; the fields stand at the top of the object."""
+"""The resources of each NUMA zone of a node, reported by an agent; the object has no spec."""
 
 from msgspec import Struct
 
@@ -8,14 +8,14 @@ Quantity = str | int | float
 
 
 class TopologyAttribute(Struct, frozen=True, gc=False, rename="camel"):
-    """A fact with a name."""
+    """A named attribute."""
 
     name: str = ""
     value: str = ""
 
 
 class ZoneResource(Struct, frozen=True, gc=False, rename="camel"):
-    """How much of one resource a zone has."""
+    """The amount of one resource in a zone."""
 
     name: str = ""
     capacity: Quantity = 0
@@ -24,14 +24,14 @@ class ZoneResource(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ZoneCost(Struct, frozen=True, gc=False, rename="camel"):
-    """How far it is to another zone."""
+    """The distance to another zone."""
 
     name: str = ""
     value: int = 0
 
 
 class Zone(Struct, frozen=True, gc=False, rename="camel"):
-    """A part of a node."""
+    """A zone of a node."""
 
     name: str = ""
     type: str = ""

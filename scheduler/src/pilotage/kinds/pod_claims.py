@@ -1,4 +1,4 @@
-"""The claims behind the volumes of a pod: those that it names, and those that are made for it alone."""
+"""The claims of a pod's volumes: those that it names, and ephemeral ones created for it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from pilotage.model.pod import Pod, PodShape
 
 
 class PodClaim(NamedTuple):
-    """A claim that a pod uses; an ephemeral one lives and dies with the pod."""
+    """A claim that a pod uses; an ephemeral one is created and deleted with the pod."""
 
     name: str
     ephemeral: bool
 
 
 def named_claims(pod: Pod) -> tuple[str, ...]:
-    """Return the claims that a pod names, in order; ephemeral ones are not among them."""
+    """Return the claims that a pod names, in order, without ephemeral ones."""
     return pod.shape.remember("named claims", _named)
 
 
@@ -44,13 +44,13 @@ def claims_of(pod: Pod) -> Iterator[PodClaim]:
 
 
 def concerns(claim: PersistentVolumeClaim, pod: Pod) -> bool:
-    """Return whether a claim is one of the pod's, going by its name."""
+    """Return whether a claim belongs to the pod, by its name."""
     metadata = claim.metadata
     return metadata.namespace == pod.namespace and any(each.name == metadata.name for each in claims_of(pod))
 
 
 def foreign(claim: PersistentVolumeClaim, pod: Pod) -> str | None:
-    """Return the complaint about an ephemeral claim that was not made for this pod, or None."""
+    """Return the error about an ephemeral claim that was not created for this pod, or None."""
     owner = claim.metadata.controller
     if claim.metadata.namespace == pod.namespace and owner is not None and owner.uid == pod.uid:
         return None
@@ -59,5 +59,5 @@ def foreign(claim: PersistentVolumeClaim, pod: Pod) -> str | None:
 
 
 def no_claim(name: str) -> str:
-    """Return what is said about a claim that does not exist."""
+    """Return the error about a claim that does not exist."""
     return f'persistentvolumeclaim "{name}" not found'

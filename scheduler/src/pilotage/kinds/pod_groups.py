@@ -1,4 +1,4 @@
-"""Groups of pods that start together or not at all, in both of the APIs that have them."""
+"""PodGroups of both APIs: groups of pods that start together or not at all."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ RUNNING, FINISHED = "Running", "Finished"
 
 
 class PodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """How many pods of the group must have a node before any of them starts."""
+    """The number of pods that must have a node before any of them starts."""
 
     min_member: int = 0
     min_resources: Amounts | None = None
@@ -49,17 +49,17 @@ class PodGroup(KubeObject, group="scheduling.x-k8s.io", version="v1alpha1", plur
 
     @property
     def match_policy(self) -> MatchPolicy | None:
-        """Return what counts towards the quorum; None if the group names an unknown one."""
+        """Return which pods count towards the quorum; None if the group names an unknown policy."""
         return match_policy(self.metadata)
 
     @property
     def quorum(self) -> int:
-        """Return how many pods must run together."""
+        """Return the number of pods that must run together."""
         return max(1, self.spec.min_member)
 
     @property
     def was_satisfied(self) -> bool:
-        """Return whether enough pods have had a node at once, as far as its status shows."""
+        """Return whether enough pods had a node at the same time, according to its status."""
         status = self.status
         if reached := status.condition(QUORUM_REACHED):
             return reached.status == "True"
@@ -74,13 +74,13 @@ class GangPolicy(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class SchedulingPolicy(Struct, frozen=True, gc=False, rename="camel"):
-    """How the pods of a group belong together; without a gang they are independent."""
+    """The scheduling policy of a group; without a gang policy its pods are independent."""
 
     gang: GangPolicy | None = None
 
 
 class NativePodGroupSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What Kubernetes' own group asks for."""
+    """The spec of Kubernetes' own group."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     priority: int | None = None
@@ -94,17 +94,17 @@ class NativePodGroup(KubeObject, group="scheduling.k8s.io", version="v1beta1", p
 
     @property
     def match_policy(self) -> MatchPolicy | None:
-        """Return what counts towards the quorum; None if the group names an unknown one."""
+        """Return which pods count towards the quorum; None if the group names an unknown policy."""
         return match_policy(self.metadata)
 
     @property
     def quorum(self) -> int:
-        """Return how many pods must run together; without a gang they are independent."""
+        """Return the number of pods that must run together; 1 without a gang policy."""
         gang = self.spec.scheduling_policy.gang
         return 1 if gang is None else max(1, gang.min_count)
 
     @property
     def was_satisfied(self) -> bool:
-        """Return whether enough pods have had a node at once."""
+        """Return whether enough pods had a node at the same time."""
         scheduled = self.status.condition(INITIALLY_SCHEDULED)
         return scheduled is not None and scheduled.status == "True"

@@ -1,6 +1,6 @@
-"""Elastic quota accounting: what a pod counts as, which quota applies to it, and what exceeds a bound.
+"""Elastic quota accounting: the usage of pods, the quotas that apply to them, and exceeded bounds.
 
-The scheduler decides by these numbers and the operator writes them into the status: both use this code.
+Both the scheduler, for its decisions, and the operator, for the status, use this module.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,11 @@ from pilotage.model.quantity import Form, InvalidQuantity, from_milli_value, fro
 from pilotage.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, PODS, Requests, counted
 from pilotage.model.selectors import InvalidSelector, compile_label_selector
 
-NEVER_MADE = "~"  # instead of a time: a quota without an API server comes after those with one
+NEVER_MADE = "~"  # sorts after all times: quotas from files have no creation timestamp
 
 
 class Excess(NamedTuple):
-    """A resource of which there would be more than a bound."""
+    """A resource whose usage would exceed a bound."""
 
     resource: str
     amount: int
@@ -29,7 +29,7 @@ class Excess(NamedTuple):
 
 
 class Cohort(NamedTuple):
-    """The pods of a namespace and a priority class; "" is for those without one, and for all that no quota names."""
+    """The pods of a namespace and a priority class; "" stands for no class, and for all classes that no quota names."""
 
     namespace: str
     priority_class: str = ""
@@ -49,13 +49,13 @@ class Contest(NamedTuple):
 
 @dataclass(frozen=True)
 class Quota:
-    """The bounds of an elastic quota; resources that it does not name are not limited."""
+    """The bounds of an elastic quota; other resources are not limited."""
 
     namespace: str
     name: str
-    min: Requests  # guaranteed; of a resource that is missing, nothing
-    max: Requests  # a resource that is missing has no limit
-    faults: tuple[str, ...] = ()  # what cannot be read, and is ignored
+    min: Requests  # guaranteed; nothing of a missing resource
+    max: Requests  # a missing resource has no limit
+    faults: tuple[str, ...] = ()  # invalid fields, which are ignored
     priority_classes: tuple[str, ...] | None = None  # the only classes that it applies to; None for all
 
     @cached_property
@@ -70,19 +70,19 @@ class Quota:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """Return the resources that count."""
+        """Return the resources with bounds."""
         return frozenset((*self.min, *self.max))
 
     def of(self, request: Mapping[str, int]) -> Requests:
-        """Return the part of a request that counts."""
+        """Return the part of a request that has bounds."""
         return {resource: amount for resource, amount in request.items() if resource in self.named}
 
     def borrows(self, used: Mapping[str, int], resource: str) -> bool:
-        """Return whether more of a resource is used than is guaranteed."""
+        """Return whether the usage of a resource exceeds the guarantee."""
         return resource in self.named and used.get(resource, 0) > self.min.get(resource, 0)
 
     def contradictions(self) -> list[Excess]:
-        """Return the resources of which more is guaranteed than allowed."""
+        """Return the resources whose min exceeds their max."""
         return [
             Excess(name, self.min[name], self.max[name])
             for name in sorted(self.min.keys() & self.max.keys())
@@ -91,17 +91,17 @@ class Quota:
 
 
 def counts_as(pod: Pod) -> Requests:
-    """Return what a pod counts as, with sidecars, overhead and pod-level requests, and as one pod."""
+    """Return the usage of a pod, with sidecars, overhead and pod-level requests, including one pod."""
     return pod.usage | {PODS: 1}
 
 
 def is_charged(pod: Pod) -> bool:
-    """Return whether a pod counts: it has a node, and has not finished."""
+    """Return whether a pod is charged: it has a node and has not finished."""
     return bool(pod.node_name) and not pod.is_finished
 
 
 def beyond(request: Mapping[str, int], used: Mapping[str, int], bounds: Mapping[str, int]) -> list[Excess]:
-    """Return the resources of which a request asks for more than the bounds leave; what has no bound is left out."""
+    """Return the resources for which a request exceeds the remaining amounts; those without bounds are left out."""
     totals = ((name, used.get(name, 0) + amount) for name, amount in request.items() if amount > 0 and name in bounds)
     return [Excess(name, total, bounds[name]) for name, total in totals if total > bounds[name]]
 
@@ -115,7 +115,7 @@ def told(excesses: Iterable[Excess], with_pod: str, bound: str) -> str:
 
 
 def quantity_text(resource: str, amount: int) -> str:
-    """Return an amount as a person writes it: 1500m, 4Gi, 3."""
+    """Return an amount in the usual notation: 1500m, 4Gi, 3."""
     if resource == CPU:
         return str(from_milli_value(amount))
     in_bytes = resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith("hugepages-")
@@ -123,7 +123,7 @@ def quantity_text(resource: str, amount: int) -> str:
 
 
 def read_quota(given: ElasticQuota) -> Quota:
-    """Return the bounds of a quota; what cannot be read is reported and ignored."""
+    """Return the bounds of a quota; invalid fields are reported and ignored."""
     faults: list[str] = []
     least = {name: max(0, amount) for name, amount in _readable(given.spec.min, "min", faults).items()}
     most = _readable(given.spec.max, "max", faults)
@@ -138,7 +138,7 @@ def read_quota(given: ElasticQuota) -> Quota:
 
 
 def _classes(written: str | None, faults: list[str]) -> tuple[str, ...] | None:
-    """Return the priority classes that are named; a quota whose names cannot be read is not one for all pods."""
+    """Return the named priority classes; a quota with invalid names does not become one for all pods."""
     if written is None:
         return None
     found: dict[str, None] = {}  # each once, in this order
@@ -167,19 +167,19 @@ def _readable(amounts: Amounts | None, where: str, faults: list[str]) -> Request
 
 @dataclass(frozen=True)
 class QuotaTable:
-    """Which quota applies to which pods."""
+    """Maps pods to quotas."""
 
     serving: Mapping[Cohort, Quota] = field(default_factory=dict)
     quotas: tuple[Quota, ...] = ()  # all of them, the oldest first
     contests: Mapping[str, tuple[Contest, ...]] = field(default_factory=dict)  # by the quota that lost, namespace/name
 
     def quota_of(self, cohort: Cohort) -> Quota | None:
-        """Return the quota of a cohort: one that names its class, or else one that names none."""
+        """Return the quota of a cohort: one that names its class, otherwise one without classes."""
         return self.serving.get(cohort) or self.serving.get(Cohort(cohort.namespace))
 
     @cached_property
     def in_force(self) -> dict[str, frozenset[str]]:
-        """Return the namespaces of every quota that applies to any pods, by namespace/name."""
+        """Return the namespaces of every quota in use, by namespace/name."""
         found: dict[str, set[str]] = {}
         for cohort, quota in self.serving.items():
             found.setdefault(quota.key, set()).add(cohort.namespace)
@@ -187,7 +187,7 @@ class QuotaTable:
 
 
 def table_of(given: Iterable[ElasticQuota], namespaces: Iterable[Namespace]) -> QuotaTable:
-    """Determine which quota applies to which pods: of several that select the same, the oldest."""
+    """Determine which quota applies to which pods: the oldest one, if several select the same pods."""
     labels = {each.metadata.name: each.metadata.labels for each in namespaces}
     serving: dict[Cohort, Quota] = {}
     quotas, contests = [], {}
@@ -207,13 +207,13 @@ def _age(given: ElasticQuota) -> tuple[str, str, str]:
 
 
 def _claims(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[Cohort]:
-    """Return the pods of its namespaces, or of these those of the classes that it names."""
+    """Return the cohorts that a quota selects: its namespaces, with the classes that it names."""
     classes = ("",) if quota.priority_classes is None else quota.priority_classes
     return [Cohort(namespace, name) for namespace in _namespaces(given, quota, labels) for name in classes]
 
 
 def _namespaces(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Return its own namespace, and all that its selector matches."""
+    """Return its own namespace, and those that its selector matches."""
     if given.spec.namespace_selector is None:
         return [quota.namespace]
     try:
@@ -225,25 +225,25 @@ def _namespaces(given: ElasticQuota, quota: Quota, labels: Mapping[str, Mapping[
 
 
 class QuotaLedger:
-    """What is used, by cohort, by quota and in all; pods change one by one, quotas all at once."""
+    """The usage by cohort, by quota and in total; pods change one by one, quotas all at once."""
 
     def __init__(self) -> None:
         self.table = QuotaTable()
         self._by_cohort: dict[Cohort, Requests] = {}
         self._by_quota: dict[str, Requests] = {}
         self.used_in_all: Requests = {}
-        self.guaranteed_in_all: Requests = {}  # of every resource that any quota guarantees
+        self.guaranteed_in_all: Requests = {}  # for every resource that any quota guarantees
 
     def place(self, pod: Pod) -> None:
         """Add a pod."""
         self._count(pod, 1)
 
     def take_away(self, pod: Pod) -> None:
-        """Remove a pod, as it was added."""
+        """Remove a pod, given as it was added."""
         self._count(pod, -1)
 
     def settle(self, table: QuotaTable) -> None:
-        """Recount everything with new quotas: pods older than them count at once."""
+        """Recount everything with new quotas, including pods that are older than the quotas."""
         self.table = table
         in_force = {quota.key: quota for quota in table.serving.values()}
         self._by_quota = {key: {} for key in in_force}
@@ -259,7 +259,7 @@ class QuotaLedger:
         return self.table.quota_of(Cohort.of(pod))
 
     def used(self, quota: Quota) -> Requests:
-        """Return what the pods of a quota use of the resources that it names."""
+        """Return the usage of a quota's pods for the resources that it names."""
         return self._by_quota.get(quota.key, {})
 
     def _count(self, pod: Pod, sign: int) -> None:
@@ -281,7 +281,7 @@ class QuotaLedger:
 
 
 def add(account: Requests, amounts: Mapping[str, int], sign: int) -> None:
-    """Add amounts to an account, or subtract them; zero has no entry."""
+    """Add amounts to an account, or subtract them; entries of zero are removed."""
     for resource, amount in amounts.items():
         total = account.get(resource, 0) + sign * amount
         if total:

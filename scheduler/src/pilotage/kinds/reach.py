@@ -1,4 +1,4 @@
-"""From which nodes a piece of storage can be reached, by the labels of the nodes."""
+"""The nodes from which storage is accessible, by their labels."""
 
 from functools import lru_cache
 
@@ -14,19 +14,19 @@ from pilotage.model.selectors import (
     compile_node_selector_leniently,
 )
 
-# Conditions on labels, one of which must hold; no conditions hold nowhere, None stands for everywhere.
+# Conditions on labels, one of which must hold; an empty list matches no node, None matches every node.
 Reach = tuple[LabelMatcher, ...] | None
 EVERYWHERE: Reach = None
 NOWHERE: Reach = ()
 
 
 def reaches(reach: Reach, labels: Labels) -> bool:
-    """Return whether a node with these labels is within reach."""
+    """Return whether a node with these labels has access."""
     return reach is None or any(condition.matches(labels) for condition in reach)
 
 
 def reach_of_volume(volume: PersistentVolume) -> Reach:
-    """Return from where a volume can be reached."""
+    """Return the nodes with access to a volume."""
     affinity = volume.spec.node_affinity
     return reach_of_selector(affinity.required if affinity else None)
 
@@ -36,12 +36,12 @@ def reach_of_selector(selector: NodeSelector | None) -> Reach:
     """Return the nodes that a volume's selector allows."""
     if selector is None:
         return EVERYWHERE
-    # Volumes identify nodes only by labels: the fields of a term are ignored.
+    # Volumes select nodes only by labels: the fields of a term are ignored.
     return tuple(term.expressions for term in compile_node_selector_leniently(selector).terms)
 
 
 def reach_of_class(storage: StorageClass) -> Reach:
-    """Return where a storage class allows volumes to be provisioned."""
+    """Return the nodes for which a storage class allows provisioning."""
     if not storage.allowed_topologies:
         return EVERYWHERE
     found = []
@@ -53,7 +53,7 @@ def reach_of_class(storage: StorageClass) -> Reach:
 
 
 def reach_of_capacity(capacity: CSIStorageCapacity) -> Reach:
-    """Return the nodes that can use what a driver has left."""
+    """Return the nodes that can use the remaining capacity of a driver."""
     return tuple(_compiled(capacity.node_topology))
 
 

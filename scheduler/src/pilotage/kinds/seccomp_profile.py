@@ -1,4 +1,4 @@
-"""Which system calls a pod may make, as the Security Profiles Operator has it."""
+"""Seccomp profiles of the Security Profiles Operator."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ PERMITTING = ("SCMP_ACT_ALLOW", "SCMP_ACT_LOG")
 
 
 class SyscallRule(Struct, frozen=True, gc=False, rename="camel"):
-    """What happens when one of these system calls is made."""
+    """The action for some system calls."""
 
     names: tuple[str, ...] = ()
     action: str = ""
@@ -20,7 +20,7 @@ class SeccompProfileSpec(Struct, frozen=True, gc=False, rename="camel"):
     """All rules of a profile."""
 
     syscalls: tuple[SyscallRule, ...] = ()
-    base_profile_name: str = ""  # of the same namespace; its rules hold too
+    base_profile_name: str = ""  # of the same namespace; its rules apply as well
 
 
 class SeccompProfile(
@@ -31,14 +31,14 @@ class SeccompProfile(
     spec: SeccompProfileSpec = SeccompProfileSpec()
 
     def permitted(self) -> Iterator[str]:
-        """Yield the system calls that its own rules let pass."""
+        """Yield the system calls that its own rules allow."""
         for rule in self.spec.syscalls:
             if rule.action in PERMITTING:
                 yield from rule.names
 
 
 def profile_at(path: str) -> tuple[str, str] | None:
-    """Return namespace and name of the profile in a file: localhost/operator/default/nginx.json is default/nginx."""
+    """Return namespace and name of a profile by its path: localhost/operator/default/nginx.json is default/nginx."""
     *_, namespace, file = ("", *path.split("/"))
     name = file.rpartition(".")[0] if "." in file else file
     return (namespace, name) if namespace and name else None

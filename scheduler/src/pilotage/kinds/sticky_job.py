@@ -6,7 +6,7 @@ from pilotage.kinds.kube_object import KubeObject
 
 
 class StickyJobStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """Where the job's pod was last."""
+    """The last node of the job's pod."""
 
     last_node: str = ""
 

@@ -18,13 +18,13 @@ STORAGE = "storage"
 
 
 class Request(Struct, frozen=True, gc=False, rename="camel"):
-    """How much storage a claim asks for."""
+    """The storage requests of a claim."""
 
     requests: dict[str, str | int | float] = {}
 
 
 class ClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What a claim asks for."""
+    """The spec of a claim."""
 
     access_modes: tuple[str, ...] = ()
     resources: Request = Request()
@@ -36,7 +36,7 @@ class ClaimSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """How far a claim has come."""
+    """The phase of a claim."""
 
     phase: str = ""
 
@@ -54,17 +54,17 @@ class PersistentVolumeClaim(KubeObject, group="", version="v1", plural="persiste
 
     @property
     def is_bound(self) -> bool:
-        """Return whether the claim is fully bound; one that only names a volume is not."""
+        """Return whether the claim is fully bound, not merely names a volume."""
         return bool(self.spec.volume_name) and BIND_COMPLETED in self.metadata.annotations
 
     @property
     def requested(self) -> str | int | float:
-        """Return how much storage is asked for, as it was written."""
+        """Return the requested storage, as written."""
         return self.spec.resources.requests.get(STORAGE, 0)
 
 
 class ObjectReference(Struct, frozen=True, gc=False, rename="camel"):
-    """Another object, by its name."""
+    """A reference to another object by its name."""
 
     api_version: str = ""
     kind: str = ""
@@ -75,13 +75,13 @@ class ObjectReference(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class VolumeNodeAffinity(Struct, frozen=True, gc=False, rename="camel"):
-    """The nodes from which a volume can be reached."""
+    """The nodes with access to a volume."""
 
     required: NodeSelector | None = None
 
 
 class VolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What a volume is."""
+    """The spec of a volume."""
 
     capacity: dict[str, str | int | float] = {}
     access_modes: tuple[str, ...] = ()
@@ -99,7 +99,7 @@ class VolumeSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class VolumeStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """How far a volume has come."""
+    """The phase of a volume."""
 
     phase: str = ""
 
@@ -119,12 +119,12 @@ class PersistentVolume(
 
     @property
     def capacity(self) -> str | int | float:
-        """Return how much the volume holds, as it was written."""
+        """Return the capacity of the volume, as written."""
         return self.spec.capacity.get(STORAGE, 0)
 
 
 class TopologyRequirement(Struct, frozen=True, gc=False, rename="camel"):
-    """A label and the values that are allowed for it."""
+    """A label with its allowed values."""
 
     key: str = ""
     values: tuple[str, ...] = ()
@@ -147,7 +147,7 @@ class StorageClass(
 
 
 class VolumeLimit(Struct, frozen=True, gc=False, rename="camel"):
-    """How many volumes of a driver a node can have."""
+    """The maximum number of a driver's volumes on a node."""
 
     count: int | None = None
 
@@ -172,7 +172,7 @@ class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes
 
     @property
     def limits(self) -> dict[str, int]:
-        """Return how many volumes of each driver the node can have; drivers without a limit are not in it."""
+        """Return the maximum number of volumes of each driver on the node, without drivers that have no limit."""
         return {
             driver.name: driver.allocatable.count
             for driver in self.spec.drivers
@@ -186,7 +186,7 @@ class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes
 
     @property
     def migrated_plugins_text(self) -> str:
-        """Return the same as it was written."""
+        """Return the same, as written."""
         return self.metadata.annotations.get(MIGRATED_PLUGINS, "")
 
     def has_driver(self, driver: str) -> bool:
@@ -195,7 +195,7 @@ class CSINode(KubeObject, group="storage.k8s.io", version="v1", plural="csinodes
 
 
 class CSIDriverSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """What a driver wants from the scheduler."""
+    """The settings of a driver for the scheduler."""
 
     storage_capacity: bool | None = None
     prevent_pod_scheduling_if_missing: bool | None = None
@@ -212,7 +212,7 @@ class CSIDriver(
 class CSIStorageCapacity(
     KubeObject, group="storage.k8s.io", version="v1", plural="csistoragecapacities", in_kubernetes=True
 ):
-    """How much a driver can still provision in a part of the cluster."""
+    """The remaining capacity of a driver in a part of the cluster."""
 
     storage_class_name: str = ""
     capacity: str | int | float | None = None
@@ -227,7 +227,7 @@ class AttachmentSource(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class AttachmentSpec(Struct, frozen=True, gc=False, rename="camel"):
-    """Which volume is attached to which node, and by whom."""
+    """The volume, the node and the attacher."""
 
     attacher: str = ""
     node_name: str = ""

@@ -1,4 +1,4 @@
-"""Which volumes match a claim, on any node, and what a volume looks like once it is bound."""
+"""Matches volumes with claims, regardless of nodes, and computes their state after binding."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ def belongs_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def candidates(claim: PersistentVolumeClaim, volumes: Iterable[PersistentVolume]) -> list[PersistentVolume]:
-    """Return the volumes that match a claim, best first: the one that is reserved for it, or else the smallest first.
+    """Return the volumes that match a claim, the best first: the one reserved for it, or else by size.
 
     Raises InvalidSelector for a claim with an invalid selector.
     """
@@ -71,7 +71,7 @@ def _is_free_for(volume: PersistentVolume, claim: PersistentVolumeClaim, selecto
 
 
 def taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
-    """Return a volume as it is once bound to a claim."""
+    """Return a volume as it will be after binding to a claim."""
     metadata = claim.metadata
     reference = ObjectReference(
         "v1",
@@ -94,6 +94,6 @@ def taken(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentV
 
 
 def made_on(claim: PersistentVolumeClaim, node: str) -> PersistentVolumeClaim:
-    """Return a claim as it is once a volume is being provisioned for it on a node."""
+    """Return a claim as it will be during provisioning on a node."""
     annotations = {**claim.metadata.annotations, SELECTED_NODE: node}
     return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

@@ -1,4 +1,4 @@
-"""The other objects that decisions depend on, as the API has them."""
+"""Workloads and other objects that decisions depend on."""
 
 from msgspec import Struct
 
@@ -49,7 +49,7 @@ class StatefulSet(KubeObject, group="apps", version="v1", plural="statefulsets",
 
 
 class DisruptionStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """How many more pods may be disrupted."""
+    """The number of pods that may still be disrupted."""
 
     disruptions_allowed: int = 0
     disrupted_pods: dict[str, str] = {}
@@ -67,7 +67,7 @@ class PodDisruptionBudget(
 class PriorityClass(
     KubeObject, group="scheduling.k8s.io", version="v1", plural="priorityclasses", scope="Cluster", in_kubernetes=True
 ):
-    """A priority with a name."""
+    """A named priority."""
 
     value: int = 0
     global_default: bool = False

@@ -1,1 +1,1 @@
-"""Accepts connections for all servers: limits their number, per peer and in time."""
+"""Accepts connections for all servers, and limits their number, rate and idle time for each peer."""

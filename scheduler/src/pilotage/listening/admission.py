@@ -1,4 +1,4 @@
-"""Limits on connections: in total and per peer, and which connection is closed for which.
+"""Limits the number of connections, in total and per peer, and chooses which one is closed for a new one.
 
                  begin
 enter ──> idle ─────────> busy      idle: connecting, or connected without a complete request
@@ -25,17 +25,17 @@ def peer_of(address: str) -> str:
         return str(found)
     if found.ipv4_mapped is not None:
         return str(found.ipv4_mapped)
-    # A host with one address of such a network has all of them.
+    # A host can use all addresses of its /64 network.
     return str(ipaddress.ip_network((int(found) >> _IPV6_HOST_BITS << _IPV6_HOST_BITS, 128 - _IPV6_HOST_BITS)))
 
 
 class Admission(Generic[V]):
-    """Counts visits; no peer is kept out by others that have more of them."""
+    """Counts visits; a peer is never displaced by peers with more visits."""
 
     def __init__(self, most: int, most_of_one_peer: int) -> None:
         self._most, self._most_of_one_peer = most, most_of_one_peer
         self._peers: dict[V, str] = {}
-        # Of each peer, the one that has been so for longest first.
+        # By peer, the longest idle or busy one first.
         self._idle: dict[str, dict[V, None]] = {}
         self._busy: dict[str, dict[V, None]] = {}
 
@@ -43,11 +43,11 @@ class Admission(Generic[V]):
         return len(self._peers)
 
     def count(self, peer: str) -> int:
-        """Return how many visits a peer has."""
+        """Return the number of visits of a peer."""
         return len(self._idle.get(peer, ())) + len(self._busy.get(peer, ()))
 
     def enter(self, visit: V, peer: str) -> V | None:
-        """Admit a visit, and return the one that is closed for it: itself if there is no other."""
+        """Admit a visit, and return the visit to close for it: itself if there is no other."""
         leaving = self._who_leaves(visit, peer)
         if leaving is not None:
             self.leave(leaving)
@@ -65,18 +65,18 @@ class Admission(Generic[V]):
         largest = max((*self._idle, *self._busy), key=self.count)
         if self.count(largest) <= own:
             return self._oldest_idle(peer, visit)
-        # A peer with fewer visits comes first, whatever the others do.
+        # A peer with fewer visits takes precedence.
         return next(iter([*self._idle.get(largest, {}), *self._busy.get(largest, {})]))
 
     def _oldest_idle(self, peer: str, otherwise: V) -> V:
         return next(iter(self._idle.get(peer, ())), otherwise)
 
     def begin(self, visit: V) -> None:
-        """Record that its request is being answered."""
+        """Record that the request of a visit is being handled."""
         self._move(visit, self._busy)
 
     def end(self, visit: V) -> None:
-        """Record that it got its response."""
+        """Record that a visit got its response."""
         self._move(visit, self._idle)
 
     def _move(self, visit: V, group: dict[str, dict[V, None]]) -> None:

@@ -1,4 +1,4 @@
-"""Accepts connections and counts them from that moment on: before any handshake or request."""
+"""Accepts connections and counts them immediately, before any handshake or request."""
 
 import asyncio
 import errno
@@ -28,17 +28,17 @@ class Patience:
 
     connections: int = 128
     connections_of_one_peer: int = 32
-    # Handshakes of one peer: as many at once as it may have connections.
+    # Handshakes of one peer: a burst of as many as it may have connections.
     handshakes_a_second: float = 20.0
-    # From accept until the first request with all its headers; includes the handshake.
+    # From accept to the first request with all headers, including the handshake.
     first_request: float = 5.0
     idle: float = 30.0
-    # To send the rest when a connection is closed.
+    # To send the remaining data when a connection is closed.
     closing: float = 30.0
 
 
 class FrontDoor:
-    """Listens from open to close, and creates a protocol for every admitted connection."""
+    """Listens between `open` and `close`, and creates a protocol for every admitted connection."""
 
     def __init__(
         self,
@@ -64,11 +64,11 @@ class FrontDoor:
 
     @property
     def connected(self) -> int:
-        """How many connections there are, including those that are still being established."""
+        """The number of connections, including those that are still being established."""
         return len(self._admission)
 
     async def open(self, address: str | None, port: int, *, share_port: bool = False) -> None:
-        """Listen; None is every address, port 0 a free one. OSError if that is impossible."""
+        """Listen; None means every address, port 0 any free port. OSError if that fails."""
         loop = asyncio.get_running_loop()
         found = await loop.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         try:
@@ -103,7 +103,7 @@ class FrontDoor:
 
     @contextmanager
     def answering(self, protocol: asyncio.BaseProtocol) -> Iterator[None]:
-        """Stop the clock of a connection while its request is answered."""
+        """Stop the clock of a connection while its request is handled."""
         visit = self._visits.get(protocol)
         if visit is None:
             yield
@@ -154,7 +154,7 @@ class FrontDoor:
         self._begin(visit, peer)
 
     def _begin(self, visit: Visit, peer: str) -> None:
-        """Start the protocol: at once, or with TLS, which costs us more than the client, at the peer's pace."""
+        """Start the protocol; TLS handshakes cost us more than the client, so the peer's pace limits them."""
         loop, patience = asyncio.get_running_loop(), self._patience
         delay = self._pace.delay(peer, loop.time()) if self._context is not None else 0.0
         if delay > 0.0:

@@ -1,6 +1,6 @@
-"""Limits how often one peer may start a handshake, since constant reconnects would use all our time."""
+"""Limits the rate of handshakes per peer, since constant reconnects would use all our CPU time."""
 
-_MOST_PEERS = 1024  # that are remembered
+_MOST_PEERS = 1024  # remembered
 
 
 class Pace:
@@ -8,15 +8,15 @@ class Pace:
 
     def __init__(self, at_once: int, a_second: float) -> None:
         self._at_once, self._a_second = at_once, a_second
-        self._stores: dict[str, tuple[float, float]] = {}  # how many are left, and when that was
+        self._stores: dict[str, tuple[float, float]] = {}  # tokens left, and at what time
 
     def __len__(self) -> int:
         return len(self._stores)
 
     def delay(self, peer: str, now: float) -> float:
-        """Take one, and return for how many seconds it has to wait."""
+        """Take a token, and return how many seconds the handshake must wait."""
         left = self._left(peer, now) - 1
-        # A waiting connection is soon closed for the next, so no more than a bucket of them wait.
+        # Waiting connections are soon closed for newer ones, so at most one bucket of them waits.
         self._stores[peer] = max(left, -self._at_once), now
         if len(self._stores) > _MOST_PEERS:
             self._forget_who_has_all(now)

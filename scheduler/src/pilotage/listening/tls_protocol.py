@@ -1,4 +1,4 @@
-"""TLS on a connection, whichever end of it is ours, with no more memory than that takes."""
+"""TLS for connections of clients and servers, with little memory."""
 
 import asyncio
 import ssl
@@ -10,16 +10,16 @@ Open = Callable[[Callable[[], asyncio.BaseProtocol]], Awaitable[tuple[asyncio.Tr
 
 
 class TlsProtocol(sslproto.SSLProtocol):
-    """What asyncio puts between a transport and a protocol."""
+    """asyncio's TLS layer between a transport and a protocol, with smaller buffers."""
 
-    # asyncio holds 256 KiB for every connection, and takes as much again for a moment with every read; a record has 16.
+    # asyncio keeps 256 KiB for every connection, and briefly allocates as much with every read; a record has 16 KiB.
     max_size = 32 << 10
 
 
 async def opened(
     open_plain: Open, protocol: asyncio.BaseProtocol, context: ssl.SSLContext | None, **options: Any
 ) -> asyncio.Transport:
-    """Open a connection for a protocol, and wait for its handshake if it has a context: as asyncio does with ssl=."""
+    """Open a connection for a protocol, with a TLS handshake if there is a context, like asyncio's ssl=."""
     if context is None:
         return (await open_plain(lambda: protocol))[0]
     loop = asyncio.get_running_loop()

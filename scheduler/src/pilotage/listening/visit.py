@@ -1,4 +1,4 @@
-"""One connection, from the moment that it is accepted to its end."""
+"""One connection, from accept to close."""
 
 import asyncio
 import socket
@@ -11,7 +11,7 @@ from pilotage.listening.tls_protocol import opened
 
 
 class Visit(asyncio.Protocol):
-    """Sits between a transport and its protocol, and reports the end, however that happens."""
+    """Sits between a transport and its protocol, and always reports the end of the connection."""
 
     def __init__(
         self,
@@ -19,7 +19,7 @@ class Visit(asyncio.Protocol):
         arrived: Callable[["Visit"], asyncio.Protocol],
         left: Callable[["Visit"], None],
     ) -> None:
-        self.inner: asyncio.Protocol | None = None  # until the handshake, if there is one, is over
+        self.inner: asyncio.Protocol | None = None  # until the handshake, if any, is complete
         self._connection: socket.socket | None = connection
         self._arrived, self._left = arrived, left
         self._transport: asyncio.BaseTransport | None = None
@@ -29,7 +29,7 @@ class Visit(asyncio.Protocol):
     # ------------------------------------------------------------------------------------------------ from the outside
 
     def connect(self, context: ssl.SSLContext | None, handshake: float, closing: float) -> None:
-        """Make a transport of the connection, unless it is over."""
+        """Create the transport of the connection, unless it was closed."""
         if self._connection is None:
             return
         loop = asyncio.get_running_loop()
@@ -43,30 +43,30 @@ class Visit(asyncio.Protocol):
         self._connecting = None
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            # Its frames have the whole state of the handshake, in cycles that only a garbage collection would free.
+            # Its frames hold the state of the handshake in reference cycles that only garbage collection would free.
             error.__traceback__ = None
-        # Any error is the client's; without a transport nothing else reports the end.
+        # Errors are the client's; without a transport, only this reports the end.
         if self._transport is None:
             self._over()
 
     def start_clock(self, seconds: float) -> None:
-        """Close it after a time."""
+        """Close the connection after a time."""
         self.stop_clock()
         if self._connection is not None or self._transport is not None:
             self._clock = asyncio.get_running_loop().call_later(seconds, self.hang_up)
 
     def stop_clock(self) -> None:
-        """Do not close it any more."""
+        """Do not close the connection by the clock."""
         if self._clock is not None:
             self._clock.cancel()
             self._clock = None
 
     def hang_up(self) -> None:
-        """Close it at once, whatever is in progress."""
+        """Close the connection immediately, whatever is in progress."""
         if isinstance(self._transport, asyncio.WriteTransport):
             self._transport.abort()
         elif self._connecting is not None and self._connection is not None:
-            # The code that creates the transport sees the end of the stream, and gives up.
+            # The code that creates the transport sees the end of the stream and stops.
             with suppress(OSError):
                 self._connection.shutdown(socket.SHUT_RDWR)
         elif self._connection is not None:

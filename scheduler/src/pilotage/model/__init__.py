@@ -1,1 +1,1 @@
-"""Kubernetes ideas without input or output: pods, nodes, quantities, selectors."""
+"""Kubernetes concepts without I/O: pods, nodes, quantities, selectors."""

@@ -1,4 +1,4 @@
-"""Inter-pod affinity: the terms of its affinity and anti-affinity, ready to match."""
+"""Inter-pod affinity and anti-affinity: compiled terms."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from pilotage.model.selectors import EVERYTHING, NOTHING, InvalidSelector, Label
 
 
 class AffinityTerm(NamedTuple):
-    """One term: which pods it selects, and within which topology; equal terms match the same."""
+    """A term: the pods that it selects, and its topology key; equal terms match the same pods."""
 
     topology_key: str
     namespaces: frozenset[str]
@@ -27,7 +27,7 @@ class AffinityTerm(NamedTuple):
 
 
 class AffinityTerms(NamedTuple):
-    """All terms of a pod, in the order in which it has them."""
+    """All terms of a pod, in the order of its spec."""
 
     required: tuple[AffinityTerm, ...] = ()
     required_anti: tuple[AffinityTerm, ...] = ()
@@ -39,7 +39,7 @@ NO_TERMS = AffinityTerms()
 
 
 class InvalidTerms(ValueError):
-    """A pod whose terms cannot be read; the text says which list and why."""
+    """A pod with an invalid term; the message names the list and the reason."""
 
 
 def terms_of(pod: Pod) -> AffinityTerms:
@@ -53,7 +53,7 @@ def terms_of(pod: Pod) -> AffinityTerms:
 
 
 def readable_terms_of(pod: Pod) -> AffinityTerms:
-    """Return a pod's terms, none at all if one of them is invalid, as upstream does with placed pods."""
+    """Return a pod's terms, or none if one of them is invalid, as kube-scheduler does for placed pods."""
     try:
         return terms_of(pod)
     except InvalidTerms:
@@ -61,9 +61,9 @@ def readable_terms_of(pod: Pod) -> AffinityTerms:
 
 
 def carried_terms(pod: Pod, labels: Labels) -> AffinityTerms:
-    """Return the terms of a placed pod on a node with these labels: its own, unless they are too many.
+    """Return the terms of a placed pod on a node with these labels: its own, unless there are too many.
 
-    Then there is one for each topology that the node is in, with anti-affinity to all pods that any may select.
+    In that case, return one for each topology of the node, with anti-affinity to all pods that any term may select.
     """
     if pod.shape.spec.affinity is None:
         return NO_TERMS

@@ -1,4 +1,4 @@
-"""Amounts of resources as people write them."""
+"""Formats amounts of resources for people."""
 
 from collections.abc import Callable
 from math import floor
@@ -9,12 +9,12 @@ BYTES = (MEMORY, EPHEMERAL_STORAGE)
 
 
 def amount(resource: str, number: int) -> str:
-    """Write a number of a resource's smallest units as people do: 1.2 cores, 4Gi."""
+    """Format a number of a resource's smallest units: 1.2 cores, 4Gi."""
     return _told(resource, number, lambda found: round(found, 2))
 
 
 def amount_at_most(resource: str, number: int) -> str:
-    """Write the same, and rather a little less than more where a short number is not exact."""
+    """Format the same, rounded down if a short number is not exact."""
     return _told(resource, number, lambda found: floor(found * 100) / 100)
 
 

@@ -1,4 +1,4 @@
-"""Pods that ask for more of something than any pod may."""
+"""Detects pods that exceed a limit on their size."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from pilotage.model.selectors import LabelSelector, NodeSelectorTerm
 
 
 class Excess(NamedTuple):
-    """More of something than a pod may have."""
+    """An exceeded limit of a pod."""
 
     number: int
     what: str
@@ -22,7 +22,7 @@ class Excess(NamedTuple):
 
 
 def excess_of(pod: Pod) -> Excess | None:
-    """Return the first thing of which a pod has too much."""
+    """Return the first limit that a pod exceeds, or None."""
     found: Excess | None = pod.shape.remember("excess", _excess_of_shape)
     if found is not None:
         return found
@@ -33,7 +33,7 @@ def excess_of(pod: Pod) -> Excess | None:
 
 
 def _excess_of_shape(shape: PodShape) -> Excess | None:
-    # In this order: later counts iterate over what earlier ones found to be few.
+    # The order matters: later counts iterate over lists that earlier ones found to be short.
     return next((count for count in _counts(shape) if count.number > count.most), None)
 
 

@@ -1,6 +1,6 @@
-"""The messages between a scheduler and an extender: Go's field names, all of them when written, in any case when read.
+"""The messages between a scheduler and an extender, with Go's field names, which are read in any case.
 
-Kubernetes objects inside of them stay raw bytes; only the names that are needed are decoded.
+Kubernetes objects in them stay raw bytes; only the necessary names are decoded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,12 +25,12 @@ class ExtenderFailed(Exception):
 
 
 class FilterResult(NamedTuple):
-    """Which nodes an extender leaves, by name and as objects, and why not the others."""
+    """The nodes that an extender leaves, by name and as objects, and why it rejected the others."""
 
     names: Sequence[str] | None = None
     nodes: Sequence[str] | None = None  # the names of the objects
     failed: Mapping[str, str] = {}
-    unresolvable: Mapping[str, str] = {}  # where no eviction helps
+    unresolvable: Mapping[str, str] = {}  # where preemption cannot help
     error: str = ""
 
 
@@ -130,7 +130,7 @@ def read_filter_result(body: bytes) -> FilterResult:
 
 
 def read_priorities(body: bytes) -> list[tuple[str, int]]:
-    """Read the answer to `prioritize`: scores by node, perhaps several of one."""
+    """Read the answer to `prioritize`: scores by node, possibly several for one."""
     listed = _decode(body, list[dict[str, Any] | None] | None, "the answer")
     return [_priority({key.lower(): value for key, value in (each or {}).items()}) for each in listed or ()]
 
@@ -141,7 +141,7 @@ def read_preempt_result(body: bytes) -> dict[str, VictimsOnNode]:
 
 
 def read_error(body: bytes) -> str:
-    """Read the answer to `bind`: what went wrong, or ""."""
+    """Read the answer to `bind`: the error, or ""."""
     return _text(_fields(body), "Error")
 
 
@@ -149,7 +149,7 @@ def read_error(body: bytes) -> str:
 
 
 def read_nodes_question(body: bytes) -> NodesQuestion:
-    """Read a question about nodes."""
+    """Read a request about nodes."""
     found = _fields(body)
     nodes = _optional(found, "Nodes", _RawList)
     return NodesQuestion(
@@ -160,7 +160,7 @@ def read_nodes_question(body: bytes) -> NodesQuestion:
 
 
 def read_preempt_question(body: bytes) -> PreemptQuestion:
-    """Read a question about victims, in either form."""
+    """Read a request about victims, in either form."""
     found = _fields(body)
     whole = found.get("nodenametovictims", _NOTHING)
     if bytes(whole) == b"null":
@@ -174,7 +174,7 @@ def read_preempt_question(body: bytes) -> PreemptQuestion:
 
 
 def read_binding(body: bytes) -> Binding:
-    """Read a question to bind a pod."""
+    """Read a request to bind a pod."""
     found = _fields(body)
     return Binding(*(_text(found, name) for name in ("PodName", "PodNamespace", "PodUID", "Node")))
 
@@ -197,12 +197,12 @@ def write_preempt_result(victims: Mapping[str, VictimsOnNode]) -> bytes:
 
 
 def write_error(text: str) -> bytes:
-    """Answer `bind`: what went wrong, or ""."""
+    """Answer `bind`: the error, or ""."""
     return _json({"Error": text})
 
 
 def without_type(manifest: bytes) -> bytes:
-    """Return an object without apiVersion and kind, which those in a scheduler's memory do not have."""
+    """Return an object without apiVersion and kind, which kube-scheduler does not send either."""
     fields = _decode(manifest, dict[str, Raw], "the object")
     return _json({key: value for key, value in fields.items() if key not in ("apiVersion", "kind")})
 
@@ -234,7 +234,7 @@ def _read_meta(raw: Raw) -> dict[str, VictimsOnNode]:
 
 
 def _fields(body: bytes | Raw) -> dict[str, Raw]:
-    """Return the fields of an object by their names in lower case, not yet read."""
+    """Return the fields of an object by their names in lower case, still encoded."""
     found = _decode(body, dict[str, Raw] | None, "the message") or {}
     return {key.lower(): value for key, value in found.items()}
 
@@ -265,7 +265,7 @@ def _reasons(found: Mapping[str, Raw], name: str) -> dict[str, str]:
 
 
 def _names_of(found: Mapping[str, Raw]) -> list[str] | None:
-    """Return the names of the nodes in a list, whatever the case of its fields."""
+    """Return the names of the nodes in a list, regardless of the case of field names."""
     raw = found.get("nodes", _NOTHING)
     listed = _optional(found, "Nodes", _ObjectList)
     if listed is None:

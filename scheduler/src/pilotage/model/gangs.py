@@ -1,4 +1,4 @@
-"""Which gang a pod belongs to: pods that start together or not at all, named in one of three ways."""
+"""The gang of a pod: pods that start together or not at all, named in one of three ways."""
 
 from typing import Final, NamedTuple
 
@@ -16,7 +16,7 @@ BY_LABELS: Final = "labels"
 
 
 class GangName(NamedTuple):
-    """A gang: what defines it, its namespace and its name."""
+    """A gang: the kind of its definition, its namespace and its name."""
 
     source: str
     namespace: str

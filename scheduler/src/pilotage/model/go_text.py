@@ -1,4 +1,4 @@
-"""Values as Go writes them into messages: plain strings quoted, everything else as JSON."""
+"""Formats values like Go does in messages: plain strings quoted, everything else as JSON."""
 
 import json
 from typing import Any
@@ -14,22 +14,22 @@ _ESCAPES = {
     '"': r"\"",
     "\\": r"\\",
 }
-# Go's JSON is safe inside a web page and inside a script.
+# Go escapes JSON for use in HTML and scripts.
 _UNSAFE = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "&<>\u2028\u2029"})
 
 
 def quoted(text: str) -> str:
-    """Return the text as Go's %q writes it."""
+    """Format a text like Go's %q."""
     return f'"{"".join(map(_escaped, text))}"'
 
 
 def as_json(value: Any) -> str:
-    """Return the value as Go's JSON: compact, and safe wherever it is shown."""
+    """Format a value like Go's JSON: compact, and with HTML characters escaped."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).translate(_UNSAFE)
 
 
 def shown(value: Any) -> str:
-    """Return the value as messages about wrong fields show it."""
+    """Format a value like Kubernetes' messages about invalid fields."""
     return quoted(value) if isinstance(value, str) else as_json(value)
 
 

@@ -1,13 +1,13 @@
-"""Times as Go parses them: by a layout that shows how Mon Jan 2 15:04:05 2006 would be written."""
+"""Parses times like Go, by a layout that shows how Mon Jan 2 15:04:05 2006 would be formatted."""
 
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 RFC3339 = "2006-01-02T15:04:05Z07:00"
-LONGEST = 256  # characters of a layout or a time; the regular expressions stay instant below this
+LONGEST = 256  # characters of a layout or a time; the regular expressions stay fast below this
 
-Found = dict[str, int]  # by the name of what was found: year, month, offset
+Found = dict[str, int]  # by the name of the part: year, month, offset
 Read = Callable[[str], Found]  # ValueError for an impossible value
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ class InvalidLayout(ValueError):
 
 
 class GoLayout:
-    """A layout, made ready to read times with."""
+    """A compiled layout."""
 
     def __init__(self, layout: str) -> None:
         if len(layout) > LONGEST:
@@ -68,7 +68,7 @@ class GoLayout:
             self._readers.append(read)
             yield f"((?>{pattern}))"  # Go never backtracks
             if token in ("05", "5") and not FRACTION.match(layout, end):
-                # Go takes a fraction of a second also where the layout has none.
+                # Go accepts a fraction of a second even if the layout has none.
                 self._readers.append(_fraction)
                 yield "((?:[.,][0-9]++)?+)"
         yield _literally(layout[end:])
@@ -112,12 +112,12 @@ def _offset(text: str) -> Found:
 
 
 def _zone(text: str) -> Found:
-    # Go knows only its local zone, and takes all others for UTC, even GMT+3, whose offset is explicit.
+    # Go knows only its local zone, and treats all others as UTC, even GMT+3, whose offset is explicit.
     return {"zone": int(text[3:]) * 3600 if text[3:4] in ("+", "-") else 0}
 
 
 def _of_fraction(token: str) -> tuple[str, Read]:
-    """Return how a fraction is read: just as many digits for zeros, any or none at all for nines."""
+    """Return the pattern of a fraction: exactly as many digits for zeros, any number or none for nines."""
     return (f"[.,][0-9]{{{len(token) - 1}}}" if token[1] == "0" else "(?:[.,][0-9]+)?"), _fraction
 
 
@@ -154,7 +154,7 @@ TOKENS: dict[str, tuple[str, Read]] = {
     **{f"-{each}": (f"[+-]{re.sub('[0-9]', '[0-9]', each)}", _offset) for each in HOUR_OFFSETS},
     **{f"Z{each}": (f"Z|[+-]{re.sub('[0-9]', '[0-9]', each)}", _offset) for each in HOUR_OFFSETS},
 }
-# If more follows, these are something else, or just a word.
+# If more characters follow, these are another part, or plain text.
 UNLESS = {"Jan": "(?![a-z])", "Mon": "(?![a-z])", "_2": "(?!006)"}
 FRACTION = re.compile(r"[.,](?:0+|9+)(?![0-9])")
 TOKEN = re.compile(
@@ -181,5 +181,5 @@ def _seconds(found: Found) -> float:
 
 
 def _literally(text: str) -> str:
-    """Return what matches just this text, with one space or many where it has some."""
+    """Return a pattern that matches this text literally, with any number of spaces for each run of spaces."""
     return re.sub(r"(?:\\ )+", " +", re.escape(text))

@@ -1,4 +1,4 @@
-"""Inline disks of pods, and when two pods cannot use the same one on a node."""
+"""Inline disks of pods, and conflicts between pods that use the same one on a node."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ Disk = tuple[str, ...]
 
 
 def exclusive_disks(pod: Pod) -> tuple[Volume, ...]:
-    """Return the volumes of a pod that may conflict with those of others on the node."""
+    """Return the volumes of a pod that may conflict with those of other pods on the node."""
     return pod.shape.remember("exclusive disks", _exclusive)
 
 
@@ -32,7 +32,7 @@ def clash(pod: Pod, other: Pod) -> bool:
 
 
 def _uses(shape: PodShape) -> dict[Disk, bool]:
-    """Return the disks of a shape, and which of them are exclusive: one that is only read can be shared."""
+    """Return the disks of a shape, and which of them are exclusive: read-only ones can be shared."""
     found: dict[Disk, bool] = {}
     for volume in shape.spec.volumes:
         for disk, is_shared in _disks(volume):

@@ -1,6 +1,6 @@
-"""A kubelet's rejection of a pod, parsed from the status that it wrote.
+"""A kubelet's rejection of a pod, parsed from the pod's status.
 
-Anybody with write access to that status can forge it, so it is trusted only within limits.
+Every user who may write the status can forge it, so it is trusted only within limits.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pilotage.model.quantity import LARGEST
 
 OUT_OF, PODS = "OutOf", "pods"
-# Reasons for which another pod may have taken the room; all others are about the pod or the node.
+# Reasons that another pod may have caused by taking resources; all others concern the pod or the node itself.
 WITHOUT_NUMBERS = frozenset(
     {
         "NodePorts",
@@ -19,15 +19,15 @@ WITHOUT_NUMBERS = frozenset(
         "VolumeAttachmentLimitExceeded",
     }
 )
-# As kubelets count them: extended resources can have any name.
+# The resources by kubelets' names: extended resources can have any name.
 OUT_OF_KNOWN = frozenset({"OutOfcpu", "OutOfmemory", "OutOfephemeral-storage", "OutOfpods"})
 OUT_OF_EXTENDED = "OutOfExtendedResources"
 
 MIRROR = "kubernetes.io/config.mirror"  # the annotation of a mirror pod
 
 _LONGEST_NAME = 317  # characters of a resource's name: a domain, a slash and a label
-_LONGEST_MESSAGE = 2048  # characters that are looked at
-# Kubelets of all versions have these words somewhere in their message, in some order.
+_LONGEST_MESSAGE = 2048  # characters that are parsed
+# The messages of all kubelet versions contain these words, in various orders.
 _NUMBERS = {word: re.compile(rf"\b{word}:? ?([0-9]{{1,19}})(?![0-9.])") for word in ("requested", "used", "capacity")}
 
 
@@ -36,7 +36,7 @@ class KubeletRejection:
     """Why a kubelet rejected a pod; the numbers are millicores for cpu and units for everything else."""
 
     reason: str
-    resource: str = ""  # of which there was too little, "" if it was something else
+    resource: str = ""  # the insufficient resource, "" for another reason
     requested: int | None = None
     used: int | None = None
     capacity: int | None = None
@@ -49,7 +49,7 @@ class KubeletRejection:
 
     @property
     def free(self) -> int | None:
-        """Return how much the kubelet had free, if it said so."""
+        """Return how much was free according to the kubelet, if reported."""
         return None if self.used is None or self.capacity is None else max(0, self.capacity - self.used)
 
 

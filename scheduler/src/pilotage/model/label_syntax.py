@@ -1,4 +1,4 @@
-"""How label keys and values are written, and what Kubernetes says when they are not."""
+"""The syntax of label keys and values, and Kubernetes' messages about invalid ones."""
 
 import re
 
@@ -29,8 +29,8 @@ _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
 def is_key(text: str) -> bool:
-    """Return whether a text is a label key, of which there is nothing to complain."""
-    if len(text) > 63:  # else both of its parts are short enough
+    """Return whether a text is a valid label key."""
+    if len(text) > 63:  # otherwise both of its parts are short enough
         prefix, _, name = text.rpartition("/")
         if len(name) > 63 or len(prefix) > 253:
             return False
@@ -38,12 +38,12 @@ def is_key(text: str) -> bool:
 
 
 def is_value(text: str) -> bool:
-    """Return whether a text is the value of a label, of which there is nothing to complain."""
+    """Return whether a text is a valid label value."""
     return _VALUE.fullmatch(text) is not None
 
 
 def key_complaints(key: str) -> list[str]:
-    """Return what is wrong with a label key."""
+    """Return the errors in a label key."""
     *prefixes, name = key.split("/")
     if len(prefixes) > 1:
         return [KEY_RULE]
@@ -55,8 +55,8 @@ def key_complaints(key: str) -> list[str]:
 
 
 def complaints(text: str, longest: int, pattern: str, rule: str) -> list[str]:
-    """Return what is wrong with a text that has a longest length and a pattern."""
+    """Return the errors in a text with a maximum length and a pattern."""
     too_long = len(text.encode(errors="replace")) > longest
-    # Past its limit a text may be of any size, and patterns with nested repetition are slow to refuse it.
+    # A text above the limit may be of any size, and patterns with nested repetition are slow to reject it.
     wrong = not re.fullmatch(pattern, text[:1024])
     return [f"must be no more than {longest} bytes"] * too_long + [rule] * wrong

@@ -1,11 +1,11 @@
-"""Which pods of a group count towards its quorum: chosen by an annotation of the group."""
+"""Which pods of a group count towards its quorum, chosen by an annotation of the group."""
 
 from enum import StrEnum
 from typing import Final
 
 from pilotage.model.metadata import Metadata
 
-# An annotation, not a field: definitions of PodGroup that others bring would drop a field that they do not know.
+# An annotation, not a field: CRDs of PodGroup from other projects would drop an unknown field.
 MATCH_POLICY: Final = "pod-group.pilotage.dev/match-policy"
 
 
@@ -21,6 +21,6 @@ _POLICIES: Final = {policy.value: policy for policy in MatchPolicy}
 
 
 def match_policy(metadata: Metadata) -> MatchPolicy | None:
-    """Return the policy that a group chooses, or else the default; None if it names an unknown one."""
+    """Return the policy of a group, or the default; None if it names an unknown one."""
     named = metadata.annotations.get(MATCH_POLICY)
     return MatchPolicy.WAITING_AND_PLACED if named is None else _POLICIES.get(named)

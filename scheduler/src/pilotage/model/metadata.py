@@ -1,8 +1,8 @@
-"""What every Kubernetes object carries: a name, labels, owners, and when it was made."""
+"""Object metadata: name, labels, owners and creation time."""
 
 from msgspec import Struct
 
-# kubectl keeps a copy of the whole object here; scheduling does not use it, and it is often the larger half.
+# kubectl keeps a copy of the whole object here, often the larger half; scheduling does not use it.
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
@@ -32,7 +32,7 @@ class Metadata(Struct, gc=False, rename="camel"):
     deletion_grace_period_seconds: int | None = None
 
     def __post_init__(self) -> None:
-        """Leave out the annotation that is only a copy of the object."""
+        """Drop the annotation that is only a copy of the object."""
         if LAST_APPLIED in self.annotations:
             self.annotations = {key: value for key, value in self.annotations.items() if key != LAST_APPLIED}
 

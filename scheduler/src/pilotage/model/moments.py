@@ -1,4 +1,4 @@
-"""Moments as the API writes them."""
+"""Timestamps in the API's format."""
 
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -6,7 +6,7 @@ from functools import lru_cache
 
 @lru_cache(maxsize=1 << 16)
 def seconds_of(text: str | None) -> float | None:
-    """Return a moment in seconds since 1970; None if there is none, or if it cannot be read."""
+    """Return a timestamp in seconds since 1970; None if it is missing or invalid."""
     if text is None:
         return None
     try:
@@ -17,7 +17,7 @@ def seconds_of(text: str | None) -> float | None:
 
 
 def written(moment: float) -> str:
-    """Return a moment as the API writes it, in whole seconds."""
+    """Return a time in the API's format, in whole seconds."""
     try:
         return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError, OSError):

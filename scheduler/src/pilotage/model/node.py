@@ -1,4 +1,4 @@
-"""A node as scheduling sees it."""
+"""Nodes, with the fields that scheduling reads."""
 
 from msgspec import Struct, field
 
@@ -17,21 +17,21 @@ class NodeSpec(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeImage(Struct, frozen=True, gc=False, rename="camel"):
-    """An image that a node has, under all of its names."""
+    """An image of a node, with all of its names."""
 
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
 class NodeCondition(Struct, frozen=True, gc=False, rename="camel"):
-    """One thing that is true or false about a node."""
+    """A condition of a node."""
 
     type: str = ""
     status: str = ""
 
 
 class NodeAddress(Struct, frozen=True, gc=False, rename="camel"):
-    """One way to reach a node."""
+    """An address of a node."""
 
     address: str = ""
 
@@ -48,7 +48,7 @@ class NodeStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NodeObject(Struct, gc=False, rename="camel"):
-    """A node as in the API, without the fields that scheduling does not use."""
+    """A node of the API, without fields that scheduling does not use."""
 
     metadata: Metadata
     spec: NodeSpec = NodeSpec()
@@ -70,7 +70,7 @@ FACTS = (
 
 
 class Node:
-    """A node: its labels, its taints, and what it can hold."""
+    """A node: its labels, its taints, and its allocatable resources."""
 
     __slots__ = (
         "addresses",
@@ -110,10 +110,10 @@ class Node:
         return f"Node({self.name})"
 
     def has_same_facts(self, other: "Node") -> bool:
-        """Return whether nothing that plugins read differs, besides images."""
+        """Return whether no field that plugins read differs, apart from images."""
         return all(getattr(self, fact) == getattr(other, fact) for fact in FACTS)
 
 
 def _looked_at(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
-    """Return the taints, or one that stands for too many: tolerating everything tolerates it, too."""
+    """Return the taints, or a single one in place of too many, which only pods that tolerate everything tolerate."""
     return taints if len(taints) <= MOST_TAINTS else (Taint(TOO_MANY_TAINTS, str(len(taints)), NO_SCHEDULE),)

@@ -5,19 +5,19 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-# Percent. Anything beyond is not a measurement, and arithmetic with it might overflow.
+# Percent. Larger numbers are not measurements, and arithmetic with them might overflow.
 LARGEST_SHARE = 1e6
 
 
 class ResourceLoad(NamedTuple):
-    """The use of one resource over some minutes, in percent of what the node has."""
+    """The usage of one resource over some minutes, in percent of the node's capacity."""
 
     average: float
     deviation: float = 0.0
 
 
 class NodeLoad(NamedTuple):
-    """What is known of one node; None for a resource that was not measured."""
+    """The load of one node; None for a resource that was not measured."""
 
     cpu: ResourceLoad | None = None
     memory: ResourceLoad | None = None
@@ -25,7 +25,7 @@ class NodeLoad(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Return whether anything was measured at all."""
+        """Return whether anything was measured."""
         return self.cpu is not None or self.memory is not None
 
 
@@ -33,12 +33,12 @@ Loads = Mapping[str, NodeLoad]  # by the node's name
 
 
 def is_share(number: float) -> bool:
-    """Return whether a number can be a measured share in percent."""
+    """Return whether a number is a plausible percentage."""
     return math.isfinite(number) and abs(number) <= LARGEST_SHARE
 
 
 def seconds_since_1970(written: str | None) -> float | None:
-    """Return the moment that an API object tells; None if it tells none."""
+    """Return the time of an API timestamp; None if it is missing or invalid."""
     try:
         moment = datetime.fromisoformat(written or "")
         return None if moment.tzinfo is None else moment.timestamp()

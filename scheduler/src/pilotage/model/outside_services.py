@@ -1,7 +1,7 @@
-"""Services that a profile makes the scheduler call, and which credentials they may receive.
+"""External services that a profile configures, and the credentials that they may receive.
 
-The author of a profile chooses which services the scheduler calls. The scheduler's own secrets must not leak that way:
-credentials come from one dedicated directory, and go over TLS, to hosts that the cluster's owner lists.
+The author of a profile chooses which services the scheduler calls. This must not leak the scheduler's own secrets:
+credentials are read from one dedicated directory, and sent only over TLS, to hosts that the cluster's owner lists.
 """
 
 import re
@@ -11,12 +11,12 @@ from pathlib import PurePosixPath
 
 CREDENTIALS = "/etc/pilotage/credentials"
 ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount"  # where the scheduler's own token is
-# Its CA certificates are in every pod of the cluster: they are not secret, and sign most services there.
+# Its CA certificates are in every pod of the cluster: they are not secret, and sign most services in it.
 AUTHORITIES = (f"{ACCOUNT}/ca.crt", f"{ACCOUNT}/service-ca.crt")
 
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9.])?"
 _HOST = rf"(?P<host>{_NAME}|\[[0-9A-Fa-f:.]+\])"
-# Nothing that two URL parsers could take for different hosts.
+# Only URLs for which all parsers agree about the host.
 _ADDRESS = re.compile(
     r"(?P<scheme>https?)://((?P<user>[A-Za-z0-9._~!$&'()*+,;=:%-]*)@)?"
     rf"{_HOST}(:(?P<port>[0-9]{{1,5}}))?(/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*)?",
@@ -30,29 +30,29 @@ Refusal = tuple[str, str]  # the field, and why not
 
 @dataclass(frozen=True)
 class OutsideRules:
-    """What profiles may do, set by the owner of the cluster; None: unknown here, and not validated."""
+    """The limits for profiles, set by the owner of the cluster; None: unknown and not validated."""
 
     directory: str = CREDENTIALS
     hosts: tuple[str, ...] | None = ()
-    secrets: tuple[str, ...] | None = None  # those that are mounted in the directory
+    secrets: tuple[str, ...] | None = None  # mounted in the directory
 
 
 @dataclass(frozen=True)
 class Service:
-    """A service to be called; fields are named as in the profile."""
+    """A service to call; field names are those of the profile."""
 
     address: str
-    field: str  # that has the address
+    field: str  # the field with the address
     files: tuple[tuple[str, str], ...] = ()  # to be read for it, by field
     secrets: tuple[tuple[str, str], ...] = ()  # the names of referenced ones, by field
-    inline: tuple[tuple[str, str], ...] = ()  # fields that hold a credential themselves, and what to write instead
-    shows: str = ""  # the credential that it receives: a token, a client certificate
-    other_way: str = "remove them"  # than a user and a password in the address
-    trusts_anybody: str = ""  # the field that disables verification, which would give the credential away
+    inline: tuple[tuple[str, str], ...] = ()  # fields that contain a credential, and what to use instead
+    shows: str = ""  # the credential sent to it: a token, a client certificate
+    other_way: str = "remove them"  # the alternative to a user and a password in the address
+    trusts_anybody: str = ""  # the field that disables verification, which would expose the credential
 
 
 def refusals(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
-    """Yield why a service may not be called like this."""
+    """Yield why a service may not be called with these settings."""
     found = _ADDRESS.fullmatch(service.address)
     if found is None:
         yield service.field, "must be an http:// or https:// URL with a host, maybe a port and a path, and nothing else"
@@ -69,8 +69,8 @@ def refusals(service: Service, rules: OutsideRules) -> Iterator[Refusal]:
 
 
 def inline_credentials(service: Service) -> Iterator[Refusal]:
-    """Yield the fields that hold a credential themselves."""
-    read = "everybody who can read the profile would see it"
+    """Yield the fields that contain a credential."""
+    read = "all users who can read the profile could see it"
     yield from ((field, f"a credential is not allowed here: {read}; {instead}") for field, instead in service.inline)
     found = _ADDRESS.fullmatch(service.address)
     if found is not None and found["user"] is not None:
@@ -95,12 +95,12 @@ def is_below(path: str, directory: str) -> bool:
 
 
 def secret_file(directory: str, name: str, key: str) -> str:
-    """Return where one key of a Secret is mounted."""
+    """Return the path of one key of a mounted Secret."""
     return f"{directory}/{name}/{key}"
 
 
 def wrong_directory(directory: str) -> str:
-    """Return why credentials cannot be kept in a directory; empty if they can."""
+    """Return why a directory is not allowed for credentials; empty if it is."""
     if not directory.startswith("/") or ".." in PurePosixPath(directory).parts:
         return "it must be an absolute path without .."
     both = (directory, ACCOUNT), (ACCOUNT, directory)

@@ -1,4 +1,4 @@
-"""A pod as scheduling sees it, and the shape that pods with equal needs share."""
+"""Pods with the fields that scheduling reads, and the shape that pods with equal specs share."""
 
 from collections.abc import Callable, Hashable
 from functools import cached_property
@@ -19,11 +19,11 @@ HostPort = tuple[str, str, int]  # address, protocol, port
 PortNumber = tuple[str, int]  # protocol, port
 
 DEFAULT_SCHEDULER = "default-scheduler"
-ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - stands for all addresses of a node, nothing listens here
+ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - means all addresses of a node; nothing listens here
 
 
 class PodObject(Struct, gc=False, rename="camel"):
-    """A pod as in the API, without the fields that scheduling does not use."""
+    """A pod of the API, without fields that scheduling does not use."""
 
     metadata: Metadata
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
@@ -31,7 +31,7 @@ class PodObject(Struct, gc=False, rename="camel"):
 
 
 class PodShape:
-    """What a pod needs, without its identity; pods with equal needs share one, and cached results for it."""
+    """The scheduling-relevant spec of a pod; pods with equal specs share one shape, and its cached results."""
 
     def __init__(self, key: bytes, spec: PodSpec) -> None:
         self.key = key
@@ -42,7 +42,7 @@ class PodShape:
         return f"PodShape({self.key!r})"
 
     def remember(self, question: Hashable, compute: Callable[["PodShape"], Answer]) -> Answer:
-        """Return a value that depends on the shape alone, computed once."""
+        """Return a value that depends only on the shape, computed once."""
         try:
             return self._answers[question]  # type: ignore[no-any-return]  # one key has one type of value
         except KeyError:
@@ -51,12 +51,12 @@ class PodShape:
 
     @cached_property
     def requests(self) -> Requests:
-        """Return what the scheduler must find free for the pod: cpu in thousandths, everything else in units."""
+        """Return the effective requests of the pod: cpu in thousandths, everything else in units."""
         return effective_requests(self.spec)
 
     @cached_property
     def nonzero_requests(self) -> tuple[int, int]:
-        """Return cpu and memory with a small amount instead of none, as a placed pod weighs in scores."""
+        """Return cpu and memory with small defaults for missing requests, as placed pods count in scores."""
         return nonzero_requests(self.spec)
 
     @cached_property
@@ -71,7 +71,7 @@ class PodShape:
 
     @cached_property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Return the node's ports that the pod uses, each once."""
+        """Return the host ports of the pod, each once."""
         ports = (port for container in self.running_containers for port in container.ports if port.host_port > 0)
         found = ((port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port) for port in ports)
         return tuple(dict.fromkeys(found))
@@ -82,7 +82,7 @@ class PodShape:
         return frozenset(port[1:] for port in self.host_ports)
 
 
-# Weak, because shapes come and go with every rollout.
+# Weak, because every rollout creates new shapes.
 _shapes: WeakValueDictionary[bytes, PodShape] = WeakValueDictionary()
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 
@@ -114,7 +114,7 @@ def shape_of(spec: PodSpec) -> PodShape:
 
 
 class Pod:
-    """A pod: its identity, its node, and the shape of its needs."""
+    """A pod: its identity, its node and its shape."""
 
     __slots__ = (
         "_usage",
@@ -167,26 +167,26 @@ class Pod:
 
     @property
     def nominated_node(self) -> str:
-        """Return the node that was nominated for the pod, or ""."""
+        """Return the node nominated for the pod, or ""."""
         return self.status.nominated_node_name
 
     @property
     def requests(self) -> Requests:
-        """Return what the scheduler must find free for the pod."""
+        """Return the effective requests of the pod."""
         return self.shape.requests
 
     @property
     def usage(self) -> Requests:
-        """Return what the pod takes on its node, where a resize counts as the previous larger and after."""
+        """Return the usage of the pod on its node; during a resize, the larger of the amounts before and after."""
         return self._measured()[0]
 
     @property
     def nonzero_usage(self) -> tuple[int, int]:
-        """Return cpu and memory on its node with a small amount instead of none."""
+        """Return its cpu and memory usage with small defaults for missing requests."""
         return self._measured()[1]
 
     def on(self, node_name: str) -> "Pod":
-        """Return the same pod as it would be on a node."""
+        """Return a copy of the pod on a node."""
         placed = Pod.__new__(Pod)  # attribute by attribute: a loop takes three times as long
         placed.metadata, placed.spec, placed.status = self.metadata, self.spec, self.status
         placed.name, placed.namespace, placed.uid = self.name, self.namespace, self.uid
@@ -197,7 +197,7 @@ class Pod:
         return placed
 
     def with_nominated_node(self, node_name: str) -> "Pod":
-        """Return the same pod with a node nominated for it, or with none."""
+        """Return a copy of the pod with a nominated node, or with none."""
         waiting = self.on(self.node_name)
         waiting.status = msgspec.structs.replace(self.status, nominated_node_name=node_name)
         return waiting

@@ -1,4 +1,4 @@
-"""The parts of a pod's spec that scheduling reads, as the API has them."""
+"""The parts of a pod's spec that scheduling reads, as in the API."""
 
 from msgspec import Struct, field
 
@@ -11,14 +11,14 @@ Amounts = dict[str, str | int | float]
 
 
 class Resources(Struct, frozen=True, gc=False, rename="camel"):
-    """What a container or a whole pod asks for."""
+    """The requests and limits of a container or a pod."""
 
     requests: Amounts = {}
     limits: Amounts = {}
 
 
 class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
-    """A port of a container; with a host port it is taken on the node too."""
+    """A port of a container, possibly with a port of the node."""
 
     container_port: int = 0
     host_port: int = 0
@@ -27,26 +27,26 @@ class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class RestartRule(Struct, frozen=True, gc=False, rename="camel"):
-    """What to do when a container exits in a certain way."""
+    """A restart rule of a container."""
 
     action: str = ""
 
 
 class VolumeMount(Struct, frozen=True, gc=False, rename="camel"):
-    """Where a container sees a volume; of interest only for features that the node must have."""
+    """A volume mount of a container; only used to derive required node features."""
 
     bind_mount_options: tuple[str, ...] = ()
 
 
 class SeccompReference(Struct, frozen=True, gc=False, rename="camel"):
-    """The profile of system calls that a pod or a container asks for."""
+    """The seccomp profile of a pod or a container."""
 
     type: str = ""
     localhost_profile: str = ""
 
 
 class SecurityContext(Struct, frozen=True, gc=False, rename="camel"):
-    """What a pod or a container may do on its node."""
+    """The security context of a pod or a container."""
 
     seccomp_profile: SeccompReference | None = None
 
@@ -65,12 +65,12 @@ class Container(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def is_sidecar(self) -> bool:
-        """Return whether an init container keeps running beside the others."""
+        """Return whether an init container is a sidecar."""
         return self.restart_policy == "Always"
 
 
 class NodeAffinity(Struct, frozen=True, gc=False):
-    """Which nodes a pod requires, and which it prefers."""
+    """The required and preferred nodes of a pod."""
 
     required: NodeSelector | None = field(default=None, name="requiredDuringSchedulingIgnoredDuringExecution")
     # None and the empty list differ: with the latter NodeAffinity scores the pod, by nothing.
@@ -80,7 +80,7 @@ class NodeAffinity(Struct, frozen=True, gc=False):
 
 
 class PodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
-    """Other pods, and the topology in which they count.
+    """A selector of other pods, and the topology key.
 
     matchLabelKeys and mismatchLabelKeys are not read: the API server has merged them into the label selector.
     """
@@ -99,7 +99,7 @@ class WeightedPodAffinityTerm(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PodAffinity(Struct, frozen=True, gc=False):
-    """Which pods to be near to, or, as anti-affinity, away from."""
+    """Affinity to other pods, or anti-affinity."""
 
     required: tuple[PodAffinityTerm, ...] = field(default=(), name="requiredDuringSchedulingIgnoredDuringExecution")
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(
@@ -108,7 +108,7 @@ class PodAffinity(Struct, frozen=True, gc=False):
 
 
 class Affinity(Struct, frozen=True, gc=False, rename="camel"):
-    """Everything a pod says about its neighbours."""
+    """The affinities of a pod."""
 
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
@@ -116,7 +116,7 @@ class Affinity(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class SpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
-    """How unevenly pods may be spread over the domains of a topology key."""
+    """A topology spread constraint: the maximum skew of pods over the domains of a topology key."""
 
     max_skew: int = 0
     topology_key: str = ""
@@ -129,7 +129,7 @@ class SpreadConstraint(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class SchedulingGate(Struct, frozen=True, gc=False, rename="camel"):
-    """Something that must be removed before a pod may be scheduled."""
+    """A scheduling gate, which must be removed before a pod is scheduled."""
 
     name: str = ""
 
@@ -141,7 +141,7 @@ class SchedulingGroup(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PodResourceClaim(Struct, frozen=True, gc=False, rename="camel"):
-    """A claim for devices, by its name or by the template that it is made from."""
+    """A claim for devices, by its name or by its template."""
 
     name: str = ""
     resource_claim_name: str | None = None
@@ -149,7 +149,7 @@ class PodResourceClaim(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PodSpec(Struct, gc=False, rename="camel"):
-    """What a pod asks for."""
+    """The spec of a pod."""
 
     node_name: str = ""
     scheduler_name: str = ""
@@ -159,7 +159,7 @@ class PodSpec(Struct, gc=False, rename="camel"):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     termination_grace_period_seconds: int | None = None
-    # Everything below decides where the pod fits: it is its shape.
+    # All fields below determine where the pod fits: they are its shape.
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     ephemeral_containers: tuple[Container, ...] = ()

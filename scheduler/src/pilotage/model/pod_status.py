@@ -1,4 +1,4 @@
-"""The parts of a pod's status that scheduling reads, as the API has them."""
+"""The parts of a pod's status that scheduling reads, as in the API."""
 
 from msgspec import Struct
 
@@ -6,7 +6,7 @@ from pilotage.model.pod_spec import Amounts, Resources
 
 
 class Condition(Struct, frozen=True, gc=False, rename="camel"):
-    """One thing that is true or false about a pod."""
+    """A condition of a pod."""
 
     type: str = ""
     status: str = ""
@@ -24,14 +24,14 @@ class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ClaimStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """The claim that was made from a template."""
+    """The claim created from a template."""
 
     name: str = ""
     resource_claim_name: str | None = None
 
 
 class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
-    """What has happened to a pod."""
+    """The status of a pod."""
 
     phase: str = ""
     qos_class: str = ""

@@ -11,7 +11,7 @@ from pilotage.model.requests import CPU, MEMORY, container_totals
 
 
 class QOSClass(StrEnum):
-    """The classes, from the best to the first to be evicted."""
+    """The classes, from the last to the first to be evicted."""
 
     GUARANTEED = "Guaranteed"
     BURSTABLE = "Burstable"
@@ -28,7 +28,7 @@ def qos_of(pod: Pod) -> QOSClass:
 
 
 def qos_of_spec(spec: PodSpec) -> QOSClass:
-    """Return the class by the pod-level resources or, without any, by those of its containers."""
+    """Return the class by pod-level resources, or without any by those of the containers."""
     parts = [_whole(spec)] if spec.resources.requests or spec.resources.limits else _containers(spec)
     requests, limits = _total(each.requests for each in parts), _total(each.limits for each in parts)
     if not requests and not limits:
@@ -38,7 +38,7 @@ def qos_of_spec(spec: PodSpec) -> QOSClass:
     return QOSClass.GUARANTEED if limited and requests == limits else QOSClass.BURSTABLE
 
 
-# A missing request is defaulted by the API server; in a file it is not defaulted yet.
+# The API server sets missing requests to the limits; in a file they are still missing.
 
 
 def _whole(spec: PodSpec) -> Resources:
@@ -56,7 +56,7 @@ def _asked(container: Container) -> Amounts:
 
 
 def _counting(amounts: Amounts) -> Amounts:
-    """Return the resources that count; invalid amounts do not."""
+    """Return the resources that count, without invalid amounts."""
     return {name: amount for name, amount in amounts.items() if name in (CPU, MEMORY) and _is_quantity(amount)}
 
 

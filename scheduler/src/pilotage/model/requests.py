@@ -10,16 +10,16 @@ from pilotage.model.quantity import NANOS, NANOS_IN_MILLI, Quantity, parse, whol
 
 # Amounts per resource: cpu in thousandths, everything else in units. A resource that is not requested has no entry.
 Requests = dict[str, int]
-# The same in billionths. Fractions add up before they are rounded: two containers with half a byte want one byte.
+# The same in billionths. Fractions are added before rounding: two containers with half a byte request one byte.
 Exact = dict[str, int]
 
 CPU, MEMORY, EPHEMERAL_STORAGE, PODS = "cpu", "memory", "ephemeral-storage", "pods"
-# What a container without a request counts as in scores, so that such pods do not all land on one node.
+# The default of a container without a request in scores, so that such pods do not all land on one node.
 DEFAULTS: Exact = {CPU: 100 * NANOS_IN_MILLI, MEMORY: 200 * 1024 * 1024 * NANOS}
 NO_STATUS = PodStatus()
 
-SHORT = 63  # characters of a name of which no part is too long
-REMEMBERED = 1 << 12  # names of resources; a cluster has dozens, a hostile one must not fill the memory
+SHORT = 63  # characters; in a name of this length no part is too long
+REMEMBERED = 1 << 12  # resource names; a cluster has dozens, and hostile pods must not fill the memory
 
 
 def _is_tracked(resource: str) -> bool:
@@ -46,7 +46,7 @@ def _is_scalar(resource: str) -> bool:
 
 @lru_cache(maxsize=REMEMBERED)
 def is_extended(resource: str) -> bool:
-    """Return whether the resource is one that a device plugin or a person added to nodes."""
+    """Return whether it is an extended resource, which a device plugin or an admin added to nodes."""
     return _is_extended(resource)
 
 
@@ -58,34 +58,34 @@ def _is_extended(resource: str) -> bool:
 
 
 def counted(amounts: Mapping[str, str | int | float]) -> Requests:
-    """Return a node's quantities as whole numbers, rounded up: cpu in thousandths, everything else in units."""
+    """Return a node's quantities as integers, rounded up: cpu in thousandths, everything else in units."""
     pods = {PODS: parse(amounts[PODS]).nanos} if PODS in amounts else {}
     return _counted(_exact(amounts) | pods)
 
 
 def effective_requests(spec: PodSpec) -> Requests:
-    """Return what a pending pod needs, from its spec alone."""
+    """Return the requests of a pending pod, from its spec alone."""
     total = _aggregate(spec, _asked)
     return _counted(_plus(total | _of_whole_pod(spec, NO_STATUS), _exact(spec.overhead)))
 
 
 def scored_requests(spec: PodSpec) -> Requests:
-    """Return what a pending pod counts as in resource scores: with defaults, ignoring pod-level requests."""
+    """Return the requests of a pending pod for resource scores: with defaults, ignoring pod-level requests."""
     return _counted(_plus(_aggregate(spec, lambda container: DEFAULTS | _asked(container)), _exact(spec.overhead)))
 
 
 def nonzero_requests(spec: PodSpec) -> tuple[int, int]:
-    """Return cpu and memory of a pod without a status, with defaults where it names none."""
+    """Return the cpu and memory requests of a pod without a status, with defaults for missing ones."""
     return _nonzero(spec, NO_STATUS)
 
 
 def usage(spec: PodSpec, status: PodStatus) -> tuple[Requests, tuple[int, int]]:
-    """Return what a placed pod uses, and its cpu and memory with defaults where it names none."""
+    """Return the usage of a placed pod, and its cpu and memory with defaults for missing requests."""
     return _counted(_largest(spec, status, {}, _exact)), _nonzero(spec, status)
 
 
 def container_totals(spec: PodSpec, of: Callable[[Container], Amounts]) -> dict[str, str]:
-    """Return what the containers of a pod need together, as quantities; `of` tells it of one."""
+    """Return the total of a pod's containers as quantities; `of` returns the amounts of one container."""
     return {name: str(Quantity(nanos)) for name, nanos in _aggregate(spec, lambda each: _exact(of(each))).items()}
 
 
@@ -95,7 +95,7 @@ def is_pod_level(resource: str) -> bool:
 
 
 def is_as_asked(spec: PodSpec, status: PodStatus) -> bool:
-    """Return whether a placed pod uses what its spec requests, because its status does not differ."""
+    """Return whether the usage of a placed pod equals its spec's requests, because its status does not differ."""
     if status.resources is not None or _is_infeasible(status):
         return False
     asked = {each.name: each.resources.requests for each in (*spec.containers, *spec.init_containers)}
@@ -117,7 +117,7 @@ def _nonzero(spec: PodSpec, status: PodStatus) -> tuple[int, int]:
 
 
 def _largest(spec: PodSpec, status: PodStatus, defaults: Exact, read: Callable[[Amounts], Exact]) -> Exact:
-    """Return the largest of requested, allocated and actual resources, while a resize is in progress."""
+    """Return the largest of requested, allocated and actual resources during a resize."""
     infeasible = _is_infeasible(status)
     statuses = {each.name: each for each in (*status.init_container_statuses, *status.container_statuses)}
 
@@ -168,7 +168,7 @@ def _is_infeasible(status: PodStatus) -> bool:
 
 
 def _aggregate(spec: PodSpec, of: Callable[[Container], Exact]) -> Exact:
-    """Return the most that is needed at any time: while init containers run one by one, or while all others run.
+    """Return the maximum needed at any time: while init containers run one by one, or while all others run.
 
     The cost is linear in the resources of each container.
     """
@@ -197,7 +197,7 @@ def _actual(status: ContainerStatus | None) -> Amounts:
 
 
 def _exact(amounts: Mapping[str, str | int | float]) -> Exact:
-    tracked = is_tracked if len(amounts) < REMEMBERED else _is_tracked  # nothing would be found again
+    tracked = is_tracked if len(amounts) < REMEMBERED else _is_tracked  # too many distinct names to cache
     return {resource: parse(amount).nanos for resource, amount in amounts.items() if tracked(resource)}
 
 

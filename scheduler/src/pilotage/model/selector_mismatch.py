@@ -1,4 +1,4 @@
-"""Which condition of a node selector a node does not meet, in few words."""
+"""Describes briefly which condition of a node selector a node does not meet."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +19,7 @@ NO_TERM = "no term of the affinity can match any node"
 
 
 def mismatch(required: RequiredNodeAffinity, labels: Labels, name: str) -> str:
-    """Return the first condition that does not hold: of the nodeSelector, else of each term; "" if all is met."""
+    """Return the first failing condition of the nodeSelector, otherwise of each term; "" if the node matches."""
     for requirement in required.labels.requirements or ():
         if not _holds(requirement, labels):
             return _told(requirement, labels)
@@ -27,7 +27,7 @@ def mismatch(required: RequiredNodeAffinity, labels: Labels, name: str) -> str:
 
 
 def selector_mismatch(selector: NodeMatcher, labels: Labels, name: str) -> str:
-    """Return the first condition of each term that does not hold; "" if some term matches."""
+    """Return the first failing condition of each term; "" if any term matches."""
     if selector.matches(labels, name):
         return ""
     terms = [next(_failing(term, labels, name)) for term in selector.terms]

@@ -35,23 +35,23 @@ class LabelSelectorRequirement(Struct, frozen=True, gc=False, rename="camel"):
     values: tuple[str, ...] = ()
 
     def canonical(self) -> RequirementKey:
-        """Return the same key for conditions that differ in the order or repetition of values alone."""
+        """Return the same key for conditions that differ only in the order or repetition of values."""
         is_set = self.operator in ("In", "NotIn")  # for the others a repeated value affects validity
         return self.key, self.operator, tuple(sorted(set(self.values))) if is_set else self.values
 
 
 class NodeSelectorRequirement(LabelSelectorRequirement, frozen=True, gc=False):
-    """One condition on a label or field of a node; also knows Gt and Lt."""
+    """One condition on a label or field of a node, also with Gt and Lt."""
 
 
 class LabelSelector(Struct, frozen=True, gc=False, rename="camel"):
-    """All conditions together; an empty selector matches everything, an absent one nothing."""
+    """Conditions that must all hold; an empty selector matches everything, an absent one nothing."""
 
     match_labels: dict[str, str] = {}
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
 
     def requirements(self) -> Iterator[LabelSelectorRequirement]:
-        """Yield every condition; an exact label is an In with one value."""
+        """Yield every condition; an exact label becomes an In with one value."""
         for key, value in sorted(self.match_labels.items()):
             yield LabelSelectorRequirement(key, "In", (value,))
         yield from self.match_expressions
@@ -69,7 +69,7 @@ class NodeSelectorTerm(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def empty(self) -> bool:
-        """Return whether there is no condition at all; such a term matches nothing, unlike an empty label selector."""
+        """Return whether there are no conditions; such a term matches nothing, unlike an empty label selector."""
         return not self.match_expressions and not self.match_fields
 
     def canonical(self) -> TermKey:
@@ -92,7 +92,7 @@ class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
         """Return the only node names that the terms allow by metadata.name, or None if some term allows others."""
         allowed: set[str] = set()
         for term in self.node_selector_terms:
-            # Several values in one In are read here, although such a term is invalid and never matches a node.
+            # An In with several values is accepted here, although such a term is invalid and never matches a node.
             named = [set(f.values) for f in term.match_fields if f.key == NAME_FIELD and f.operator == "In"]
             if not named:
                 return None
@@ -101,7 +101,7 @@ class NodeSelector(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class PreferredSchedulingTerm(Struct, frozen=True, gc=False, rename="camel"):
-    """A term that adds its weight to the score of the nodes that it matches."""
+    """A term that adds its weight to the score of matching nodes."""
 
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
@@ -113,7 +113,7 @@ class PreferredSchedulingTerm(Struct, frozen=True, gc=False, rename="camel"):
 
 
 def preferences_key(terms: Iterable[PreferredSchedulingTerm]) -> PreferencesKey:
-    """Return the same key for lists of preferred terms that give the same scores; repeated terms count twice."""
+    """Return the same key for lists of preferred terms with the same scores; repeated terms count twice."""
     return tuple(sorted((term.weight, term.preference.canonical()) for term in terms if not term.idle))
 
 
@@ -130,7 +130,7 @@ class InvalidSelector(ValueError):
 
 
 def requirement_complaints(requirement: LabelSelectorRequirement, prefix: str = "") -> Iterator[str]:
-    """Yield what is wrong with a condition on labels with a known operator."""
+    """Yield the errors in a condition on labels with a known operator."""
     if not is_key(requirement.key):
         yield _invalid(f"{prefix}key", requirement.key, "; ".join(key_complaints(requirement.key)))
     yield from _count_complaints(requirement, f"{prefix}values")
@@ -156,7 +156,7 @@ def _count_complaints(requirement: LabelSelectorRequirement, path: str) -> Itera
 
 
 def term_complaints(term: NodeSelectorTerm, prefix: str = "") -> Iterator[str]:
-    """Yield what is wrong with a term of a node selector."""
+    """Yield the errors in a term of a node selector."""
     for index, expression in enumerate(term.match_expressions):
         where = f"{prefix}matchExpressions[{index}]."
         if expression.operator in NODE_OPERATORS:
@@ -172,7 +172,7 @@ def term_complaints(term: NodeSelectorTerm, prefix: str = "") -> Iterator[str]:
 
 
 def _invalid(path: str, value: str | tuple[str, ...], detail: str) -> str:
-    # Go shows a list that is absent as null, and the API drops empty lists.
+    # Go shows an absent list as null, and the API drops empty lists.
     return f"{path}: Invalid value: {shown(None if value == () else value)}: {detail}"
 
 
@@ -183,8 +183,8 @@ def _unsupported(prefix: str, operator: str, known: Iterable[str]) -> str:
 
 
 def integer(text: str | None) -> int | None:
-    """Return the whole number that a label's value is, within 64 bits."""
-    # Leading zeros are fine; a label has at most 63 characters, so that longer numbers are none.
+    """Return a label's value as an integer within 64 bits, or None."""
+    # Leading zeros are fine; a label has at most 63 characters, so longer texts are not numbers.
     number = int(text) if text and re.fullmatch(r"[+-]?[0-9]{1,63}", text) else None
     return number if number is not None and -(2**63) <= number < 2**63 else None
 
@@ -196,7 +196,7 @@ def _in(key: str, values: tuple[str, ...]) -> Test:
 
 def _not_in(key: str, values: tuple[str, ...]) -> Test:
     unwanted = frozenset(values)
-    return lambda labels: labels.get(key) not in unwanted  # a label that is absent passes
+    return lambda labels: labels.get(key) not in unwanted  # an absent label passes
 
 
 def _compared(key: str, values: tuple[str, ...], holds: Callable[[int, int], bool]) -> Test:
@@ -221,7 +221,7 @@ class LabelMatcher:
     __slots__ = ("__weakref__", "matches", "requirements")
 
     def __init__(self, requirements: LabelKey | None) -> None:
-        self.requirements = requirements  # the canonical key; None for the selector that is absent
+        self.requirements = requirements  # the canonical key; None for an absent selector
         self.matches: Test = (lambda _: False) if requirements is None else _all_of(requirements)
 
     @property
@@ -233,7 +233,7 @@ class LabelMatcher:
 def _all_of(requirements: LabelKey) -> Test:
     tests = [TESTS[operator](key, values) for key, operator, values in requirements]
     if len(tests) == 1:
-        return tests[0]  # by far the most frequent, and evaluated for every pod
+        return tests[0]  # the most frequent case, and evaluated for every pod
     return lambda labels: all(test(labels) for test in tests)
 
 
@@ -252,14 +252,14 @@ class TermMatcher:
     def matches(self, labels: Labels, name: str) -> bool:
         """Return whether a node with these labels and this name meets all conditions."""
         return self.expressions.matches(labels) and all(
-            # metadata.name is the only field there is; every other one reads as "".
+            # metadata.name is the only supported field; every other one reads as "".
             ((name if field == NAME_FIELD else "") == values[0]) == (operator == "In")
             for field, operator, values in self.fields
         )
 
 
 class NodeMatcher:
-    """A compiled node selector; `flawed` if a term was left out because it is invalid."""
+    """A compiled node selector; `flawed` if it ignores an invalid term."""
 
     __slots__ = ("__weakref__", "flawed", "terms")
 
@@ -270,12 +270,12 @@ class NodeMatcher:
         self.flawed = len(valid) < len(used)
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Return whether any term matches the node; a selector without usable terms matches none."""
+        """Return whether any term matches the node; a selector without valid terms matches none."""
         return any(term.matches(labels, name) for term in self.terms)
 
 
 class RequiredNodeAffinity:
-    """A pod's requirements on its node: nodeSelector, and the required terms if there are any."""
+    """A pod's requirements on its node: nodeSelector and required terms."""
 
     __slots__ = ("labels", "selector")
 
@@ -301,7 +301,7 @@ class Preferences:
         return sum(weight for weight, term in self.terms if term.matches(labels, name))
 
 
-# Weak, because selectors with a hash in them come and go with every rollout.
+# Weak, because every rollout creates selectors with a new hash.
 _checked: WeakValueDictionary[LabelKey, LabelMatcher] = WeakValueDictionary()
 _unchecked: WeakValueDictionary[LabelKey, LabelMatcher] = WeakValueDictionary()
 _node_matchers: WeakValueDictionary[NodeKey, NodeMatcher] = WeakValueDictionary()
@@ -334,18 +334,18 @@ def _refuse_mistakes(selector: LabelSelector) -> None:
 
 
 def compile_labels(labels: Mapping[str, str] | None) -> LabelMatcher:
-    """Return the matcher of exact labels, as nodeSelector and services have them: unchecked, and none match all."""
+    """Return the matcher of exact labels, as in nodeSelector and services: not validated, and empty matches all."""
     key = tuple(sorted((key, "In", (value,)) for key, value in (labels or {}).items()))
     return _shared(_unchecked, key, lambda: LabelMatcher(key))
 
 
 def compile_node_selector_leniently(selector: NodeSelector) -> NodeMatcher:
-    """Return the matcher of a pod's own selector, in which an invalid term matches nothing and the others still do."""
+    """Return the matcher of a pod's own selector; an invalid term matches nothing, without affecting the others."""
     return _shared(_node_matchers, selector.canonical(), lambda: NodeMatcher(selector))
 
 
 def compile_node_selector(selector: NodeSelector, path: str = "") -> NodeMatcher:
-    """Return the matcher of a node selector, or raise InvalidSelector with all that is wrong in it."""
+    """Return the matcher of a node selector, or raise InvalidSelector with all errors."""
     matcher = compile_node_selector_leniently(selector)
     if matcher.flawed:
         where, terms = f"{path}." if path else "", enumerate(selector.node_selector_terms)
@@ -356,7 +356,7 @@ def compile_node_selector(selector: NodeSelector, path: str = "") -> NodeMatcher
 
 
 def compile_preferences(terms: Sequence[PreferredSchedulingTerm], path: str = "") -> Preferences:
-    """Return the scorer of preferred terms, or raise InvalidSelector with all that is wrong in them."""
+    """Return the scorer of preferred terms, or raise InvalidSelector with all errors."""
     key = preferences_key(terms)
     if key not in _preferences:
         active = ((index, term.preference) for index, term in enumerate(terms) if not term.idle)

@@ -1,4 +1,4 @@
-"""Taints of nodes, tolerations of pods, and which taints keep a pod away."""
+"""Taints of nodes, tolerations of pods, and how they match."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -8,8 +8,8 @@ from msgspec import Struct
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
 NO_EXECUTE = "NoExecute"
-LIFECYCLE = "node.kubernetes.io/"  # begins the keys of taints that Kubernetes sets and takes away by itself
-FORBIDDING = frozenset({NO_SCHEDULE, NO_EXECUTE})  # the effects that a filter looks at
+LIFECYCLE = "node.kubernetes.io/"  # the prefix of taints that Kubernetes itself sets and removes
+FORBIDDING = frozenset({NO_SCHEDULE, NO_EXECUTE})  # the effects that filters check
 
 # Stricter than a label value: "007" and "+7" are not numbers here. Nineteen digits hold every 64-bit number.
 CANONICAL_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -18,20 +18,20 @@ TolerationsKey = tuple[tuple[str, str, str, str], ...]
 
 
 class Taint(Struct, frozen=True, gc=False, rename="camel"):
-    """What keeps pods off a node unless they tolerate it."""
+    """A taint of a node."""
 
     key: str = ""
     value: str = ""
     effect: str = ""
 
     def __str__(self) -> str:
-        """Return the taint as kubectl writes it: key=value:effect."""
+        """Return the taint in kubectl's format: key=value:effect."""
         value = f"={self.value}" if self.value else ""
         return f"{self.key}{value}:{self.effect}"
 
 
 class Toleration(Struct, frozen=True, gc=False, rename="camel"):
-    """Which taints a pod tolerates; tolerationSeconds concerns eviction only and is not read."""
+    """A toleration of a pod; tolerationSeconds only concerns eviction and is not read."""
 
     key: str = ""
     operator: str = ""
@@ -39,14 +39,14 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
     effect: str = ""
 
     def tolerates(self, taint: Taint, *, comparisons: bool = False) -> bool:
-        """Return whether the pod may ignore this taint; Lt and Gt count only with the gate for comparisons."""
+        """Return whether it tolerates a taint; Lt and Gt require the feature gate for comparisons."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
             return False
         match self.operator:
             case "" | "Equal":
-                return self.value == taint.value  # also without a key: then one value of every key
+                return self.value == taint.value  # also without a key: then any key with this value
             case "Exists":
                 return True
             case "Lt" | "Gt" if comparisons:
@@ -62,12 +62,12 @@ class Toleration(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Tolerated:
-    """An index of tolerations, to match a taint without looking at all of them."""
+    """An index of tolerations, to match taints without a scan."""
 
     __slots__ = ("_compared", "_keys", "_values")
 
     def __init__(self, tolerations: Iterable[Toleration]) -> None:
-        self._keys: set[tuple[str, str]] = set()  # of any value, with their effects; "" stands for all
+        self._keys: set[tuple[str, str]] = set()  # with any value, by effect; "" means all effects
         self._values: set[tuple[str, str, str]] = set()
         self._compared: dict[str, list[Toleration]] = {}
         for each in tolerations:

@@ -1,15 +1,15 @@
-"""Who asks, as the API server knows them."""
+"""Authenticated users."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 ANONYMOUS = "system:anonymous"
-MASTERS = "system:masters"  # whose members may do everything
+MASTERS = "system:masters"  # its members may do everything
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user, as the API server knows them."""
+    """A user as authenticated by the API server."""
 
     name: str
     uid: str = ""

@@ -1,4 +1,4 @@
-"""Volumes of pods, as the API has them."""
+"""Volumes of pods, as in the API."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class ISCSIDisk(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class RBDImage(Struct, frozen=True, gc=False, rename="camel"):
-    """A disk of Ceph; the API's short names are kept where it has them."""
+    """A disk of Ceph; the API's short field names are kept."""
 
     monitors: tuple[str, ...] = ()
     pool: str = ""
@@ -52,13 +52,13 @@ class AzureDisk(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class NamedDisk(Struct, frozen=True, gc=False, rename="camel"):
-    """A disk that is known by one id: Cinder and Portworx."""
+    """A disk with a single id: Cinder and Portworx."""
 
     volume_id: str = field(default="", name="volumeID")
 
 
 class CSIDisk(Struct, frozen=True, gc=False, rename="camel"):
-    """A volume of a CSI driver; pods that name the driver inline have no handle."""
+    """A volume of a CSI driver; inline volumes have no handle."""
 
     driver: str = ""
     volume_handle: str = ""
@@ -71,7 +71,7 @@ class ImageSource(Struct, frozen=True, gc=False, rename="camel"):
 
 
 class Volume(Struct, frozen=True, gc=False, rename="camel"):
-    """A volume of a pod; sources that scheduling does not look at (secrets, ...) leave all fields empty."""
+    """A volume of a pod; sources that scheduling does not use (secrets, ...) leave all fields empty."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None
@@ -90,5 +90,5 @@ class Volume(Struct, frozen=True, gc=False, rename="camel"):
 
     @property
     def has_known_source(self) -> bool:
-        """Return whether scheduling looks at the volume; the API server adds one with a random name to most pods."""
+        """Return whether scheduling uses the volume; the API server adds one with a random name to most pods."""
         return self != Volume(self.name)

@@ -1,1 +1,1 @@
-"""The engine on files: manifests, and a simulation that uses the parts of the live scheduler."""
+"""The engine on files: reads manifests, and simulates with the components of the live scheduler."""

@@ -21,7 +21,7 @@ DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
 )
-# By default, every pod stays for five minutes on a node that is lost.
+# By default, every pod stays on a lost node for five minutes.
 LOST_NODE_TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 NO_EXECUTE = "NoExecute"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -29,7 +29,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class Refused(Exception):
-    """An object that an API server would reject; says where, why, and what to change."""
+    """An object that an API server would reject; the message says where, why, and how to fix it."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -37,7 +37,7 @@ class Refused(Exception):
 
 
 def is_stored(manifest: Manifest) -> bool:
-    """Return whether an object comes from an API server, which gives every object its uid."""
+    """Return whether an object comes from an API server, which assigns every object a UID."""
     return bool(manifest.get("metadata", {}).get("uid"))
 
 
@@ -65,14 +65,14 @@ class Admission:
         self._default_storage = _default_class(storage)
 
     def complete_claim(self, claim: Manifest) -> None:
-        """Give a claim that names no storage class the default one."""
+        """Set the default storage class of a claim without one."""
         annotations = claim.get("metadata", {}).get("annotations", {})
         spec = claim.setdefault("spec", {})
         if self._default_storage and BETA_STORAGE_CLASS not in annotations:
             spec.setdefault("storageClassName", self._default_storage)
 
     def complete_pod(self, pod: Manifest) -> None:
-        """Set the defaults of a pod; Refused if that is impossible."""
+        """Set the defaults of a pod; Refused if it is invalid."""
         spec = pod.setdefault("spec", {})
         spec.setdefault("schedulerName", DEFAULT_SCHEDULER)
         for container in (*spec.get("containers", ()), *spec.get("initContainers", ())):
@@ -102,7 +102,7 @@ class Admission:
 
 
 def _default_class(classes: Iterable[StorageClass]) -> str:
-    """Return the name of the storage class that is the default: of several, the newest."""
+    """Return the name of the default storage class; the newest, if there are several."""
     marked = [
         each
         for each in classes
@@ -169,7 +169,7 @@ def _merge_label_keys(affinity: Manifest, labels: dict[str, str]) -> None:
     for term in _affinity_terms(affinity):
         selector = term.get("labelSelector")
         if selector is None:
-            continue  # it matches nothing, whatever is added
+            continue  # it matches nothing anyway
         added = [
             {"key": key, "operator": operator, "values": [labels[key]]}
             for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))

@@ -1,4 +1,4 @@
-"""The outside world of scheduling, in memory and synchronous."""
+"""Synchronous in-memory implementations of scheduling's interfaces to the API server."""
 
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 class PodsInMemory:
-    """Pending pods, without an API server: statuses and events become results, and victims are gone at once."""
+    """Pending pods without an API server: statuses and events become results, and victims disappear immediately."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
-        self._pods: dict[str, Pod] = {}  # pending ones as they are now, by namespace/name
+        self._pods: dict[str, Pod] = {}  # the current pending pods, by namespace/name
         self.on_gone: Signal[Pod] = Signal()
 
     def find(self, key: str) -> Pod | None:
@@ -24,7 +24,7 @@ class PodsInMemory:
         return self._pods.get(key)
 
     def put(self, pod: Pod) -> None:
-        """Add a pending pod, in place of any other of its name."""
+        """Add a pending pod, replacing another one of the same name."""
         self._pods[pod.key] = pod
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
@@ -34,19 +34,19 @@ class PodsInMemory:
         self._results.waits(told, message, reason)
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Keep a lower-priority pod's nomination, until its next attempt."""
+        """Ignore it: a pod of lower priority keeps its nomination until its next attempt."""
 
     def drop(self, uid: str) -> bool:
-        """Drop nothing: all is written."""
+        """Return False: writes are immediate."""
         return False
 
     async def settled(self, uid: str) -> None:
-        """Wait for nothing."""
+        """Return immediately: there are no writes in flight."""
 
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Record evictions; conditions already say why pods wait."""
+        """Record evictions; other events repeat what conditions say."""
         if reason == "Preempted":
             self._results.evicted(pod, note)
 
@@ -57,7 +57,7 @@ class PodsInMemory:
 
 
 class AtOnce:
-    """Runs work that never really waits, as soon as it may start."""
+    """Runs coroutines that never wait, synchronously."""
 
     def __init__(self) -> None:
         self._due: list[Coroutine[Any, Any, None]] = []
@@ -66,22 +66,22 @@ class AtOnce:
         return len(self._due)
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Keep some work until `finish`."""
+        """Queue a coroutine until `finish`."""
         self._due.append(work)
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things one after the other, and return their results."""
+        """Run several coroutines one after the other, and return their results."""
         return [await _result(work) for work in works]
 
     def finish(self) -> None:
-        """Do all that was started."""
+        """Run all queued coroutines."""
         due, self._due = self._due, []
         for work in due:
             try:
                 work.send(None)
             except StopIteration:
                 continue
-            raise AssertionError("work in memory waits for nothing")
+            raise AssertionError("a coroutine in memory must not wait")
 
 
 async def _result(work: Coroutine[Any, Any, T]) -> T | BaseException:

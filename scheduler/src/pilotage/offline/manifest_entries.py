@@ -1,4 +1,4 @@
-"""The single objects in documents, each with its place."""
+"""The single objects in documents, each with its position."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,12 +13,12 @@ from pilotage.offline import manifest_files
 from pilotage.scheduler_profiles.resource import GROUP
 from pilotage.scheduler_profiles.resource import KIND as PROFILE
 
-# A Pod or Node of another group is a typo; other kinds, such as Service, exist elsewhere.
+# A Pod or Node of another group is a typo; other kinds, such as Service, exist in other groups.
 UNMISTAKABLE = ("Pod", "Node")
 
 
 class Place(NamedTuple):
-    """Where an object was read."""
+    """The position of an object in the input."""
 
     source: str
     document: int
@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
 
 class WrittenProfile(NamedTuple):
-    """A SchedulerProfile as it was written, and where."""
+    """A SchedulerProfile as written, and its position."""
 
     manifest: dict[str, Any]
     place: Place
@@ -38,10 +38,10 @@ class WrittenProfile(NamedTuple):
 
 @dataclass
 class Entry:
-    """One object as it was written."""
+    """One object as written."""
 
     manifest: dict[str, Any]
-    shapes: tuple[type[Any], ...]  # what it is decoded to; several if plugins declare its kind each in its own way
+    shapes: tuple[type[Any], ...]  # the classes that it is decoded to; several if several plugins declare its kind
     api: ApiKind
     place: Place
 
@@ -52,7 +52,7 @@ class Entry:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Return the metadata, of whatever types its values are."""
+        """Return the metadata, with values of any type."""
         found = self.manifest.get("metadata")
         return found if isinstance(found, dict) else {}
 
@@ -69,7 +69,7 @@ class Entry:
 
 @dataclass
 class Found:
-    """What was found in the input so far, and what is wrong with it."""
+    """The objects found so far, and the errors in them."""
 
     kinds: KindTable = KNOWN
     entries: list[Entry] = field(default_factory=list)
@@ -86,14 +86,14 @@ def find_entries(names: Iterable[str], progress: Progress | None = None, kinds: 
 
 
 def take(documents: Iterable[Document], found: Found) -> None:
-    """Sort the objects of documents."""
+    """Add the objects of documents."""
     for document in documents:
         for manifest, place in objects_in(document):
             _sort(manifest, place, found)
 
 
 def documents_of(names: Iterable[str], problems: list[str], progress: Progress | None = None) -> Iterator[Document]:
-    """Yield the documents of files, folders and standard input; what cannot be read is reported in `problems`."""
+    """Yield the documents of files, folders and standard input; errors are added to `problems`."""
     seen: set[Path] = set()
     for name in names:
         try:
@@ -123,14 +123,14 @@ def objects_in(document: Document) -> Iterator[tuple[Any, Place]]:
     if not kind.endswith("List") or not isinstance(items, list):
         yield value, place
         return
-    # The items of a list omit what the list itself states.
+    # The items of a list omit fields that the list itself has.
     shared = {"kind": kind.removesuffix("List"), "apiVersion": value.get("apiVersion")}
     for index, item in enumerate(items):
         yield {**shared, **item} if isinstance(item, dict) else item, Place(document.source, document.number, index)
 
 
 def _sort(manifest: Any, place: Place, found: Found) -> None:
-    """Keep an object, count an ignored one, or complain."""
+    """Keep an object, count an ignored one, or add an error."""
     if not isinstance(manifest, dict):
         shown = "a list" if isinstance(manifest, list) else repr(manifest)[:40]
         found.problems.append(f"{place}: an object is a map with apiVersion, kind and metadata, not {shown}")

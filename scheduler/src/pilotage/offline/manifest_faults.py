@@ -1,4 +1,4 @@
-"""What is wrong with a manifest: every mistake, each with its path as Kubernetes writes it."""
+"""Finds all errors in a manifest, each with its path in Kubernetes' format."""
 
 import json
 import re
@@ -11,10 +11,10 @@ from pilotage.config.documents import At
 from pilotage.config.faults import dotted
 from pilotage.model.quantity import InvalidQuantity, parse
 
-Fault: TypeAlias = tuple[str, str]  # a path, and what is wrong there
+Fault: TypeAlias = tuple[str, str]  # a path, and the error
 
 MOST = 20  # errors reported for one manifest
-# The maps whose values are quantities, wherever they are.
+# The maps whose values are quantities, at any level.
 QUANTITIES = frozenset(("requests", "limits", "capacity", "allocatable", "overhead", "allocatedResources"))
 NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LONGEST_NAME = 253
@@ -52,7 +52,7 @@ def type_faults(manifest: Any, kind: type[Any]) -> Iterator[Fault]:
 
 
 def quantity_faults(value: Any, at: At = ()) -> Iterator[Fault]:
-    """Yield every amount that cannot be read or is negative."""
+    """Yield every invalid or negative amount."""
     if isinstance(value, list):
         for index, inner in enumerate(value):
             yield from quantity_faults(inner, (*at, index))
@@ -74,7 +74,7 @@ def name_faults(name: str, at: At) -> Iterator[Fault]:
 
 
 def path(at: At) -> str:
-    """Write a path as Kubernetes does: spec.containers[0].resources.requests[cpu]."""
+    """Format a path like Kubernetes: spec.containers[0].resources.requests[cpu]."""
     if len(at) > 1 and isinstance(at[-2], str) and (at[-2] in QUANTITIES or at[-2] in ("labels", "annotations")):
         return f"{dotted(at[:-1])}[{at[-1]}]"
     return dotted(at)
@@ -83,7 +83,7 @@ def path(at: At) -> str:
 def _amount_faults(amounts: dict[str, Any], at: At) -> Iterator[Fault]:
     for name, amount in amounts.items():
         if isinstance(amount, bool) or not isinstance(amount, (str, int, float)):
-            continue  # a matter of types
+            continue  # reported as a type error
         try:
             negative = parse(amount).nanos < 0
         except InvalidQuantity as error:
@@ -138,7 +138,7 @@ def _drop(manifest: Any, at: At) -> None:
     if isinstance(inside, dict):
         inside.pop(at[-1], None)
     elif isinstance(inside, list):
-        inside[int(at[-1])] = {}  # in its place, so that the others keep theirs
+        inside[int(at[-1])] = {}  # replaced, so that the other items keep their indices
 
 
 def _shown(value: Any) -> str:

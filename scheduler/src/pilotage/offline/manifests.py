@@ -1,4 +1,4 @@
-"""Any Kubernetes manifests and dumps as the objects that scheduling knows; or everything that is wrong with them."""
+"""Converts Kubernetes manifests and dumps to the objects that scheduling uses, or reports all errors in them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ MOST_PROBLEMS = 20
 
 
 class BadManifests(Exception):
-    """Input that cannot be used; the text lists everything that is wrong, or the first twenty errors."""
+    """Invalid input; the message lists all errors, or the first twenty."""
 
     def __init__(self, problems: list[str]) -> None:
         shown, more = problems[:MOST_PROBLEMS], len(problems[MOST_PROBLEMS:])
@@ -43,13 +43,13 @@ class BadManifests(Exception):
 
 @dataclass
 class Manifests:
-    """The objects of the input in its order, and what was left out."""
+    """The objects of the input in its order, and counts of those left out."""
 
     objects: list[Pod | Node | KubeObject] = field(default_factory=list)
     profiles: list[WrittenProfile] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)  # objects of ignored kinds
     finished: int = 0  # finished pods
-    leaving: int = 0  # pods that are deleted before they got a node
+    leaving: int = 0  # terminating pods without a node
 
     @property
     def pods(self) -> list[Pod]:
@@ -63,19 +63,19 @@ class Manifests:
 
 
 def read_manifests(names: Iterable[str], progress: Progress | None = None, kinds: KindTable = KNOWN) -> Manifests:
-    """Read files, folders and standard input; BadManifests lists everything that is wrong with them."""
-    return completed(find_entries(names, progress, kinds))  # 1. what is there
+    """Read files, folders and standard input; BadManifests lists all errors."""
+    return completed(find_entries(names, progress, kinds))  # 1. read
 
 
 def completed(found: Found, there: Iterable[KubeObject] = ()) -> Manifests:
-    """Complete what was read as an API server does that has some objects already; BadManifests as above."""
+    """Complete objects like an API server that already has some objects; BadManifests lists all errors."""
     work, there = _Work(found.problems), list(there)
     entries = [entry for entry in found.entries if work.is_sound(entry) and work.is_first(entry)]  # 2. no duplicates
     admission = Admission(
         [*_instances(there, PriorityClass), *_of_kind(entries, PriorityClass)],
         [*_instances(there, StorageClass), *_of_kind(entries, StorageClass)],
     )
-    for entry in entries:  # 3. set defaults, as an API server does
+    for entry in entries:  # 3. set defaults, like an API server
         work.take(entry, admission)
     if work.problems:
         raise BadManifests(work.problems)
@@ -93,7 +93,7 @@ def _of_kind(entries: Iterable[Entry], kind: type[Kind]) -> Iterator[Kind]:
 
 
 class _Work:
-    """The objects so far, and what is wrong with others."""
+    """The objects so far, and the errors in others."""
 
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
@@ -103,7 +103,7 @@ class _Work:
         self.generated: Counter[str] = Counter()
 
     def is_sound(self, entry: Entry) -> bool:
-        """Return whether all values of an object have the right type; also names it."""
+        """Return whether all values of an object have valid types; also names it."""
         faults = list(_faults(entry))
         if not faults:
             self.name(entry)
@@ -112,7 +112,7 @@ class _Work:
         return not faults
 
     def name(self, entry: Entry) -> None:
-        """Give an object what every object has: a name, a namespace if its kind is in one, a uid."""
+        """Set what every object has: a name, a namespace if its kind is namespaced, a UID."""
         metadata = entry.metadata
         prefix = metadata.get("generateName")
         if prefix and not metadata.get("name"):
@@ -124,7 +124,7 @@ class _Work:
             metadata["namespace"] = "default"
 
     def is_first(self, entry: Entry) -> bool:
-        """Return whether no other object has the same name or uid, and complain of a second one."""
+        """Return whether no earlier object has the same name or UID; a duplicate is an error."""
         metadata = entry.metadata
         name, uid = (entry.kind, metadata.get("namespace", ""), metadata["name"]), metadata.get("uid")
         if (other := self.names.setdefault(name, entry)) is not entry:

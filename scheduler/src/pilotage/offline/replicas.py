@@ -1,4 +1,4 @@
-"""Replicas: a pod of the input becomes several."""
+"""Replicates pods of the input."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ from pilotage.model.pod import Pod, PodObject
 
 
 class NoSuchPod(Exception):
-    """A name of no pending pod, or of several; the text says what to write."""
+    """A name without a pending pod, or of several; the message says what to write."""
 
 
 def find_pending(name: str, pods: Iterable[Pod]) -> Pod:
@@ -31,7 +31,7 @@ def multiply(pods: list[Pod], everyone: int, some: Mapping[str, int]) -> list[Po
     keys: set[str] = set()
     for pod in found:
         if pod.key in keys:
-            raise NoSuchPod(f"a replica would be called {pod.key}, which is the name of another pod; rename one")
+            raise NoSuchPod(f"the name {pod.key} of a replica is already used by another pod; rename one")
         keys.add(pod.key)
     return found
 

@@ -19,7 +19,7 @@ class Result:
     reason: str = ""  # of the pod's condition, while it waits
     nominated_node: str = ""
     victims: tuple[str, ...] = ()
-    scores: Mapping[str, PluginScore] = field(default_factory=dict)  # of the node, by plugin
+    scores: Mapping[str, PluginScore] = field(default_factory=dict)  # of the node, by plugin name
 
 
 class Results:
@@ -35,26 +35,26 @@ class Results:
         return iter(self._results.values())
 
     def find(self, key: str) -> Result | None:
-        """Return what became of a pod; None if it was not decided."""
+        """Return the result for a pod; None if it was not tried."""
         return self._results.get(key)
 
     def __getitem__(self, key: str) -> Result:
         return self._results[key]
 
     def placed(self, pod: Pod, scores: Mapping[str, PluginScore]) -> None:
-        """Record that a pod has its node; earlier victims stay recorded."""
+        """Record that a pod has a node; earlier victims stay recorded."""
         known = self._of(pod)
         self._results[pod.key] = replace(
             known, node=pod.node_name, message="", reason="", nominated_node="", scores=scores
         )
 
     def waits(self, pod: Pod, message: str, reason: str) -> None:
-        """Record why a pod waits, and of the node that is nominated for it by now."""
+        """Record why a pod waits, and its nominated node."""
         known = self._of(pod)
         self._results[pod.key] = replace(known, message=message, reason=reason, nominated_node=pod.nominated_node)
 
     def gated(self, pod: Pod, message: str) -> None:
-        """Record what keeps a pod from being tried at all."""
+        """Record why a pod is gated."""
         self._results[pod.key] = replace(self._of(pod), message=message)
 
     def evicts(self, pod: Pod, victims: tuple[str, ...]) -> None:
@@ -62,7 +62,7 @@ class Results:
         self._results[pod.key] = replace(self._of(pod), victims=victims)
 
     def evicted(self, pod: Pod, message: str) -> None:
-        """Record that a pod has lost its node, if it got it here."""
+        """Record that a pod has lost its node, if it was placed in this simulation."""
         if pod.key in self._results:
             self._results[pod.key] = replace(self._results[pod.key], node=None, message=message, scores={})
 

@@ -1,4 +1,4 @@
-"""The engine on an in-memory cluster: every pending pod is scheduled, and victims are gone at once."""
+"""Simulates the scheduling of all pending pods on a cluster in memory, where victims disappear immediately."""
 
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import replace
@@ -24,18 +24,18 @@ from pilotage.scheduling.eviction import Evictions, holders_of, rules_of
 from pilotage.scheduling.explanation import Explanation, PluginScore, explain, scores_at
 from pilotage.scheduling.failure import Failures
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler
+from pilotage.scheduling.gangs.gang_outcomes import Decision
 from pilotage.scheduling.gangs.gang_standing import standing
-from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search, search_at_once, why_not
 
-Progress = Callable[[int, int], None]  # pods that are decided, pods in all
+Progress = Callable[[int, int], None]  # pods tried, pods in total
 
 
 class Clock:
-    """Time that passes only when there is nothing else to do."""
+    """A clock that advances only when there is nothing else to do."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -46,7 +46,7 @@ class Clock:
 
 
 class Simulation:
-    """A cluster, a queue and a scheduler; nothing outside of them is touched."""
+    """A cluster, a queue and a scheduler in memory, without side effects."""
 
     def __init__(
         self,
@@ -65,12 +65,12 @@ class Simulation:
         self.cache = cache
         self.engines = engines
         self.queue = queue
-        self.close = close  # tells its plugins nothing more
+        self.close = close  # disconnects its plugins
         on_choice = self.keep_scores if with_scores else None
         self._scheduler = Scheduler(cache, engines, queue.nominator, tie_break, on_choice)
         self._gangs = GangScheduler(cache, queue, engines, self._scheduler)
         self._clock = clock
-        self._scores: dict[str, dict[str, PluginScore]] = {}  # of the nodes that were chosen last, by pod
+        self._scores: dict[str, dict[str, PluginScore]] = {}  # of the last chosen nodes, by pod
         self._explain_pod = explain_pod
         self._with_remedies = with_remedies
         self._results = Results()
@@ -82,22 +82,22 @@ class Simulation:
         self.objects = ObjectIntake(cache, queue, lambda: None, changes)
         self._pending.on_gone.connect(self.pods.deleted)
         self.on_evicted = self._pending.on_gone
-        self.on_evicting: Signal[Pod, tuple[str, ...]] = Signal()  # the pod that needs room, and its victims
-        self._failures = self._taking_back(evictions)
+        self.on_evicting: Signal[Pod, tuple[str, ...]] = Signal()  # the preemptor and its victims
+        self._failures = self._make_failures(evictions)
         self.unserved: list[Pod] = []  # pending pods that no profile serves
         self.explanation: Explanation | None = None
-        self.remedies: Remedies | None = None  # for the pod to explain, as long as it waits
+        self.remedies: Remedies | None = None  # for the pod to explain, while it waits
 
     def _evictions(self) -> Evictions:
         ports = (self._pending, self._pending, self._pending)
         plugins = (holders_of(self.engines), rules_of(self.engines))
-        # No pod waits for permission, and all deletions are known.
+        # No pod waits on permit, and no deletion is in progress.
         nobody = WaitingPods()
         return Evictions(self.cache, self.queue, nobody, *ports, *plugins, tasks=self._tasks, leaves=lambda _pod: False)
 
-    def _taking_back(self, evictions: Evictions) -> Failures:
+    def _make_failures(self, evictions: Evictions) -> Failures:
         ports = (self._pending.find, self._pending, self._pending)
-        # Nothing adds nodes, and the results contain everything.
+        # There is no autoscaler, and all reports become results.
         nobody_asks = Demand({})
         return Failures(
             self.queue, *ports, evictions, self.engines, demand=nobody_asks, report=lambda _pod, _outcome: None
@@ -114,16 +114,16 @@ class Simulation:
         elif found.scheduler_name not in self.engines:
             self.unserved.append(found)
         else:
-            self._clock.now += 1e-6  # so that pods of one priority keep their order
+            self._clock.now += 1e-6  # keeps the order of pods of one priority
             self._pending.put(found)
             self.queue.add(found)
 
     def note_trouble(self, kind: type[KubeObject], name: str, namespace: str, reason: str) -> None:
-        """Record an object that is there and cannot be decoded."""
+        """Record an existing object that cannot be decoded."""
         self.cache.objects.note_trouble(kind, name, namespace, reason)
 
     def run(self, progress: Progress | None = None) -> list[Result]:
-        """Schedule until nothing can change any more, and return the results for every pending pod."""
+        """Schedule until nothing changes any more, and return the results for all pending pods."""
         total = len(self.queue)
         for _ in self.steps():
             if progress is not None:
@@ -131,7 +131,7 @@ class Simulation:
         return list(self._results)
 
     def steps(self) -> Generator[object, None, None]:
-        """Do the same step by step, so that others get their turn in between; `results` tells what came of it."""
+        """Do the same step by step, so that other work can run in between; then call `results`."""
         while (queued := self._next()) is not None:
             yield from self._decide(queued)
             yield None
@@ -141,11 +141,11 @@ class Simulation:
 
     @property
     def results(self) -> Results:
-        """Return what became of every pod so far."""
+        """Return the results for all pods so far."""
         return self._results
 
     def decide_only(self, key: str) -> Result:
-        """Return the result for one pending pod now, out of turn; the others keep their nominations."""
+        """Try one pending pod now, out of turn, and return its result; other pods keep their nominations."""
         queued = self.queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
@@ -157,7 +157,7 @@ class Simulation:
         return self._results[key]
 
     def _next(self) -> QueuedPod | None:
-        """Take the next pod; if all are in back-off, time passes."""
+        """Take the next pod; if all are in back-off, advance the clock."""
         queued = self.queue.pop()
         while queued is None and self.queue.pending().backoff:
             self._clock.now = max(self._clock.now + 1, self.queue.next_wake_up() or 0)
@@ -183,32 +183,32 @@ class Simulation:
             if isinstance(outcome, Placed):
                 self._place(outcome)
             else:
-                self._send_back(member, outcome)
+                self._requeue(member, outcome)
 
     def _decided_as_gang(self, queued: QueuedPod) -> Generator[object, None, list[Decision]]:
         steps = self._gangs.steps(queued)
         return [] if steps is None else (yield from steps)
 
     def _remedies(self, pod: Pod, outcome: Outcome | None, gang: Members | None) -> Remedies | None:
-        """Look for what would help a pod that waits, if it does not get its place by evictions anyway."""
+        """Search for remedies for a waiting pod, unless preemption already helps it."""
         if isinstance(outcome, Placed):
             return None
         if gang is not None and any(self.cache.find_pod(member.uid) for member in gang.waiting):
-            gang = None  # it has started, without this pod
+            gang = None  # the gang has started without this pod
         if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
             return None
         return search_at_once(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
 
     def search(self, pod: Pod, gang: Members | None = None) -> Generator[None, None, Remedies]:
-        """Look for what would help a pod, step by step."""
+        """Search for remedies for a pod, step by step."""
         return search(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
 
     def why_not(self, pod: Pod, node: str) -> WhyNot:
-        """Compare a node with the one that a pod has or would get."""
+        """Compare a node with the one that the pod has or would get."""
         return why_not(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, node)
 
     def _asked(self, pod: Pod) -> Pod | None:
-        """Return the pod to explain, if it is this one or is decided together with it."""
+        """Return the pod to explain, if it is this one or of the same gang."""
         if self._explain_pod is None:
             return None
         name = gang_of(pod)
@@ -217,7 +217,7 @@ class Simulation:
         return next((each for each in turn if self._explain_pod in (each.key, each.name)), None)
 
     def keep_scores(self, attempt: Attempt, nodes: Nodes, slot: int) -> None:
-        """Keep the scores of the node that is chosen, for its pod's result."""
+        """Keep the scores of the chosen node for the pod's result."""
         self._scores[attempt.cycle.pod.uid] = scores_at(attempt, nodes, slot)
 
     def _place(self, outcome: Placed) -> None:
@@ -227,11 +227,11 @@ class Simulation:
         self.pods.added(pod)
         self._results.placed(pod, self._scores.get(pod.uid, {}))
 
-    def _send_back(self, queued: QueuedPod, outcome: Unplaced) -> None:
+    def _requeue(self, queued: QueuedPod, outcome: Unplaced) -> None:
         if outcome.victims:
             self._results.evicts(queued.pod, outcome.victims)
             self.on_evicting(queued.pod, outcome.victims)
         self._failures.requeue(queued, replace(outcome, is_news=True))  # the last outcome is the result
         if not outcome.rejected_by and not outcome.pending:
-            self.queue.delete(queued.pod)  # an error: here it would be the same each time
+            self.queue.delete(queued.pod)  # an error, which every further attempt would repeat
         self._tasks.finish()

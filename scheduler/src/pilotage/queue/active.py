@@ -1,4 +1,4 @@
-"""The pods that are ready, and their order."""
+"""The queue of ready pods, and their order."""
 
 from functools import cmp_to_key
 
@@ -8,7 +8,7 @@ from pilotage.queue.queued_pod import QueuedPod
 
 
 def by_priority(queued: QueuedPod) -> tuple[int, float]:
-    """Sort by priority, then by time: the order that needs no plugin."""
+    """Sort by priority, then by time: the order without a plugin."""
     return -queued.pod.priority, queued.timestamp
 
 
@@ -23,5 +23,5 @@ def order_of(sort: QueueSort | Order) -> Order:
 
 
 def active_queue(order: Order) -> PodHeap:
-    """Return an empty queue of pods that are ready."""
+    """Return an empty queue for ready pods."""
     return PodHeap("active", order, by_priority)

@@ -1,4 +1,4 @@
-"""Pods whose attempt failed and that must wait: longer each time, until a full second."""
+"""Back-off of pods after a failed attempt: longer each time, and ending at a full second."""
 
 from collections.abc import Callable, Iterator
 from math import floor, inf
@@ -9,7 +9,7 @@ from pilotage.queue.queued_pod import QueuedPod
 
 
 class Backoff:
-    """How long a pod waits after an attempt: twice as long each time, up to a limit."""
+    """Computes how long a pod waits after an attempt: twice as long each time, up to a limit."""
 
     def __init__(self, clock: Callable[[], float], initial: float, longest: float) -> None:
         self._clock = clock
@@ -25,7 +25,7 @@ class Backoff:
         return (self._longest if late else self._initial << doublings) / 1e9
 
     def expiration(self, queued: QueuedPod) -> float:
-        """Return the second up to whose end the pod waits; consecutive errors count before rejections."""
+        """Return the second at whose end the back-off is over; consecutive errors take precedence over rejections."""
         count = queued.consecutive_errors or queued.unschedulable_count
         if (count == 0 or self._longest == 0) and not queued.rest:
             return -inf
@@ -38,12 +38,12 @@ class Backoff:
         return self.expiration(queued) >= floor(self._clock())
 
     def rests(self, queued: QueuedPod) -> bool:
-        """Return whether the pod must wait in any case, because of the cost of its last attempt."""
+        """Return whether the pod must wait regardless of its back-off, because its last attempt was expensive."""
         return bool(queued.rest) and queued.timestamp + queued.rest > self._clock()
 
 
 class BackoffQueue:
-    """Pods in back-off; rejected ones can be taken early, those with an error or a rest cannot."""
+    """Pods in back-off; rejected ones can be taken early, those with an error or a `rest` cannot."""
 
     name = "backoff"
 
@@ -78,16 +78,16 @@ class BackoffQueue:
         self._heap_of.pop(queued.key).remove(queued)
 
     def ahead_of(self, queued: QueuedPod) -> int:
-        """Return how many pods' back-off ends before that of one that is here."""
+        """Return how many pods finish their back-off before a pod of this queue."""
         end = self._backoff.expiration(queued)
         return sum(self._backoff.expiration(each) < end for each in self)
 
     def end_of(self, queued: QueuedPod) -> float:
-        """Return when the back-off of a pod that is here will be over."""
+        """Return when the back-off of a pod of this queue ends."""
         return self._backoff.expiration(queued) + 1
 
     def first_rejected(self) -> QueuedPod | None:
-        """Return the pod to take if no other is ready, whatever is left of its back-off."""
+        """Return the pod to take early if no other is ready."""
         return self._rejected.first()
 
     def first_completed(self) -> QueuedPod | None:
@@ -99,6 +99,6 @@ class BackoffQueue:
         return None
 
     def next_completion(self) -> float | None:
-        """Return when the first back-off will be over: its last second has to pass."""
+        """Return when the first back-off ends: at the end of its last second."""
         waiting = (heap.first() for heap in (self._rejected, self._failed))
         return min((self._backoff.expiration(queued) + 1 for queued in waiting if queued is not None), default=None)

@@ -1,4 +1,4 @@
-"""Which waiting pods belong together, wherever in the queue they are."""
+"""The waiting pods of each gang, wherever in the queue they are."""
 
 from collections.abc import Iterable
 

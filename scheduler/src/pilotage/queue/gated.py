@@ -18,7 +18,7 @@ class Gates:
 
     def __init__(self, gates_of: GatesOf) -> None:
         self._gates_of = gates_of
-        self._complaints: set[str] = set()
+        self._logged: set[str] = set()
 
     def keep_out(self, queued: QueuedPod) -> bool:
         """Return whether a plugin gates the pod, and record which and why on the pod."""
@@ -26,7 +26,7 @@ class Gates:
             try:
                 answer: object = plugin.pre_enqueue(queued.pod)
             except Exception as error:
-                self._complain(plugin.name, queued.key)
+                self._log_failure(plugin.name, queued.key)
                 answer = Rejection(str(error) or repr(error))
             if answer is not None:
                 _shut(queued, plugin, answer)
@@ -35,17 +35,17 @@ class Gates:
         return False
 
     def is_shut(self, queued: QueuedPod) -> bool:
-        """Return whether the plugin that gates the pod still does; nothing is recorded on the pod."""
+        """Return whether the plugin that gates the pod still does, without changing the pod."""
         plugin = next((each for each in self._gates_of(queued.pod) if each.name == queued.gating_plugin), None)
         try:
             return plugin is not None and isinstance(plugin.pre_enqueue(queued.pod), Rejection)
-        except Exception:  # it will occur again on entry, and be reported
+        except Exception:  # `keep_out` will raise it again, and report it
             return False
 
-    def _complain(self, plugin: str, key: str) -> None:
-        # With a traceback the first time; it may fail for every waiting pod, and each of them has the reason.
-        new = plugin not in self._complaints
-        self._complaints.add(plugin)
+    def _log_failure(self, plugin: str, key: str) -> None:
+        # With a traceback the first time only: it may fail for every waiting pod, and each of them has the reason.
+        new = plugin not in self._logged
+        self._logged.add(plugin)
         level = logging.ERROR if new else logging.DEBUG
         log.log(level, "plugin %s failed at PreEnqueue of pod %s", plugin, key, exc_info=new)
 
@@ -53,11 +53,11 @@ class Gates:
         gates, last = self._gates_of(queued.pod), queued.gating_plugin
         if last is None:
             return gates
-        # The plugin that rejected last time is the likeliest to do so again.
+        # The plugin that gated the pod last time is the likeliest to do so again.
         return sorted(gates, key=lambda plugin: plugin.name != last)
 
 
 def _shut(queued: QueuedPod, plugin: PreEnqueue, answer: object) -> None:
     queued.unschedulable_plugins.add(plugin.name)
-    queued.gating_plugin, queued.gate_will_tell = plugin.name, plugin.tells_when_open
+    queued.gating_plugin, queued.gate_reports_opening = plugin.name, plugin.tells_when_open
     queued.gating_reason = answer.message if isinstance(answer, Rejection) else f"unexpected answer {answer!r}"

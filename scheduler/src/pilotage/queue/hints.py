@@ -1,4 +1,4 @@
-"""Whether an event is worth a retry of a pod, according to the plugins that rejected it."""
+"""Queueing hints: whether an event is worth a retry of a pod, according to the plugins that rejected it."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -10,6 +10,7 @@ from pilotage.framework.api.events import NOT_UNDERSTOOD, Event, Retry
 from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
+from pilotage.queue.unschedulable import Rejector
 
 log = logging.getLogger(__name__)
 
@@ -22,21 +23,19 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what the plugin is called."""
+        """Return the name of the plugin."""
 
 
 # By scheduler name: the events of each plugin.
 Retries = Mapping[str, Sequence[tuple[Named, Retry]]]
 # By scheduler name and plugin: the hint for one event, None if it always helps.
-Advisers = dict[str, dict[str, list[Hint | None]]]
+PluginHints = dict[str, dict[str, list[Hint | None]]]
 
-
-Desk = tuple[str, str]  # scheduler name, plugin
 Namer = Callable[[Any, Any], GangName | None]
 
 
 class Strategy(IntEnum):
-    """What an event means for a pod."""
+    """How an event affects a pod."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
@@ -47,35 +46,35 @@ SKIP, AFTER_BACKOFF, IMMEDIATELY = Strategy.SKIP, Strategy.AFTER_BACKOFF, Strate
 
 
 class Hints:
-    """What the plugins of all profiles wait for."""
+    """The events that the plugins of all profiles wait for, and their hints."""
 
     def __init__(self, retries: Retries, observe: Observer | None = None) -> None:
         self.retries = retries
         self.observe = observe
-        self._known: dict[Event, Advisers] = {}
-        self._ranks: dict[Event, dict[Desk, int]] = {}
-        self._desks: dict[Event, tuple[frozenset[Desk], frozenset[Desk]]] = {}
-        self._namers: dict[Event, dict[Desk, list[Namer]]] = {}
-        self._complaints: set[tuple[str, Event]] = set()
+        self._known: dict[Event, PluginHints] = {}
+        self._ranks: dict[Event, dict[Rejector, int]] = {}
+        self._rejectors: dict[Event, tuple[frozenset[Rejector], frozenset[Rejector]]] = {}
+        self._namers: dict[Event, dict[Rejector, list[Namer]]] = {}
+        self._logged: set[tuple[str, Event]] = set()
 
-    def advisers(self, event: Event) -> Advisers:
+    def hints_for(self, event: Event) -> PluginHints:
         """Return the hints for the event; empty if no plugin is interested."""
         found = self._known.get(event)
         if found is None:
             found = self._known[event] = self._find(event)
         return found
 
-    def ranks(self, event: Event) -> Mapping[Desk, int]:
-        """Return the same as desks, each with its place among them."""
+    def ranks(self, event: Event) -> Mapping[Rejector, int]:
+        """Return the plugins with hints for the event, each with its position."""
         found = self._ranks.get(event)
         if found is None:
-            asked = ((scheduler, plugin) for scheduler, plugins in self.advisers(event).items() for plugin in plugins)
-            found = self._ranks[event] = {desk: rank for rank, desk in enumerate(asked)}
+            asked = ((scheduler, plugin) for scheduler, plugins in self.hints_for(event).items() for plugin in plugins)
+            found = self._ranks[event] = {rejector: rank for rank, rejector in enumerate(asked)}
         return found
 
-    def desks(self, event: Event) -> tuple[frozenset[Desk], frozenset[Desk]]:
+    def rejectors(self, event: Event) -> tuple[frozenset[Rejector], frozenset[Rejector]]:
         """Return the plugins with hints for the event, and which hints are the same for all pods of a gang."""
-        found = self._desks.get(event)
+        found = self._rejectors.get(event)
         if found is None:
             asked = [
                 (retry.for_gang, (scheduler, plugin.name))
@@ -83,25 +82,29 @@ class Hints:
                 for plugin, retry in registered
                 if retry.matches(event)
             ]
-            every = frozenset(desk for _, desk in asked)
-            one_by_one = {desk for for_gang, desk in asked if not for_gang}
+            every = frozenset(rejector for _, rejector in asked)
+            one_by_one = {rejector for for_gang, rejector in asked if not for_gang}
             # A wildcard event concerns each pod separately.
-            found = self._desks[event] = every, frozenset() if event.is_wildcard else every - one_by_one
+            found = self._rejectors[event] = every, frozenset() if event.is_wildcard else every - one_by_one
         return found
 
-    def only_gangs(self, event: Event, old: Any, new: Any) -> dict[Desk, set[GangName]]:
-        """Return the plugins for which the event concerns only the pods of some gangs, with those gangs."""
+    def only_gangs(self, event: Event, old: Any, new: Any) -> dict[Rejector, set[GangName]]:
+        """Return the plugins for which the event only concerns pods of certain gangs, with those gangs."""
         if new is NOT_UNDERSTOOD or not (namers := self._gang_namers(event)):
             return {}
-        found: dict[Desk, set[GangName]] = {}
-        for desk, asked in namers.items():
+        found: dict[Rejector, set[GangName]] = {}
+        for rejector, asked in namers.items():
             try:
-                found[desk] = {gang for namer in asked if (gang := namer(old, new)) is not None}
+                found[rejector] = {gang for namer in asked if (gang := namer(old, new)) is not None}
             except Exception:
-                log.exception("plugin %s cannot tell which gang %s concerns, all are asked", desk[1], event.name)
+                log.exception(
+                    "plugin %s failed to name the gang that %s concerns, so all of them are checked",
+                    rejector[1],
+                    event.name,
+                )
         return found
 
-    def _gang_namers(self, event: Event) -> dict[Desk, list[Namer]]:
+    def _gang_namers(self, event: Event) -> dict[Rejector, list[Namer]]:
         found = self._namers.get(event)
         if found is None:
             asked = [
@@ -110,35 +113,35 @@ class Hints:
                 for plugin, retry in registered
                 if retry.matches(event)
             ]
-            wide = {desk for desk, _, only_gang in asked if only_gang is None}
+            wide = {rejector for rejector, _, only_gang in asked if only_gang is None}
             found = self._namers[event] = {}
-            for desk, plugin, only_gang in asked:
-                if only_gang is not None and desk not in wide:
-                    found.setdefault(desk, []).append(getattr(plugin, only_gang))
+            for rejector, plugin, only_gang in asked:
+                if only_gang is not None and rejector not in wide:
+                    found.setdefault(rejector, []).append(getattr(plugin, only_gang))
         return found
 
-    def occasion(self, event: Event, old: Any, new: Any) -> "Occasion":
+    def evaluation(self, event: Event, old: Any, new: Any) -> "Evaluation":
         """Return the evaluation of an event, pod by pod."""
-        return Occasion(self, event, old, new)
+        return Evaluation(self, event, old, new)
 
     def best(self, queued: QueuedPod, events: Iterable[tuple[Event, Any, Any]]) -> Strategy:
-        """Return what several events mean for a pod: the best of their strategies."""
+        """Return the best of the strategies of several events for a pod."""
         best, enough = SKIP, IMMEDIATELY if queued.pending_plugins else AFTER_BACKOFF
         for event, old, new in events:
-            best = max(best, self.occasion(event, old, new).strategy(queued))
+            best = max(best, self.evaluation(event, old, new).strategy(queued))
             if best >= enough:
                 break
         return best
 
-    def complain(self, plugin: str, event: Event, pod: Pod) -> None:
+    def log_failure(self, plugin: str, event: Event, pod: Pod) -> None:
         """Log that a hint failed, with a traceback the first time: it may fail for every waiting pod."""
-        new = (plugin, event) not in self._complaints
-        self._complaints.add((plugin, event))
-        text = "plugin %s cannot tell whether %s helps pod %s, which is retried"
+        new = (plugin, event) not in self._logged
+        self._logged.add((plugin, event))
+        text = "the queueing hint of plugin %s for %s failed for pod %s, which is retried"
         log.log(logging.ERROR if new else logging.DEBUG, text, plugin, event.name, pod.key, exc_info=new)
 
-    def _find(self, event: Event) -> Advisers:
-        found: Advisers = {}
+    def _find(self, event: Event) -> PluginHints:
+        found: PluginHints = {}
         for scheduler, registered in self.retries.items():
             for plugin, retry in registered:
                 if retry.matches(event):
@@ -147,25 +150,37 @@ class Hints:
         return found
 
 
-class Occasion:
-    """One event, and what it means for each pod."""
+class Evaluation:
+    """The evaluation of one event for each pod."""
 
-    __slots__ = ("_advisers", "_by_gang", "_desks", "_event", "_for_gangs", "_hints", "_new", "_old", "_wildcard")
+    __slots__ = (
+        "_by_gang",
+        "_event",
+        "_for_gangs",
+        "_hints",
+        "_new",
+        "_old",
+        "_plugin_hints",
+        "_rejectors",
+        "_wildcard",
+    )
 
     def __init__(self, hints: Hints, event: Event, old: Any, new: Any) -> None:
         self._hints, self._event, self._old, self._new = hints, event, old, new
         self._wildcard = event.is_wildcard
-        self._advisers = hints.advisers(event)
-        self._desks, self._for_gangs = hints.desks(event)
-        self._by_gang: dict[tuple[GangName, Desk, bool], Strategy] = {}
+        self._plugin_hints = hints.hints_for(event)
+        self._rejectors, self._for_gangs = hints.rejectors(event)
+        self._by_gang: dict[tuple[GangName, Rejector, bool], Strategy] = {}
 
     def strategy(self, queued: QueuedPod) -> Strategy:
-        """Return whether the pod is retried."""
-        # Otherwise each pod of a large gang would be evaluated whenever any pod comes or goes.
+        """Return whether and when to retry a pod."""
+        # Without sharing, each pod of a large gang would be evaluated whenever any pod comes or goes.
         if queued.gang is None or not self._for_gangs:
             return self._strategy(queued)
         scheduler, pending = queued.pod.scheduler_name, queued.pending_plugins
-        asked = [desk for plugin in queued.unschedulable_plugins if (desk := (scheduler, plugin)) in self._desks]
+        asked = [
+            rejector for plugin in queued.unschedulable_plugins if (rejector := (scheduler, plugin)) in self._rejectors
+        ]
         if len(asked) != 1 or asked[0] not in self._for_gangs or not pending <= queued.unschedulable_plugins:
             return self._strategy(queued)
         key = queued.gang, asked[0], asked[0][1] in pending
@@ -180,15 +195,15 @@ class Occasion:
             return AFTER_BACKOFF
         if self._wildcard:
             return AFTER_BACKOFF if self._is_meant(pod) else SKIP
-        advisers = self._advisers.get(pod.scheduler_name)
-        if advisers is None:
+        plugin_hints = self._plugin_hints.get(pod.scheduler_name)
+        if plugin_hints is None:
             return SKIP if pod.scheduler_name in self._hints.retries else AFTER_BACKOFF
-        # A plugin that left the pod pending knows the time, so there is no back-off.
+        # A plugin that left the pod pending chooses the time itself, so there is no back-off.
         for plugin in pending:
-            if plugin in advisers and self._helps(plugin, advisers[plugin], pod):
+            if plugin in plugin_hints and self._helps(plugin, plugin_hints[plugin], pod):
                 return IMMEDIATELY
         for plugin in rejectors:
-            if plugin in advisers and plugin not in pending and self._helps(plugin, advisers[plugin], pod):
+            if plugin in plugin_hints and plugin not in pending and self._helps(plugin, plugin_hints[plugin], pod):
                 return AFTER_BACKOFF
         return SKIP
 
@@ -205,7 +220,7 @@ class Occasion:
         try:
             return (True, "Queue") if hint(pod, self._event, self._old, self._new) else (False, "QueueSkip")
         except Exception:
-            self._hints.complain(plugin, self._event, pod)
+            self._hints.log_failure(plugin, self._event, pod)
             return True, "Error"
 
     def _ask_and_measure(self, plugin: str, hint: Hint, pod: Pod) -> tuple[bool, str]:

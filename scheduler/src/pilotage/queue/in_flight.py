@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from pilotage.framework.api.events import Event
 
 
-class Happening(NamedTuple):
-    """An event and its objects, None where there is none."""
+class InFlightEvent(NamedTuple):
+    """An event with its old and new object, None where there is none."""
 
     number: int
     event: Event
@@ -21,7 +21,7 @@ class InFlight:
 
     def __init__(self) -> None:
         self._taken: OrderedDict[str, int] = OrderedDict()  # uid -> number; the oldest comes first
-        self._happenings: deque[Happening] = deque()
+        self._events: deque[InFlightEvent] = deque()
         self._number = 0
 
     def __len__(self) -> int:
@@ -40,14 +40,14 @@ class InFlight:
         if self._taken.pop(uid, None) is None:
             return
         oldest = next(iter(self._taken.values()), self._number + 1)
-        while self._happenings and self._happenings[0].number < oldest:
-            self._happenings.popleft()
+        while self._events and self._events[0].number < oldest:
+            self._events.popleft()
 
     def note(self, event: Event, old: Any, new: Any) -> None:
         """Remember an event, if any pod is in flight."""
         if self._taken:
             self._number += 1
-            self._happenings.append(Happening(self._number, event, old, new))
+            self._events.append(InFlightEvent(self._number, event, old, new))
 
     def note_for(self, uid: str, events: Iterable[Event], old: Any, new: Any) -> bool:
         """Remember an event of a pod, and return whether it is in flight."""
@@ -57,13 +57,13 @@ class InFlight:
             self.note(event, old, new)
         return True
 
-    def since_taken(self, uid: str) -> list[Happening] | None:
+    def since_taken(self, uid: str) -> list[InFlightEvent] | None:
         """Return the events since the pod was taken, in order; None if it is not in flight."""
         taken = self._taken.get(uid)
-        return None if taken is None else [each for each in self._happenings if each.number > taken]
+        return None if taken is None else [each for each in self._events if each.number > taken]
 
     def counts(self) -> Counter[str]:
         """Return how many events and pods are remembered, by the names that metrics use."""
-        found = Counter(each.event.name for each in self._happenings)
+        found = Counter(each.event.name for each in self._events)
         found["PodPopped"] = len(self._taken)
         return found

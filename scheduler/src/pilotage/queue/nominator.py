@@ -1,4 +1,4 @@
-"""Nodes that are nominated for pods that wait for their victims to leave."""
+"""Nodes nominated for pods that wait for their victims to terminate."""
 
 from collections import deque
 from collections.abc import Callable, KeysView
@@ -9,11 +9,11 @@ from pilotage.model.pod import Pod, PodObject
 
 Lookup = Callable[[str], Pod | None]  # by namespace/name
 
-MOST_CHANGES = 4096  # that are kept: a reader that missed more reads all nominations
+MOST_CHANGES = 4096  # kept; a reader that missed more reads all nominations
 
 
 class Nominee:
-    """A pod for which a node was nominated: its identity, not its needs."""
+    """A pod for which a node was nominated: its identity, not its requests."""
 
     __slots__ = ("_stub", "key", "name", "namespace", "uid")
 
@@ -23,7 +23,7 @@ class Nominee:
 
     @property
     def stub(self) -> Pod:
-        """Return a pod with this identity, priority 0 and no needs."""
+        """Return a pod with this identity, priority 0 and no requests."""
         if self._stub is None:
             self._stub = Pod(PodObject(Metadata(name=self.name, namespace=self.namespace, uid=self.uid)))
         return self._stub
@@ -46,7 +46,7 @@ class Nominator:
         return self._nominees.keys()
 
     def changed_since(self, version: int) -> set[str] | None:
-        """Return the nodes that are nominated for others than at a version; None if that is too long ago to tell."""
+        """Return the nodes whose nominations changed since a version; None if it is too old."""
         count = self.version - version
         return None if count > len(self._changed) else set(islice(reversed(self._changed), count))
 
@@ -55,7 +55,7 @@ class Nominator:
         return self._node_of.get(pod.uid)
 
     def add(self, pod: Pod, node: str | None = None) -> None:
-        """Nominate a node for a pod: the one named, "" for none any more, or the one in its status."""
+        """Nominate a node for a pod: the given one ("" clears it), or the one in its status."""
         if pod.uid in self._node_of:
             self.delete(pod)
         node = pod.nominated_node if node is None else node
@@ -66,7 +66,7 @@ class Nominator:
         self._note(node)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Follow the pod's status, unless it never had the nomination."""
+        """Follow the pod's status, unless it never contained the nomination."""
         kept = None if old.nominated_node or new.nominated_node else self._node_of.get(old.uid)
         self.delete(old)
         self.add(new, kept)
@@ -83,13 +83,13 @@ class Nominator:
         self._note(node)
 
     def touch(self, pod: Pod) -> None:
-        """Record that a pod enters or leaves its flight, during which it has no needs here."""
+        """Record that a pod's flight starts or ends; a pod in flight has no requests here."""
         node = self._node_of.get(pod.uid)
         if node is not None:
             self._note(node)
 
     def pods_for_node(self, node: str) -> list[Pod]:
-        """Return the pods for which the node is nominated; one that is in flight has no needs here, as upstream."""
+        """Return the pods for which the node is nominated; those in flight have no requests, as in kube-scheduler."""
         nominees = self._nominees.get(node)
         return [] if nominees is None else [self._seen(nominee) for nominee in nominees.values()]
 

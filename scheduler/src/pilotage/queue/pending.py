@@ -17,7 +17,7 @@ class Pending(NamedTuple):
 
 
 def rejections_of(waiting: Iterable[QueuedPod]) -> Counter[tuple[str, str]]:
-    """Return how many of these pods each plugin of each profile turned away."""
+    """Return how many of these pods each plugin of each profile rejected."""
     return Counter(
         (plugin, queued.pod.scheduler_name)
         for queued in waiting

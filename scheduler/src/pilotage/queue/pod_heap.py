@@ -14,10 +14,10 @@ Entry = tuple[Any, int, QueuedPod]
 
 
 class PodHeap:
-    """Pods sorted by a key, the earlier one first among equals.
+    """Pods sorted by a key; equal ones in the order of their arrival.
 
-    A pod removed from the middle stays as a dead entry until it comes up or there are too many. If the order
-    fails, the fallback takes its place: pods in a poor order are better than none.
+    A pod removed from the middle leaves a dead entry until that reaches the front or there are too many. If the
+    order fails, the fallback replaces it: pods in a poor order are better than none.
     """
 
     def __init__(self, name: str, order: Order, fallback: Order) -> None:
@@ -52,7 +52,7 @@ class PodHeap:
         del self._alive[queued.key]
 
     def first(self) -> QueuedPod | None:
-        """Return the pod that is next, without taking it out."""
+        """Return the next pod without removing it."""
         while self._heap:
             queued = self._heap[0][2]
             if self._alive.get(queued.key) is self._heap[0]:
@@ -64,7 +64,7 @@ class PodHeap:
         return None
 
     def ahead_of(self, queued: QueuedPod) -> int:
-        """Return how many pods come before one that is here."""
+        """Return how many pods are ahead of a pod of this heap."""
         own = self._alive[queued.key]
         try:
             return sum(entry < own for entry in self._alive.values())
@@ -73,7 +73,7 @@ class PodHeap:
             return self.ahead_of(queued)
 
     def _fall_back(self) -> None:
-        log.exception("pods cannot be sorted in the %s queue; priority and time decide", self.name)
+        log.exception("the order of the %s queue failed; pods are sorted by priority and time instead", self.name)
         self._order = self._fallback
         self._rebuild([(self._order(queued), number, queued) for _, number, queued in self._alive.values()])
 

@@ -1,4 +1,4 @@
-"""A waiting pod, with everything that the queue knows about it."""
+"""A waiting pod, with the queue's records about it."""
 
 from collections.abc import Iterable, Iterator
 from typing import Protocol
@@ -8,15 +8,15 @@ from pilotage.model.pod import Pod
 
 
 class Place(Protocol):
-    """A part of the queue: where a pod can be."""
+    """A part of the queue."""
 
     name: str  # as in metrics
 
     def add(self, queued: "QueuedPod") -> None:
-        """Take a pod in."""
+        """Add a pod."""
 
     def remove(self, queued: "QueuedPod") -> None:
-        """Remove a pod that is here."""
+        """Remove a pod."""
 
     def __len__(self) -> int: ...
 
@@ -33,7 +33,7 @@ class QueuedPod:
         "consecutive_errors",
         "flush_timestamp",
         "gang",
-        "gate_will_tell",
+        "gate_reports_opening",
         "gating_plugin",
         "gating_reason",
         "initial_attempt_timestamp",
@@ -55,7 +55,7 @@ class QueuedPod:
         self.key = pod.key
         self.gang: GangName | None = None  # the gang's pods in the queue
         self.place: Place | None = None  # None while it does not wait: in flight, bound or deleted
-        self.moved_by = ""  # the event that brought it there
+        self.moved_by = ""  # the event that moved it there
         self.timestamp = timestamp  # when it entered the queue, or returned from an attempt
         self.initial_attempt_timestamp: float | None = None  # when it was first ready, past all gates
         self.attempts = 0
@@ -66,7 +66,7 @@ class QueuedPod:
         self.pending_plugins: set[str] = set()
         self.gating_plugin: str | None = None
         self.gating_reason = ""
-        self.gate_will_tell = False  # the plugin will report when the gate opens, so events need not check it
+        self.gate_reports_opening = False  # the plugin reports when its gate opens, so events need not check it
         self.again_at: float | None = None  # when it is retried even without an event
         self.rest = 0.0  # minimum wait in seconds after its last attempt
         self.overruns = 0  # attempts in which a plugin took too long
@@ -83,16 +83,16 @@ class QueuedPod:
 
     @property
     def was_rejected(self) -> bool:
-        """Return whether some plugin rejected the pod, so that an event can help it; an error has no plugin."""
+        """Return whether a plugin rejected the pod, so that an event can help; an error names no plugin."""
         return bool(self.unschedulable_plugins or self.pending_plugins)
 
     def forget_rest(self) -> None:
-        """Let only the usual back-off count."""
+        """Leave only the usual back-off."""
         if self.rest:
             self.rest, self.backoff_expiration = 0.0, None
 
     def note_failure(self, now: float, unschedulable: Iterable[str], pending: Iterable[str], rest: float = 0.0) -> None:
-        """Record that an attempt failed now, and of the plugins that rejected the pod; none is an error."""
+        """Record a failed attempt, and the plugins that rejected the pod; none after an error."""
         self.rest = rest
         self.unschedulable_plugins, self.pending_plugins = set(unschedulable), set(pending)
         self.gating_plugin, self.gating_reason = None, ""

@@ -1,16 +1,16 @@
-"""All waiting pods, each in exactly one place; how they move is drawn in the package's docstring."""
+"""All waiting pods, each in exactly one place; the package's docstring draws how they move."""
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import Any
 
 from pilotage.framework.api.events import (
     FORCE_ACTIVATE,
-    GANG_GAVE_BACK,
+    GANG_ROLLED_BACK,
     PROFILES_CHANGED,
-    TIME_HAS_COME,
+    RETRY_DUE,
     UNSCHEDULABLE_TIMEOUT,
     Event,
 )
@@ -20,22 +20,22 @@ from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.queue.active import active_queue, order_of
 from pilotage.queue.backoff import Backoff, BackoffQueue
-from pilotage.queue.doubts import Doubts
 from pilotage.queue.gang_index import GangIndex
 from pilotage.queue.gated import Gates, GatesOf
 from pilotage.queue.hints import AFTER_BACKOFF, SKIP, Hints, Observer, Retries, Strategy
 from pilotage.queue.in_flight import InFlight
 from pilotage.queue.nominator import Lookup, Nominator
-from pilotage.queue.pending import Pending, rejections_of
 from pilotage.queue.pod_heap import Order
+from pilotage.queue.queue_view import QueueView
 from pilotage.queue.queued_pod import Place, QueuedPod
 from pilotage.queue.sweep import Sweep
+from pilotage.queue.tentative_skips import TentativeSkips
 from pilotage.queue.unschedulable import gated_pool, unschedulable_pool, waiting_for_any
 
 log = logging.getLogger(__name__)
 
 
-class SchedulingQueue:
+class SchedulingQueue(QueueView):
     """All waiting pods, known by namespace/name; pods in flight are known by their uid."""
 
     def __init__(
@@ -58,71 +58,21 @@ class SchedulingQueue:
         self._waiting: dict[str, QueuedPod] = {}
         self._gangs = GangIndex()
         self._in_flight = InFlight()
-        self.doubts = Doubts()
+        self.tentative_skips = TentativeSkips()
         self._unschedulable, self._gated = unschedulable_pool(), gated_pool()
         self._backing_off = Backoff(clock, initial_backoff, max_backoff)
         self._sweep = Sweep(clock, longest_unschedulable, (self._unschedulable, self._gated))
         self._known = known
         self._use(sort, gates, retries)
         self.nominator = Nominator(self._queued, known)
-        self.cycles = 0  # how many pods were taken
-        self.incoming: Counter[tuple[str, str]] = Counter()  # how many were added, by place and event
+        self.cycles = 0  # attempts started
+        self.incoming: Counter[tuple[str, str]] = Counter()  # pods added, by place and event
 
     def _use(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
         order = order_of(sort)
         self._active, self._backoff = active_queue(order), BackoffQueue(self._backing_off, order)
         self._gates = Gates(gates)
         self._hints = Hints(retries, self._observe_hint)
-
-    # ------------------------------------------------------------------------------------------------- looking
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def __iter__(self) -> Iterator[QueuedPod]:
-        return iter(list(self._waiting.values()))
-
-    def keys(self) -> set[str]:
-        """Return all waiting pods, by namespace/name."""
-        return set(self._waiting)
-
-    def find(self, key: str) -> QueuedPod | None:
-        """Return a waiting pod by namespace/name."""
-        return self._waiting.get(key)
-
-    def is_in_flight(self, uid: str) -> bool:
-        """Return whether a pod is in flight."""
-        return uid in self._in_flight
-
-    def pending(self) -> Pending:
-        """Return how many pods wait."""
-        return Pending(len(self._active), len(self._backoff), len(self._unschedulable), len(self._gated))
-
-    def ahead_of(self, queued: QueuedPod) -> tuple[int, int] | None:
-        """Return how many pods come before a waiting one that is ready or in back-off, and how many there are."""
-        total = len(self._active) + len(self._backoff)
-        if queued.place is self._active:
-            return self._active.ahead_of(queued), total
-        if queued.place is self._backoff:
-            return len(self._active) + self._backoff.ahead_of(queued), total
-        return None
-
-    def next_try(self, queued: QueuedPod) -> float | None:
-        """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
-        return self._backoff.end_of(queued) if queued.place is self._backoff else queued.again_at
-
-    def in_flight_counts(self) -> Counter[str]:
-        """Return how many pods are in flight, and how many events are kept for them."""
-        return self._in_flight.counts()
-
-    def rejections(self) -> Counter[tuple[str, str]]:
-        """Return how many waiting pods each plugin of each profile rejected."""
-        return rejections_of(self._waiting.values())
-
-    def next_wake_up(self) -> float | None:
-        """Return when `tick` is due; None if only an event can change anything."""
-        times = (self._backoff.next_completion(), self._unschedulable.next_alarm(), self._sweep.next())
-        return min((time for time in times if time is not None), default=None)
 
     def _queued(self, key: str) -> Pod | None:
         queued = self._waiting.get(key)
@@ -141,13 +91,13 @@ class SchedulingQueue:
         self._to_active(QueuedPod(pod, self._clock()), "UnscheduledPodAdd")
 
     def update(self, old: Pod, new: Pod) -> None:
-        """Handle an update of a pod; it is retried if that is what its rejectors wait for."""
+        """Handle an update of a pod; it is retried if its rejectors wait for this change."""
         if new.uid in self._in_flight:
             self._in_flight.note_for(new.uid, pod_events(old, new, target=True), old, new)
             return
         queued = self._waiting.get(new.key)
         if queued is None or queued.pod.uid != new.uid:
-            self.nominator.delete(old)  # another pod, if only the name is the same
+            self.nominator.delete(old)  # a different pod, if only the name matches
             self.add(new)
             return
         queued.pod = new
@@ -160,18 +110,18 @@ class SchedulingQueue:
             self._reconsider(queued, old, new)
 
     def delete(self, pod: Pod) -> None:
-        """Remove a pod; one that is in flight ends without the queue."""
+        """Remove a pod; the attempt of a pod in flight ends outside of the queue."""
         self.nominator.delete(pod)
         queued = self._waiting.get(pod.key)
-        # The waiting one may be its successor.
+        # The waiting pod may be its successor.
         if queued is not None and queued.pod.uid == pod.uid:
             self._take(queued)
 
     def move_all(
         self, event: Event, old: Any = None, new: Any = None, precheck: Callable[[Pod], bool] | None = None
     ) -> None:
-        """Retry all pods that an event helps, now or after their flight."""
-        if not event.is_wildcard and not self._hints.advisers(event):
+        """Retry all pods that an event helps, those in flight after their attempt."""
+        if not event.is_wildcard and not self._hints.hints_for(event):
             return
         start = perf_counter()
         candidates = self._candidates(event, old, new)
@@ -184,32 +134,28 @@ class SchedulingQueue:
     # ------------------------------------------------------------------------------------- scheduling
 
     def pop(self) -> QueuedPod | None:
-        """Take the next pod, if there is one; without active pods the first in back-off, unless it met an error."""
+        """Take the next pod; without active pods, the first in back-off that did not fail with an error."""
         queued = self._active.first()
         if queued is None:
             queued = self._backoff.first_rejected()
             if queued is None:
                 return None
             self.incoming["active", "PopFromBackoffQ"] += 1
-        self._fly(queued)
+        self._start_flight(queued)
         return queued
 
     def take(self, queued: QueuedPod) -> None:
         """Take a waiting pod out of turn."""
-        self._fly(queued)
+        self._start_flight(queued)
 
     def pop_gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Take all waiting pods of a gang that may be tried, given one that was already taken."""
+        """Take all other waiting pods of a gang that are not gated."""
         found = [queued for queued in self.gang(gang, scheduler) if not queued.is_gated]
         for queued in found:
-            self._fly(queued)
+            self._start_flight(queued)
         return found
 
-    def gang(self, gang: GangName, scheduler: str) -> list[QueuedPod]:
-        """Return all pods of a gang that wait for a scheduler and are not terminating, gated or not."""
-        return self._gangs.members(gang, scheduler)
-
-    def _fly(self, queued: QueuedPod) -> None:
+    def _start_flight(self, queued: QueuedPod) -> None:
         self._take(queued)
         self.nominator.touch(queued.pod)
         queued.attempts += 1
@@ -217,7 +163,7 @@ class SchedulingQueue:
         self._in_flight.start(queued.pod.uid)
 
     def put_back(self, queued: QueuedPod) -> None:
-        """Return a pod as if it had not been taken, in its current state; one that is gone or bound is forgotten."""
+        """Undo `pop`, with the pod's current state; a pod that is deleted or bound is forgotten."""
         uid, known = queued.pod.uid, self._known
         latest = queued.pod if known is None else known(queued.key)
         self._in_flight.done(uid)
@@ -229,7 +175,7 @@ class SchedulingQueue:
         self.nominator.touch(latest)
 
     def done(self, uid: str) -> None:
-        """End a flight; after this the pod cannot be parked any more."""
+        """End the flight of a pod, which cannot be requeued after this."""
         self._in_flight.done(uid)
 
     def add_unschedulable(
@@ -242,11 +188,11 @@ class SchedulingQueue:
         again_at: float | None = None,
         rest: float = 0.0,
     ) -> None:
-        """Requeue a pod whose attempt failed, in its current state, with the plugins that rejected it; none: an error.
+        """Requeue a pod whose attempt failed, with the plugins that rejected it; none after an error.
 
-        With `again_at` it is retried at that time, even without an event; for the seconds of `rest` it is
-        not, unless the profiles change. The caller has made sure that the pod still exists, with this uid and
-        without a node; if not, it is `done`.
+        `again_at` is the time of a retry without an event. During the next `rest` seconds the pod is not retried,
+        unless the profiles change. The caller has checked that the pod still exists, with this uid and without a
+        node; otherwise it calls `done`. `pod` is its current state.
         """
         uid = queued.pod.uid
         if queued.key in self._waiting:
@@ -259,7 +205,7 @@ class SchedulingQueue:
         self._in_flight.done(uid)
 
     def activate(self, pods: Iterable[Pod]) -> None:
-        """Retry pods at once, whatever they wait for; one in flight after its back-off."""
+        """Retry pods immediately, whatever they wait for; those in flight after their back-off."""
         for pod in pods:
             queued = self._waiting.get(pod.key)
             if queued is None:
@@ -267,23 +213,23 @@ class SchedulingQueue:
             elif queued.place is not self._active:
                 self._to_active(queued, FORCE_ACTIVATE.name)
 
-    def ask_again(self) -> None:
-        """Retry pods whose hints may have been wrong."""
-        for queued in self.doubts.end():
+    def retry_skipped(self) -> None:
+        """Retry the pods that events skipped because of reservations that have been rolled back."""
+        for queued in self.tentative_skips.end():
             if queued.place is self._unschedulable:
                 self._take(queued)
-                self._requeue(queued, AFTER_BACKOFF, GANG_GAVE_BACK.name)
+                self._requeue(queued, AFTER_BACKOFF, GANG_ROLLED_BACK.name)
 
     def gate_opens(self, pod: Pod) -> None:
-        """Let events reach a pod again, now that the plugin's gate is open."""
+        """Let events reach a pod again: the plugin reports that its gate is open."""
         queued = self._waiting.get(pod.key)
         if queued is not None and queued.pod.uid == pod.uid and queued.place is self._gated:
             self._gated.remove(queued)
-            queued.gate_will_tell = False
+            queued.gate_reports_opening = False
             self._gated.add(queued)
 
     def reconfigure(self, sort: QueueSort | Order, gates: GatesOf, retries: Retries) -> None:
-        """Switch to other profiles: all pods stay, pass the new gates, and are retried after their back-off."""
+        """Switch to other profiles: all pods stay, pass through the new gates, and are retried after back-off."""
         ready, later = list(self._active), list(self._backoff)
         for queued in (*ready, *later):
             self._take(queued)
@@ -299,7 +245,7 @@ class SchedulingQueue:
     # -------------------------------------------------------------------------------------------- timers
 
     def tick(self) -> None:
-        """Run what is due; cheap if nothing is."""
+        """Run the timers that are due; cheap if none is."""
         self.flush_backoff()
         self.flush_alarms()
         if self._sweep.is_due():
@@ -311,9 +257,9 @@ class SchedulingQueue:
             self._to_active(queued, "BackoffComplete")
 
     def flush_alarms(self) -> None:
-        """Retry pods whose time, named by a plugin, has come."""
+        """Retry pods at the time that a plugin has set."""
         while (queued := self._unschedulable.due(self._clock())) is not None:
-            self._move([queued], TIME_HAS_COME, None, queued.pod)
+            self._move([queued], RETRY_DUE, None, queued.pod)
 
     def flush_unschedulable(self) -> None:
         """Retry pods that have waited too long, in case an event was missed."""
@@ -323,34 +269,36 @@ class SchedulingQueue:
     # ------------------------------------------------------------------------------------------------- decisions
 
     def _candidates(self, event: Event, old: Any, new: Any) -> list[QueuedPod]:
-        """Return the pods whose rejectors, or whose gate, wait for such an event."""
+        """Return the pods whose rejectors or gate wait for this event."""
         if event.is_wildcard:
             return [*self._unschedulable, *self._gated]
-        # Thousands of gangs may wait for a member each: gangs that a placed pod does not belong to are skipped.
-        narrow = {desk: self._gangs.keys(gangs) for desk, gangs in self._hints.only_gangs(event, old, new).items()}
+        # Thousands of gangs may each wait for a member: skip those that a placed pod does not belong to.
+        narrow = {
+            rejector: self._gangs.keys(gangs) for rejector, gangs in self._hints.only_gangs(event, old, new).items()
+        }
         return waiting_for_any((self._unschedulable, self._gated), self._hints.ranks(event), narrow)
 
     def _move(self, candidates: Iterable[QueuedPod], event: Event, old: Any, new: Any) -> None:
-        occasion, name = self._hints.occasion(event, old, new), event.name
+        evaluation, name = self._hints.evaluation(event, old, new), event.name
         for queued in candidates:
-            # A closed gate is checked first: it is cheaper than the hints, which could change nothing.
+            # A closed gate is checked first: it is cheaper than the hints, whose answer would not matter.
             if queued.place is self._gated and not event.is_wildcard and self._gates.is_shut(queued):
                 continue
-            if (strategy := occasion.strategy(queued)) is not SKIP:
+            if (strategy := evaluation.strategy(queued)) is not SKIP:
                 self._take(queued)
                 self._requeue(queued, strategy, name)
             else:
-                self.doubts.note(queued)
+                self.tentative_skips.note(queued)
         self._in_flight.note(event, old, new)
 
     def _reconsider(self, queued: QueuedPod, old: Pod, new: Pod) -> None:
         for event in pod_events(old, new, target=True):
-            strategy = self._hints.occasion(event, old, new).strategy(queued)
+            strategy = self._hints.evaluation(event, old, new).strategy(queued)
             if strategy is not SKIP and self._requeue(queued, strategy, event.name):
                 return
 
     def _strategy_after_flight(self, queued: QueuedPod, uid: str) -> Strategy:
-        """Return what the events since the pod was taken mean for it."""
+        """Return the best strategy of the events since the pod was taken."""
         happenings = self._in_flight.since_taken(uid)
         if not queued.was_rejected or happenings is None:
             return AFTER_BACKOFF
@@ -359,7 +307,7 @@ class SchedulingQueue:
     # --------------------------------------------------------------------------------------------------- moving
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, event: str) -> bool:
-        """Move a pod by a strategy, and return whether it will be tried."""
+        """Move a pod by a strategy, and return whether it will be retried."""
         if strategy is SKIP:
             self._put(queued, self._unschedulable, event)
             return False
@@ -402,7 +350,7 @@ class SchedulingQueue:
         if place is not self._gated:
             self.incoming[place.name, event] += 1
         elif before is not self._gated and before is not self._unschedulable:
-            # Gated pods are among the unschedulable ones here, and one that was there before has not come.
+            # This metric counts gated pods as unschedulable, so a move between the two is no arrival.
             self.incoming["unschedulable", event] += 1
 
     def _take(self, queued: QueuedPod) -> None:

@@ -9,7 +9,7 @@ SWEEP_EVERY = 30.0  # seconds between two sweeps
 
 
 class Sweep:
-    """When to sweep some pools, and the pods that it finds."""
+    """The schedule of sweeps of some pools, and the pods that they find."""
 
     def __init__(self, clock: Callable[[], float], longest: float, pools: Sequence[Pool]) -> None:
         self._clock, self._longest, self._pools = clock, longest, pools

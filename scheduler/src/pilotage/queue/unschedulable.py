@@ -5,18 +5,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pilotage.queue.pod_heap import PodHeap
 from pilotage.queue.queued_pod import QueuedPod
 
-Desk = tuple[str, str]  # scheduler name, plugin
+Rejector = tuple[str, str]  # scheduler name, plugin
 
 
 class Pool:
-    """Pods without an order, found by the plugins that they wait for."""
+    """Pods without an order, indexed by the plugins that they wait for."""
 
     def __init__(self, name: str, plugins_of: Callable[[QueuedPod], Iterable[str]]) -> None:
         self.name = name
         self._plugins_of = plugins_of
         self._pods: dict[str, QueuedPod] = {}
-        self._desks_of: dict[str, list[Desk]] = {}  # as of the pod's arrival; plugins may change meanwhile
-        self._by_desk: dict[Desk, dict[str, QueuedPod]] = {}
+        self._rejectors_of: dict[str, list[Rejector]] = {}  # when the pod arrived; plugins may change meanwhile
+        self._by_rejector: dict[Rejector, dict[str, QueuedPod]] = {}
         self._alarms = PodHeap(name, _again_at, _again_at)  # pods with a retry time
 
     def __len__(self) -> int:
@@ -26,12 +26,12 @@ class Pool:
         return iter(list(self._pods.values()))
 
     def add(self, queued: QueuedPod) -> None:
-        """Take a pod in."""
+        """Add a pod."""
         self._pods[queued.key] = queued
         scheduler = queued.pod.scheduler_name
-        desks = self._desks_of[queued.key] = [(scheduler, plugin) for plugin in self._plugins_of(queued)]
-        for desk in desks:
-            self._by_desk.setdefault(desk, {})[queued.key] = queued
+        rejectors = self._rejectors_of[queued.key] = [(scheduler, plugin) for plugin in self._plugins_of(queued)]
+        for rejector in rejectors:
+            self._by_rejector.setdefault(rejector, {})[queued.key] = queued
         if queued.again_at is not None:
             self._alarms.add(queued)
 
@@ -40,22 +40,22 @@ class Pool:
         del self._pods[queued.key]
         if queued.again_at is not None:
             self._alarms.remove(queued)
-        for desk in self._desks_of.pop(queued.key):
-            filed = self._by_desk[desk]
+        for rejector in self._rejectors_of.pop(queued.key):
+            filed = self._by_rejector[rejector]
             del filed[queued.key]
             if not filed:
-                del self._by_desk[desk]
+                del self._by_rejector[rejector]
 
-    def waiting_for(self, desk: Desk) -> Mapping[str, QueuedPod]:
+    def waiting_for(self, rejector: Rejector) -> Mapping[str, QueuedPod]:
         """Return the pods that a plugin rejected, by key."""
-        return self._by_desk.get(desk, {})
+        return self._by_rejector.get(rejector, {})
 
-    def desks(self) -> Iterable[Desk]:
+    def rejectors(self) -> Iterable[Rejector]:
         """Return the plugins that pods wait for."""
-        return self._by_desk
+        return self._by_rejector
 
     def untouched_since(self, before: float) -> list[QueuedPod]:
-        """Return the pods that arrived, and were last retried for waiting too long, before a time."""
+        """Return the pods that arrived, and were last flushed for waiting too long, before a time."""
         return [queued for queued in self._pods.values() if max(queued.timestamp, queued.flush_timestamp) < before]
 
     def next_alarm(self) -> float | None:
@@ -64,7 +64,7 @@ class Pool:
         return None if first is None else first.again_at
 
     def due(self, now: float) -> QueuedPod | None:
-        """Return a pod whose retry time has come."""
+        """Return a pod whose retry is due."""
         first = self._alarms.first()
         return None if first is None or _again_at(first) > now else first
 
@@ -75,27 +75,27 @@ def _again_at(queued: QueuedPod) -> float:
 
 
 def unschedulable_pool() -> Pool:
-    """Return an empty pool of pods that were tried, indexed by the plugins that rejected them."""
+    """Return an empty pool for unschedulable pods, indexed by the plugins that rejected them."""
     return Pool("unschedulable", lambda queued: queued.unschedulable_plugins | queued.pending_plugins)
 
 
 def gated_pool() -> Pool:
-    """Return an empty pool of gated pods, indexed by the gating plugin, unless that reports by itself."""
-    return Pool("gated", lambda queued: [] if queued.gate_will_tell else [queued.gating_plugin or ""])
+    """Return an empty pool for gated pods, indexed by the gating plugin, unless that reports when its gate opens."""
+    return Pool("gated", lambda queued: [] if queued.gate_reports_opening else [queued.gating_plugin or ""])
 
 
 def waiting_for_any(
-    pools: Sequence[Pool], ranks: Mapping[Desk, int], narrow: Mapping[Desk, Collection[str]]
+    pools: Sequence[Pool], ranks: Mapping[Rejector, int], narrow: Mapping[Rejector, Collection[str]]
 ) -> list[QueuedPod]:
     """Return the pods of these pools that wait for any of these plugins, each once, in the order of the plugins.
 
-    There may be far more plugins, of many profiles, than pods wait for. Of the pods that wait for a plugin in
-    `narrow` only the ones with these keys count.
+    With many profiles there may be far more plugins than pods wait for. `narrow` limits the pods that wait for a
+    plugin to those with the given keys.
     """
-    asked = {desk for pool in pools for desk in pool.desks() if desk in ranks}
+    asked = {rejector for pool in pools for rejector in pool.rejectors() if rejector in ranks}
     found: dict[str, QueuedPod] = {}
-    for desk in sorted(asked, key=ranks.__getitem__):
+    for rejector in sorted(asked, key=ranks.__getitem__):
         for pool in pools:
-            waiting, keys = pool.waiting_for(desk), narrow.get(desk)
+            waiting, keys = pool.waiting_for(rejector), narrow.get(rejector)
             found.update(waiting if keys is None else {key: waiting[key] for key in keys if key in waiting})
     return list(found.values())

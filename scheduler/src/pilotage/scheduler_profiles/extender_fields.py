@@ -71,7 +71,7 @@ class ExtenderTLS(Part):
     cert_data: Base64 | None = Field(default=None, description="The client certificate, as base64-encoded PEM.")
     key_data: Base64 | None = Field(
         default=None,
-        description="Rejected in new specs: everybody who can read the profile sees the key. Use keySecretRef.",
+        description="Rejected in new specs: all users who can read the profile can see the key. Use keySecretRef.",
     )
     ca_data: Base64 | None = Field(
         default=None, description="The CA of the extender's certificate, as base64-encoded PEM."

@@ -1,4 +1,4 @@
-"""The steps of one attempt to place one pod, and what they share."""
+"""The steps of one attempt to place one pod, and their shared state."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -35,15 +35,15 @@ from pilotage.scheduling.trial import Trials
 log = logging.getLogger(__name__)
 
 NO_CODES: Codes = np.zeros(0, np.uint16)
-POD_LIMITS = "PodLimits"  # stands for a plugin in the queue: no event helps a pod that requests too much
-BEFORE_ALL = -1  # the rank of what rules nodes out before any filter runs
+POD_LIMITS = "PodLimits"  # in place of a plugin's name in the queue: no event helps a pod that requests too much
+BEFORE_ALL = -1  # the rank of rejections before any filter runs
 NOMINATED_FOR_OTHERS = Rejection(
     "the node is nominated for others"
-)  # never reported: such a node is tried after the others
+)  # never reported: such a node is evaluated after the others
 
 
 class Nominations(Protocol):
-    """Which nodes are nominated for which waiting pods."""
+    """The nominations of waiting pods."""
 
     @property
     def version(self) -> int:
@@ -54,13 +54,13 @@ class Nominations(Protocol):
         """Return the nodes with a nomination."""
 
     def changed_since(self, version: int) -> Collection[str] | None:
-        """Return the nodes that are nominated for others than at a version; None if that is too long ago."""
+        """Return the nodes whose nominations changed since a version; None if it is too old."""
 
     def node_of(self, pod: Pod) -> str | None:
         """Return the node that is nominated for a pod."""
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
-        """Return the pods that wait for a node."""
+        """Return the pods for which a node is nominated."""
 
 
 class Attempt:
@@ -84,31 +84,31 @@ class Attempt:
         self.lost_nominations: LostNominations | None = None
         self.before = PreFilterResult()
         self.entry: EquivalenceEntry | None = None
-        self.codes = NO_CODES  # the verdict about every node
+        self.codes = NO_CODES  # the verdict on every node
         self.not_scoring: frozenset[str] = frozenset()  # plugins that score all nodes alike for this pod
-        self.preempts = True  # by preemption, if there is no other way
-        self.ties = 1  # nodes that were as good as the chosen one, itself among them
-        self.is_held = False  # it would fit a node that is avoided for a while
-        self.remembering = True  # the entry is shared by the pod's class, and not created for this attempt
+        self.preempts = True  # preemption is allowed if no node fits
+        self.ties = 1  # nodes with the score of the chosen one, which is included
+        self.is_held = False  # it would fit a node that the race guard holds
+        self.remembering = True  # the entry is shared by the pod's class, not created for this attempt
         self._only_by_entry = False
-        self._turned_down: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if the pod does not fit it
+        self._rejected_nomination: tuple[NodeInfo, Rejection] | None = None  # the nominated node, if it did not fit
 
     @property
     def open_nodes(self) -> int:
-        """Return how many nodes no plugin has ruled out by name."""
+        """Return how many nodes PreFilter results leave."""
         only = self.before.only
         return self.cycle.node_count if only is None else sum(self.cycle.nodes.find(name) is not None for name in only)
 
     def run_pre_filter(self) -> PreFilterResult:
-        """Run PreFilter; plugins never see a pod that requests absurdly much."""
+        """Run PreFilter; a pod with absurdly large requests is rejected before any plugin sees it."""
         runner, start = self.engine.runner, perf_counter()
         excess = excess_of(self.cycle.pod)
-        self.before = runner.pre_filter(self.cycle) if excess is None else self._turned_away(excess)
+        self.before = runner.pre_filter(self.cycle) if excess is None else self._rejected_excess(excess)
         self._trial.skipped = self.before.skipped
         runner.timings.past("PreFilter", start, SUCCESS if self.before.rejection is None else UNSCHEDULABLE)
         return self.before
 
-    def _turned_away(self, excess: Excess) -> PreFilterResult:
+    def _rejected_excess(self, excess: Excess) -> PreFilterResult:
         self.preempts = False
         return PreFilterResult(rejection=Rejection(str(excess), preemption_helps=False, plugin=POD_LIMITS))
 
@@ -125,16 +125,16 @@ class Attempt:
             return None
         if rejection is None:
             return info
-        self._turned_down = info, rejection
+        self._rejected_nomination = info, rejection
         return None
 
     def feasible(self) -> Nodes:
         """Return all nodes where the pod fits."""
         start = perf_counter()
         try:
-            found = self._feasible_by_row()
+            found = self._feasible_by_entry()
         except CycleFailed:
-            # Perhaps for a node for which the plugin would not have been called in the normal order.
+            # In the normal order, the plugin might not have been called for the node where it failed.
             self.remembering = self._only_by_entry = False
             self.cycle.memory = None
             found = self._feasible_in_order()
@@ -145,11 +145,11 @@ class Attempt:
 
     @property
     def _is_guarded(self) -> bool:
-        """Return whether there may be held nodes."""
+        """Return whether nodes may be held."""
         return bool(self._holds.active) and self.engine.guard
 
     def _without_held(self, feasible: Nodes) -> Nodes:
-        """Exclude held nodes; no pod is evicted while this one would fit on a held node."""
+        """Exclude held nodes; nothing is evicted for a pod that fits a held node."""
         own, held = self.engine.remit.own(self.cycle.nodes), self._holds.closed_to(self.cycle.pod)
         slots = [slot for slot in _slots(self.cycle.nodes, held) if own is None or own[slot]]
         if not slots:
@@ -161,7 +161,7 @@ class Attempt:
         self.is_held = not len(left) and len(feasible) > 0
         return left
 
-    def _feasible_by_row(self) -> Nodes:
+    def _feasible_by_entry(self) -> Nodes:
         entries, cycle, skipped = self.engine.equivalence_cache, self.cycle, self.before.skipped
         entry = self.entry = entries.filtered(cycle, skipped)
         asking = [(rank, plugin) for rank, plugin in entries.cluster_filters if plugin.name not in skipped]
@@ -179,7 +179,7 @@ class Attempt:
         return self._ask(entry, asking, tuple(nominations))
 
     def _follow_nominations(self, entry: EquivalenceEntry) -> None:
-        """Forget findings about nodes that are nominated for others by now."""
+        """Forget cached results for nodes whose nominations have changed."""
         nodes, nominations = self.cycle.nodes, self._nominations
         changed = nominations.changed_since(entry.nominated.version)
         entry.forget(changed if changed is None else _slots(nodes, changed))
@@ -189,11 +189,11 @@ class Attempt:
             self.cycle.own_nomination = slot
 
     def _filter_nominated_nodes(self, entry: EquivalenceEntry, nominated: NominatedNodeCache) -> Nodes:
-        """Evaluate the nodes that are nominated for others; of equal pods only the first has to try."""
+        """Evaluate the nodes nominated for other pods; the result serves all pods of the class."""
         cycle, nodes, own = self.cycle, self.cycle.nodes, self.cycle.own_nomination
         if not nominated.is_for(cycle.pod.priority, len(nodes)):
             nominated.start(cycle.pod.priority, len(nodes), _slots(nodes, self._nominations.nodes))
-        only_now = [own] if own >= 0 else []  # where this pod is nominated and others are not
+        only_now = [own] if own >= 0 else []  # this pod's own nominated node, which other pods see differently
         nominated.forget(only_now)
         for slot in nominated.outdated(len(nodes)):
             nominated.set(slot, self._nominated_code(entry, slot))
@@ -211,7 +211,7 @@ class Attempt:
         return int(entry.codes[slot]) if rejection is None else entry.code(rejection, BEFORE_ALL)
 
     def _feasible_in_order(self) -> Nodes:
-        """Find the same without the cache; no plugin sees a node that an earlier one rejects."""
+        """Return the same without the cache; no plugin sees a node that an earlier one rejects."""
         entry = self.entry = EquivalenceEntry()
         self.codes = np.zeros(len(self.cycle.nodes), np.uint16)
         filters = enumerate(self.engine.runner.plugin_set.filter)
@@ -219,7 +219,7 @@ class Attempt:
         return self._ask(entry, asking, tuple(self._nominations.nodes))
 
     def _ask(self, entry: EquivalenceEntry, asking: Iterable[tuple[int, Filter]], nominations: Iterable[str]) -> Nodes:
-        """Run filters on the nodes that are open to the pod."""
+        """Run filters on the nodes that PreFilter results leave."""
         nodes, codes = self.cycle.nodes, self.codes
         self._leave_only(entry)
         nominated = [found for name in nominations if (found := self._nominated_for_others(name)) is not None]
@@ -238,7 +238,7 @@ class Attempt:
         return self._scored(nodes, self._best)
 
     def near_best(self, nodes: Nodes, percent: int, draw: Random) -> NDArray[np.integer]:
-        """Return the slots of nodes whose scores are within a percentage of the highest, up to a number."""
+        """Return the slots of nodes whose scores are within a percentage of the highest, limited in number."""
         return self._scored(nodes, lambda scored: scored.slots[near_best(self._preferences(scored), percent, draw)])
 
     def _scored(self, nodes: Nodes, pick: Callable[[Nodes], NDArray[np.integer]]) -> NDArray[np.integer]:
@@ -253,13 +253,13 @@ class Attempt:
     def _best(self, nodes: Nodes) -> NDArray[np.integer]:
         if self.remembering:
             try:
-                return self._best_by_row(nodes)
+                return self._best_by_entry(nodes)
             except CycleFailed:
-                self.remembering = False  # as above: perhaps for a node that is none of these
+                self.remembering = False  # as above: it may have failed for a node that is not among these
         return nodes.slots[maxima(self._totals(nodes))]
 
     def _preferences(self, nodes: Nodes) -> Ints:
-        """Return the sum of the scores of those plugins that prefer some of these nodes to others."""
+        """Return the sum of the scores, without plugins that score all of these nodes alike."""
         if self.remembering:
             try:
                 assert self.entry is not None
@@ -271,7 +271,7 @@ class Attempt:
     def totals(self, nodes: Nodes, *, preferring_only: bool = False) -> Ints:
         """Return the weighted sums of all plugins' scores for these nodes.
 
-        Optionally, plugins that score all of the nodes alike are left out: they prefer none.
+        Optionally, plugins that score all of the nodes alike are left out.
         """
         self.not_scoring = frozenset(self.engine.runner.pre_score(self.cycle, nodes))
         return self._totals(nodes, preferring_only=preferring_only)
@@ -292,7 +292,7 @@ class Attempt:
                 raw = np.full(len(nodes), answer, np.int64) if isinstance(answer, int) else answer
                 yield plugin, raw, runner.normalized(plugin, self.cycle, nodes, raw.copy())
 
-    def _best_by_row(self, nodes: Nodes) -> NDArray[np.integer]:
+    def _best_by_entry(self, nodes: Nodes) -> NDArray[np.integer]:
         entry, count = self.entry, len(self.cycle.nodes)
         assert entry is not None
         parts = self._parts(entry, nodes)
@@ -301,7 +301,7 @@ class Attempt:
         return nodes.slots[maxima(entry.totals(nodes, parts))]
 
     def _parts(self, entry: EquivalenceEntry, nodes: Nodes) -> list[Ints]:
-        """Return the scores that are not in the entry; those that are the same for all nodes are left out."""
+        """Return the scores that are not in the entry, except those that are the same for all nodes."""
         runner, entries, cycle, skipped = (
             self.engine.runner,
             self.engine.equivalence_cache,
@@ -327,16 +327,16 @@ class Attempt:
         return parts
 
     def post_filter(self) -> Unplaced:
-        """Try to make room for a pod that fits nowhere, and say why it does not."""
+        """Run PostFilter for a pod that fits no node; returns why it does not fit."""
         assert self.entry is not None
         return self.unplaced(Diagnosis(Verdicts(self.codes, self.entry.rejections), self.before))
 
     def post_filter_after_pre_filter(self, rejection: Rejection) -> Unplaced:
-        """Do the same for a pod that was rejected before any node was looked at."""
+        """Do the same for a pod that PreFilter rejected."""
         return self.unplaced(rejected_everywhere(self.cycle, self.before, rejection))
 
     def unplaced(self, diagnosis: Diagnosis) -> Unplaced:
-        """Let plugins make room for a pod that fits nowhere, and say why it does not fit."""
+        """Let PostFilter plugins preempt for a pod that fits no node; returns why it does not fit."""
         if self.is_held:
             return held_back(diagnosis)
         runner = self.engine.runner
@@ -345,8 +345,8 @@ class Attempt:
         if makers:
             diagnosis = without_lost_nominations(self.lost_nominations, self.cycle, post_filter, diagnosis)
         try:
-            makers = () if self.is_freed_anyway(post_filter, diagnosis) else makers  # 1. are terminating pods enough
-            for plugin in makers:  # 2. which other pods have to go
+            makers = () if self.is_freed_anyway(post_filter, diagnosis) else makers  # 1. do terminating pods suffice
+            for plugin in makers:  # 2. which other pods to evict
                 if post_filter.take(runner.post_filter(plugin, self.cycle, diagnosis.verdicts)):
                     break
         except CycleFailed as error:
@@ -354,7 +354,7 @@ class Attempt:
         return post_filter.outcome(diagnosis, runner.timings, self.cycle.again_at)
 
     def is_freed_anyway(self, post_filter: PostFilterResult, diagnosis: Diagnosis) -> bool:
-        """Return whether terminating pods make enough room; then no plugin has to preempt."""
+        """Return whether terminating pods free enough resources, so that no plugin needs to preempt."""
         if not post_filter.asked:
             return False
         coming = enough_leave(self.engine.runner.eviction_rules, self.cycle, diagnosis.verdicts)
@@ -363,31 +363,31 @@ class Attempt:
         return coming is not None
 
     def _leave_only(self, entry: EquivalenceEntry) -> None:
-        """Reject the nodes that a plugin has ruled out by name; they have no other reason."""
+        """Reject the nodes that PreFilter results exclude."""
         only = self.before.only
         if only is None:
             return
         names = set(self.before.restricting)
-        if self._turned_down is not None:
-            names.add(self._turned_down[1].plugin)  # kube-scheduler reports both in one message
+        if self._rejected_nomination is not None:
+            names.add(self._rejected_nomination[1].plugin)  # kube-scheduler reports both in one message
         text = f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(names))}]"
         left = [info.slot for name in only if (info := self.cycle.nodes.find(name)) is not None]
         kept = self.codes[left]
         self.codes[:] = entry.code(Rejection(text, preemption_helps=False), BEFORE_ALL)
-        if self._turned_down is not None:
-            info, rejection = self._turned_down
+        if self._rejected_nomination is not None:
+            info, rejection = self._rejected_nomination
             self.codes[info.slot] = entry.code(rejection, BEFORE_ALL)  # this one was evaluated
         self.codes[left] = kept
 
     def _nominated_for_others(self, name: str) -> NodeInfo | None:
-        """Return a node that is nominated for pods of at least the same priority, if it is open to this one."""
+        """Return a node that is nominated for pods of at least the same priority, if PreFilter results include it."""
         if self.before.only is not None and name not in self.before.only:
             return None
         return self.cycle.nodes.find(name) if self.cycle.nominated_at_or_above(name) else None
 
 
 def unplaced_by(rejection: Rejection) -> Unplaced:
-    """Return the outcome for a pod that a plugin rejected after it had its node."""
+    """Return the outcome for a pod that a plugin rejected after its node was chosen."""
     diagnosis = Diagnosis(Verdicts(np.ones(1, np.uint16), [rejection]), PreFilterResult())
     reason = rejection.held_as or NO_NODE_DOES
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
@@ -395,5 +395,5 @@ def unplaced_by(rejection: Rejection) -> Unplaced:
 
 
 def _slots(nodes: Nodes, names: Iterable[str]) -> list[int]:
-    """Return the slots of those nodes that exist."""
+    """Return the slots of the nodes that exist."""
     return [info.slot for name in names if (info := nodes.find(name)) is not None]

@@ -1,8 +1,8 @@
-"""From a reserved node to a bound pod, concurrently with other pods; any failure releases the reservation.
+"""The binding cycle: from a reserved node to a bound pod, concurrently with other pods.
 
-held ── wait for permission ── prepare (pre_bind) ── bind ──> bound, and reported
-          │ from here on the queue cannot park it: failures end in a back-off
-          └──────────── any failure: unreserve in reverse, forget the place, wake others, requeue the pod
+reserved ── wait on permit ── pre_bind ── bind ──> bound, and reported
+               │ from here on, a failure always ends in back-off
+               └──────── any failure: unreserve in reverse order, forget the pod, wake others, requeue the pod
 """
 
 import asyncio
@@ -25,22 +25,22 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.attempt import unplaced_by
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.failure import Failures
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Placed, Unplaced, plugin_failure
 from pilotage.scheduling.outside import Recorder, Statuses
 from pilotage.scheduling.preparing import Preparing
-from pilotage.scheduling.sharing.bind_check import Choice, SecondLook
+from pilotage.scheduling.sharing.bind_check import BindCheck, Choice
 from pilotage.telemetry.logs import tell
 from pilotage.telemetry.verbosity import V2
 
 log = logging.getLogger(__name__)
 
-PATIENCE = 5.0  # seconds, after which other pods no longer wait for a bind by a plugin that is not ours
+PATIENCE = 5.0  # seconds, after which a bind by a custom plugin no longer counts against the limit
 
 ExtenderBind = Callable[[Pod, str], Awaitable[bool]]  # True if an extender has bound the pod
 
 
 class Bindings:
-    """All pods between their reservation and their bind."""
+    """All pods in their binding cycle."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class Bindings:
         self._statuses = statuses
         self._recorder = recorder
         self._tasks: dict[str, asyncio.Task[None]] = {}  # by uid
-        self._aside: set[str] = set()  # those of which nothing is being sent, by uid
-        self._rooms = Preparing(queue)
+        self._idle: set[str] = set()  # pods with no bind request in flight, by uid
+        self._preparations = Preparing(queue)
         self._preparing: dict[str, str] = {}  # pods that can still be stopped, by uid, and the reason if stopped
-        self.second_look = SecondLook(cache)
+        self.bind_check = BindCheck(cache)
         self.bind_by_extender = bind_by_extender
-        self.on_ended: Signal[()] = Signal()  # others may be sent
+        self.on_ended: Signal[()] = Signal()  # another bind may start
         self.on_bound: Signal[QueuedPod, Placed, float] = Signal()  # with the start of its attempt
         self.on_failed: Signal[QueuedPod, Unplaced, float] = Signal()
 
@@ -72,38 +72,38 @@ class Bindings:
         return len(self._tasks)
 
     def being_sent(self) -> int:
-        """Return how many binds are in flight to the API server, or about to be: all but those that wait."""
-        return len(self._tasks) - len(self._aside)
+        """Return how many binds are in flight or about to be: all except waiting pods."""
+        return len(self._tasks) - len(self._idle)
 
     def waiting_for_room(self) -> int:
-        """Return how many pods were requeued because too many of their namespace wait for volumes and the like."""
-        return self._rooms.waiting_for_room()
+        """Return how many pods were requeued because too many of their namespace wait for preparation."""
+        return self._preparations.waiting_for_room()
 
-    def found_no_place(self, pod: Pod) -> None:
-        """Record that there is nothing to bind; a pod that waits for room beside this one may have it."""
-        self._rooms.pass_on(pod)
+    def not_placed(self, pod: Pod) -> None:
+        """Record that a pod will not be prepared, so that another one may take its turn."""
+        self._preparations.pass_on(pod)
 
     def start(self, queued: QueuedPod, placed: Placed, started: float) -> None:
-        """Continue with a placed pod, since the start on the attempt's own clock."""
+        """Start the binding cycle of a placed pod; `started` is when its attempt began."""
         uid = placed.pod.uid
         self._queue.nominator.delete(placed.pod)
-        self._rooms.forget(placed.pod)
+        self._preparations.forget(placed.pod)
         if placed.waits:
             self._waiting.expect(placed.pod, placed.waits)
-        choice = self.second_look.begin(placed)
+        choice = self.bind_check.begin(placed)
         task = asyncio.get_running_loop().create_task(self._bind(queued, choice, started))
         self._tasks[uid] = task
         task.add_done_callback(partial(self._ended, uid))
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         if self._tasks.get(uid) is task:  # the pod may already be in its next attempt
-            del self._tasks[uid], self.second_look.under_way[uid]
+            del self._tasks[uid], self.bind_check.in_progress[uid]
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("what followed the binding of pod %s failed: %r", uid, error, exc_info=error)
+            log.error("the work after the binding of pod %s failed: %r", uid, error, exc_info=error)
         self.on_ended()
 
     def cancel(self, uid: str, cause: str) -> bool:
-        """Stop the preparations for a pod's bind; False if there are none, or no longer."""
+        """Cancel the preparation of a pod's bind; False if none is in progress."""
         if uid not in self._preparing or self._preparing[uid]:
             return False
         self._preparing[uid] = cause
@@ -111,23 +111,23 @@ class Bindings:
         return True
 
     async def finished_of(self, engines: Collection[Engine]) -> None:
-        """Wait for the binds of these profiles, except pods that still wait for permission."""
+        """Wait for the binds of these profiles, except pods that wait on permit."""
         tasks = [
             self._tasks[uid]
-            for uid, choice in self.second_look.under_way.items()
+            for uid, choice in self.bind_check.in_progress.items()
             if any(choice.placed.engine is each for each in engines) and self._waiting.get(uid) is None
         ]
         if tasks:
             await asyncio.wait(tasks)
 
     def stop_waiting(self) -> None:
-        """Give up the pods that wait for permission or preparation; the next leader starts again."""
+        """Cancel the pods that wait on permit or for preparation; the next leader schedules them again."""
         for uid, task in self._tasks.items():
             if uid in self._preparing or self._waiting.get(uid) is not None:
                 task.cancel()
 
     async def finished(self) -> None:
-        """Wait until no pod is between its reservation and its bind."""
+        """Wait until no pod is in its binding cycle."""
         while self._tasks:
             await asyncio.wait(list(self._tasks.values()))
 
@@ -136,12 +136,12 @@ class Bindings:
         try:
             refused = await self._steps(choice)
         except (PluginFailed, ExtenderFailed) as error:
-            refused = spoiled(error)
+            refused = plugin_failure(error)
         except Exception as error:  # a bug of ours costs this pod one attempt
             log.exception("binding pod %s failed", placed.pod.key)
             refused = Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
         if refused is None:
-            self._tell(queued, placed, started)
+            self._record_bound(queued, placed, started)
         else:
             self._roll_back(queued, placed, refused, started)
 
@@ -150,26 +150,26 @@ class Bindings:
         placed = choice.placed
         cycle, name, uid = placed.cycle, placed.node, placed.pod.uid
         runner = placed.engine.binding
-        preparing = runner.pre_flight(cycle, name)  # 1. which plugins have something to prepare
+        preparing = runner.pre_flight(cycle, name)  # 1. the plugins that have to prepare something
         if preparing or placed.waits:
             self._statuses.nominate(placed.pod, name)  # visible to others
         if placed.waits:
-            with self._aside_while_waiting(uid):
-                rejection = await self._waiting.wait(uid)  # 2. permission
+            with self._idle_while_waiting(uid):
+                rejection = await self._waiting.wait(uid)  # 2. permit
             if rejection is not None:
                 return unplaced_by(rejection)
-        if preparing and (refusal := self._rooms.refusal(placed.pod)) is not None:
+        if preparing and (refusal := self._preparations.refusal(placed.pod)) is not None:
             return refusal
         self._queue.done(uid)
         if preparing:
             rejection = await self._prepare(runner, placed, preparing)  # 3. preparation, such as volumes
             if rejection is not None:
                 return Unplaced(rejection.message, UNSCHEDULABLE)
-        objection = self.second_look.objection(choice)  # 4. the node may have changed meanwhile
+        objection = self.bind_check.objection(choice)  # 4. the node may have changed meanwhile
         if objection:
             return Unplaced(objection, SCHEDULER_ERROR)
         if self._statuses.drop(uid):
-            await self._statuses.settled(uid)  # status writes of a pending pod must not come after its bind
+            await self._statuses.settled(uid)  # status writes of a pending pod must not arrive after its bind
         if self.bind_by_extender is None or not await self.bind_by_extender(placed.pod, name):
             with self._patience(uid) if runner.binds_by_foreign else nullcontext():
                 rejection = await runner.bind(cycle, name)  # 5. the bind
@@ -181,41 +181,41 @@ class Bindings:
         uid = placed.pod.uid
         self._preparing[uid] = ""
         try:
-            with self._rooms.inside(placed.pod), self._aside_while_waiting(uid):
+            with self._preparations.inside(placed.pod), self._idle_while_waiting(uid):
                 rejection = await runner.pre_bind(placed.cycle, placed.node, plugins)
         except (asyncio.CancelledError, PluginFailed):
             if not self._preparing[uid]:
                 raise
         finally:
             cause = self._preparing.pop(uid)
-        if cause:  # whatever the plugins changed
+        if cause:  # cancelled, even if the plugins turned that into another result
             raise PluginFailed(cause)
         return rejection
 
     @contextmanager
-    def _aside_while_waiting(self, uid: str) -> Iterator[None]:
-        """Do not count this pod as a bind in flight while it waits: nothing but its preparation is sent."""
-        self._set_aside(uid)
+    def _idle_while_waiting(self, uid: str) -> Iterator[None]:
+        """Do not count this pod as a bind in flight while it waits."""
+        self._set_idle(uid)
         try:
             yield
         finally:
-            self._aside.discard(uid)
+            self._idle.discard(uid)
 
     @contextmanager
     def _patience(self, uid: str) -> Iterator[None]:
-        """Stop counting this pod as a bind in flight once it takes long."""
-        timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_aside, uid)
+        """Stop counting this pod as a bind in flight when its bind takes long."""
+        timer = asyncio.get_running_loop().call_later(PATIENCE, self._set_idle, uid)
         try:
             yield
         finally:
             timer.cancel()
-            self._aside.discard(uid)
+            self._idle.discard(uid)
 
-    def _set_aside(self, uid: str) -> None:
-        self._aside.add(uid)
+    def _set_idle(self, uid: str) -> None:
+        self._idle.add(uid)
         self.on_ended()
 
-    def _tell(self, queued: QueuedPod, placed: Placed, started: float) -> None:
+    def _record_bound(self, queued: QueuedPod, placed: Placed, started: float) -> None:
         pod, node = placed.pod, placed.node
         note = f"Successfully assigned {pod.key} to {node}"
         self._recorder.record(pod, "Normal", "Scheduled", "Binding", note, controller=pod.scheduler_name, once=True)
@@ -225,7 +225,7 @@ class Bindings:
             log.error("pod %s: %s", pod.key, complaint)
 
     def _roll_back(self, queued: QueuedPod, placed: Placed, refused: Unplaced, started: float) -> None:
-        """Undo everything that was done for the pod, and take it back."""
+        """Release the pod's reservation, and requeue it."""
         pod = placed.pod
         self._waiting.forget(pod.uid)
         for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
@@ -236,5 +236,5 @@ class Bindings:
             self._queue.move_all(POD_GONE, pod, None)
         self.on_failed(queued, refused, started)
         self._failures.requeue(queued, refused)
-        if freed is not None and rejected:  # it must not be woken by its own release
+        if freed is not None and rejected:  # its own release must not wake it
             self._queue.move_all(POD_GONE, pod, None, lambda other: other.uid != pod.uid)

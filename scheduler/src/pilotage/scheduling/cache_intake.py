@@ -1,4 +1,4 @@
-"""Watch events for the cache alone: for programs that read a cluster and schedule nothing."""
+"""Watch events for the cache alone, for programs that do not schedule."""
 
 import logging
 
@@ -84,7 +84,7 @@ class ObjectsIntoCache:
         self._objects.drop(last)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Remember what is wrong with an object."""
+        """Record the problem of an object."""
         log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
 

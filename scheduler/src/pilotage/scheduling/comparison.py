@@ -1,4 +1,4 @@
-"""Compares our view of the cluster with a fresh list of the API server."""
+"""Compares the cache and the queue with a fresh list from the API server."""
 
 from collections.abc import Collection, Container, Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 
 
 class Difference(NamedTuple):
-    """Something that is not the same on both sides; one that occurs in two comparisons is not a matter of timing."""
+    """A difference between the two sides; one that occurs in two comparisons is not due to timing."""
 
     kind: str
     uid: str
@@ -18,7 +18,7 @@ class Difference(NamedTuple):
 
 
 class Comparison:
-    """Compares the cache and the queue with what is listed; changes in flight look like differences, too."""
+    """Compares the cache and the queue with a list; changes in flight look like differences, too."""
 
     def __init__(self, cache: ClusterCache, queue: SchedulingQueue, served: Container[str]) -> None:
         self._cache = cache
@@ -28,7 +28,7 @@ class Comparison:
     def differences(
         self, pods: Mapping[str, Pod], nodes: Mapping[str, Node], not_understood: Collection[str] = ()
     ) -> set[Difference]:
-        """Return everything that differs from the pods and nodes of a list, which may have further uids."""
+        """Return all differences from the listed pods and nodes; the list may contain other uids as well."""
         return self._of_nodes(nodes) | self._of_pods(pods) | self._left_over({*not_understood}, pods)
 
     def _of_nodes(self, nodes: Mapping[str, Node]) -> set[Difference]:

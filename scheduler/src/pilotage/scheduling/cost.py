@@ -8,9 +8,9 @@ from pilotage.model.gangs import GangName
 from pilotage.scheduling.outcome import Unplaced
 
 EXPENSIVE = 0.1  # seconds of work for one attempt; below, the usual back-off is long enough
-SHARE = 10  # the wait as a multiple of the cost: at most a tenth of the time goes to one pod or gang
+SHARE = 10  # the wait as a multiple of the cost: one pod or gang gets at most a tenth of the time
 LONGEST_REST = 600.0  # seconds
-MOST_GANGS = 1_000  # that are remembered, before rested ones are removed
+MOST_GANGS = 1_000  # remembered before those that may be tried again are removed
 
 
 def rest_after(seconds: float) -> float:
@@ -18,8 +18,8 @@ def rest_after(seconds: float) -> float:
     return min(seconds * SHARE, LONGEST_REST) if seconds >= EXPENSIVE else 0.0
 
 
-def told_to_rest(seconds: float, rest: float) -> str:
-    """Return the message about it for the owner of a pod or a gang."""
+def slow_down_message(seconds: float, rest: float) -> str:
+    """Return the message about the wait, for the owner of a pod or a gang."""
     return (
         f"the last scheduling attempt took {seconds:.2f} s of the scheduler's time; "
         f"it is retried after {ceil(rest)} s, so that it does not delay others"
@@ -37,7 +37,7 @@ class RestingGangs:
         return len(self._until)
 
     def add(self, gang: GangName, seconds: float) -> None:
-        """Let a gang rest if its attempt was expensive."""
+        """Delay the next attempt of a gang if this one was expensive."""
         rest, now = rest_after(seconds), self._clock()
         if not rest:
             return
@@ -46,7 +46,7 @@ class RestingGangs:
         self._until[gang] = now + rest, seconds
 
     def outcome(self, gang: GangName) -> Unplaced | None:
-        """Return the outcome for a pod whose gang still rests; None if it may be tried."""
+        """Return the outcome for a pod whose gang must still wait; None if it may be tried."""
         known = self._until.get(gang)
         if known is None:
             return None
@@ -56,4 +56,4 @@ class RestingGangs:
             del self._until[gang]
             return None
         # No event helps.
-        return Unplaced(f"PodGroup {gang}: {told_to_rest(seconds, left)}", nominate=None, rest=left)
+        return Unplaced(f"PodGroup {gang}: {slow_down_message(seconds, left)}", nominate=None, rest=left)

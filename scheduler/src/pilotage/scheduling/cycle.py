@@ -1,4 +1,4 @@
-"""One attempt to place one pod, from its profile to its node. Entirely in memory."""
+"""The scheduling cycle: one attempt to place one pod, entirely in memory."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -15,7 +15,7 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt, Nominations, unplaced_by
 from pilotage.scheduling.diagnosis import NO_NODES
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, spoiled
+from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced, plugin_failure
 from pilotage.scheduling.sharing.lost_nominations import LostNominations
 
 # Called after a node was chosen by its score: the attempt, the scored nodes, the slot of the best.
@@ -23,8 +23,8 @@ OnChoice = Callable[[Attempt, Nodes, int], None]
 
 log = logging.getLogger(__name__)
 
-FEWEST_NODES = 100  # that are always evaluated, however small the percentage
-Spread = Callable[[Engine], int]  # percent below the best score that are good enough
+FEWEST_NODES = 100  # always evaluated, however small the percentage
+Spread = Callable[[Engine], int]  # how many percent below the best score a node may be
 
 
 class Scheduler:
@@ -50,27 +50,27 @@ class Scheduler:
         self._first_node = 0  # where the next sample of nodes starts
 
     def schedule(self, pod: Pod, *, preempt: bool = True) -> Outcome:
-        """Find and reserve a node for a pod, or say why there is none; by preemption only if that is allowed."""
+        """Find and reserve a node for a pod, or return why none fits; preempts only if allowed."""
         attempt = self._attempt(pod)
         attempt.preempts = preempt
         nodes = attempt.cycle.nodes
         if not len(nodes):
             return Unplaced(NO_NODES)
         try:
-            before = attempt.run_pre_filter()  # 1. what is known without evaluating nodes
+            before = attempt.run_pre_filter()  # 1. checks before any node
             if before.rejection is not None:
                 return attempt.post_filter_after_pre_filter(before.rejection)
-            nominated = attempt.fitting_nominated_node()  # 2. a nominated node comes first, and alone
+            nominated = attempt.fitting_nominated_node()  # 2. a nominated node is tried first, alone
             if nominated is not None:
                 return self._hold(attempt, nominated.name, 1)
-            feasible = attempt.feasible()  # 3. where could it run
+            feasible = attempt.feasible()  # 3. the nodes that fit
             if not len(feasible):
-                return attempt.post_filter()  # 4. nowhere: would evicting help
-            chosen = self._choose(attempt, feasible)  # 5. where should it run
+                return attempt.post_filter()  # 4. none: would preemption help
+            chosen = self._choose(attempt, feasible)  # 5. the best of them
             return self._hold(attempt, chosen, len(feasible))  # 6. reserve it; permit decides when to bind
         except (PluginFailed, AlreadyPlaced) as error:
-            return spoiled(error)
-        except Exception as error:  # a bug of ours: it costs this attempt and what is cached, no more
+            return plugin_failure(error)
+        except Exception as error:  # a bug of ours costs only this attempt and the cached results
             log.exception("the attempt to schedule pod %s failed", pod.key)
             attempt.engine.equivalence_cache.forget()
             return Unplaced(f"{type(error).__name__}: {error}", SCHEDULER_ERROR)
@@ -81,13 +81,13 @@ class Scheduler:
         return attempt
 
     def unreserve(self, placed: Placed) -> None:
-        """Release a reservation that was not reported yet."""
+        """Release a reservation that has not been reported yet."""
         for complaint in placed.engine.runner.unreserve(placed.cycle, placed.node):
             log.error("pod %s: %s", placed.pod.key, complaint)
         self._cache.forget(placed.pod.uid)
 
     def _choose(self, attempt: Attempt, feasible: Nodes) -> str:
-        """Return the best node; of equally good ones, any."""
+        """Return the best node, a random one among equals."""
         nodes = feasible if len(feasible) == 1 else self._sampled(attempt, feasible)
         if len(nodes) == 1:
             return nodes[0].name
@@ -100,7 +100,7 @@ class Scheduler:
         return attempt.cycle.nodes[slot].name
 
     def _sampled(self, attempt: Attempt, feasible: Nodes) -> Nodes:
-        """Keep as many nodes as the profile wants scored, starting where the last sample ended."""
+        """Return as many nodes as the profile wants scored, starting where the last sample ended."""
         wanted = _wanted(attempt)
         if len(feasible) <= wanted:
             return feasible
@@ -141,7 +141,7 @@ def _status(answer: Rejection | dict[str, Wait] | None) -> str:
 
 
 def _wanted(attempt: Attempt) -> int:
-    """Return how many feasible nodes are enough: one without scoring, else a part if the profile says so."""
+    """Return how many feasible nodes are enough: one without scoring, otherwise the profile's percentage."""
     engine, open_nodes = attempt.engine, attempt.open_nodes
     if not engine.runner.plugin_set.score:
         return 1

@@ -1,4 +1,4 @@
-"""Which of the pods that fit no node may trigger new ones, by the reason that autoscalers look for."""
+"""Decides which pods that fit no node may trigger new ones: autoscalers look at the condition's reason."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class Demand:
         self._engines = engines
 
     def judged(self, outcome: Unplaced, *pods: Pod) -> Unplaced:
-        """Return the outcome of pods that wait together, with the right reason."""
+        """Return the outcome of pods that wait together, with the reason for autoscalers."""
         for plugin in self._limits(pods[0]):
             if outcome.reason != UNSCHEDULABLE:
                 self.gone(*pods)
@@ -31,7 +31,7 @@ class Demand:
             try:
                 held = plugin.no_node_helps(pods)
             except Exception:
-                log.exception("plugin %s cannot tell whether nodes would help pod %s", plugin.name, pods[0].key)
+                log.exception("plugin %s failed to check whether nodes would help pod %s", plugin.name, pods[0].key)
                 continue
             if held:
                 message = f"{outcome.message} No other node would help: {held}."
@@ -40,8 +40,8 @@ class Demand:
         return outcome
 
     def gone(self, *pods: Pod) -> bool:
-        """Record that pods no longer request nodes; True if any did, so that others may."""
-        return sum(plugin.asks_no_more(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # call all
+        """Record that pods no longer request nodes; True if any did, so that others may request them."""
+        return sum(plugin.withdraw_request(pod) for plugin in self._limits(pods[0]) for pod in pods) > 0  # call all
 
     def _limits(self, pod: Pod) -> Sequence[LimitsDemand]:
         engine = self._engines.get(pod.scheduler_name)

@@ -1,4 +1,4 @@
-"""Why a pod fits nowhere: counted for its owner, and by plugin for the queue."""
+"""Why a pod fits no node: counted by reason for its owner, and by plugin for the queue."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ NO_NODES = "no nodes available to schedule pods"
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The verdicts about all nodes, or about the pod before any."""
+    """The verdicts on all nodes, or a rejection of the pod before any node was evaluated."""
 
-    verdicts: Verdicts  # about all nodes
+    verdicts: Verdicts  # on all nodes
     before: PreFilterResult
 
     @property
@@ -51,7 +51,7 @@ class Diagnosis:
 
     @property
     def held_as(self) -> str:
-        """Return what holds the pod back on any node; "" if another node could help."""
+        """Return the condition's reason if the pod would wait on any node; "" if another node could help."""
         return "" if self.before.rejection is None else self.before.rejection.held_as
 
     def rejected_by(self) -> frozenset[str]:
@@ -60,11 +60,11 @@ class Diagnosis:
         return frozenset(rejecting.union(self.before.restricting))
 
     def pending(self) -> frozenset[str]:
-        """Return those of them that will say themselves when to retry."""
+        """Return those of them that decide themselves when to retry."""
         return frozenset(rejection.plugin for rejection, _ in self.counted if rejection.pending)
 
     def beyond_help(self, slots: Iterable[int]) -> "Diagnosis":
-        """Return the same, with some nodes that evictions no longer help."""
+        """Return a copy in which evictions cannot help on some nodes."""
         codes, rejections = self.verdicts.codes.copy(), list(self.verdicts.rejections)
         for slot in slots:
             found = self.verdicts[slot]
@@ -75,7 +75,7 @@ class Diagnosis:
 
     @cached_property
     def counted(self) -> list[tuple[Rejection, int]]:
-        """Return the rejections that hold on any node, each with its number of nodes."""
+        """Return the rejections, each with its number of nodes."""
         numbers = np.bincount(self.verdicts.codes, minlength=1).tolist()
         return [(self.verdicts.rejections[code - 1], number) for code, number in enumerate(numbers) if code and number]
 

@@ -1,4 +1,4 @@
-"""A profile that is ready to run on a cluster."""
+"""A profile that is built and ready to run."""
 
 from dataclasses import dataclass, field
 
@@ -18,15 +18,15 @@ class Engine:
     runner: Runner
     equivalence_cache: EquivalenceCache
     percentage: int = 0  # of nodes to score; 0 for all of them
-    remit: Remit = EVERYTHING  # what of the cluster it may touch
+    remit: Remit = EVERYTHING  # the objects that it may change
     guard: bool = True  # against races with other schedulers
     spread: int = 5  # percent of the best score: nodes within this are drawn at random while races occur
     binding: BindingRunner = field(init=False)
-    gangs: FormsGangs | None = field(init=False)  # the plugin that knows gangs
+    gangs: FormsGangs | None = field(init=False)  # the plugin that forms gangs
     limits: tuple[LimitsDemand, ...] = field(init=False)  # the plugins that limit demand
 
     def __post_init__(self) -> None:
-        """Let the same plugins and timings serve the binding and gangs."""
+        """Derive the runner for binding, and find the plugins with special roles."""
         plugin_set = self.runner.plugin_set
         self.binding = BindingRunner(plugin_set, self.runner.timings)
         self.limits = tuple(each for each in plugin_set.pre_filter if isinstance(each, LimitsDemand))

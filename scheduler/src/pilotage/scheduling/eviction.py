@@ -1,11 +1,11 @@
-"""Evicts the victims of preemption; until the last one is evicted, the preemptor stays out of the queue.
+"""Evicts the victims of preemption, and keeps the preemptor gated until the last one is evicted.
 
-decided ── begin: the preemptor is held at the queue's gate
+decided ── begin: the preemptor is gated
    │
    ├── lower pods lose the nomination of the node
-   ├── all victims but the last, side by side
-   ├── the last victim ── seen to leave, which may take longer than the answer: the gate opens, its deletion wakes
-   └── after an error, or if no deletion will follow: the gate opens, and the preemptor is woken at once
+   ├── all victims except the last, concurrently
+   ├── the last victim ── the watch shows it terminating: the gate opens, and its deletion wakes the preemptor
+   └── after an error, or if no deletion will follow: the gate opens, and the preemptor is retried at once
 """
 
 import logging
@@ -34,7 +34,7 @@ Cancel = Callable[[str, str], bool]  # stops the preparation of a bind, by uid; 
 
 
 def rules_of(engines: Mapping[str, Engine]) -> Rules:
-    """Return a function that finds the plugins that restrict evictions, of the then current profiles."""
+    """Return a function that finds the plugins of the current profiles that restrict evictions."""
     return lambda: [rule for engine in engines.values() for rule in engine.runner.eviction_rules]
 
 
@@ -48,7 +48,7 @@ def holders_of(engines: Mapping[str, Engine]) -> Holders:
     return holders
 
 
-class NotMadeRoom(Exception):
+class EvictionFailed(Exception):
     """A victim could not be deleted."""
 
 
@@ -82,7 +82,7 @@ class Evictions:
         self._rules = rules
         self._awaited: dict[str, dict[str, tuple[Pod, Sequence[Evicting]]]] = {}  # by last victim and preemptor
         self._tasks: Tasks = LoopTasks() if tasks is None else tasks
-        self._leaves = leaves  # whether a pod terminates anyway
+        self._leaves = leaves  # whether a pod already terminates
         self._cancel_binding = cancel_binding
         self._may_act = may_act
         self.lost_nominations = lost_nominations
@@ -108,7 +108,7 @@ class Evictions:
         self._tasks.start(self._carry_out(preemptor, node, victims, holders))
 
     def noticed(self, pod: Pod) -> None:
-        """Record that a pod is terminating or gone; call it before the queue is updated."""
+        """Record that a pod is terminating or deleted; call it before the queue is updated."""
         for preemptor, holders in self._awaited.pop(pod.uid, {}).values():
             self._release(preemptor, holders)
 
@@ -119,7 +119,7 @@ class Evictions:
 
     async def _carry_out(self, preemptor: Pod, node: str, victims: list[Pod], holders: Sequence[Evicting]) -> None:
         *others, last = victims
-        wake = True  # nothing else would, unless the last victim's deletion follows
+        wake = True  # nothing else does, unless the deletion of the last victim follows
         try:
             self._clear_nominations(preemptor, node)
             for result in await self._tasks.side_by_side(self._evict(preemptor, node, each) for each in others):
@@ -132,14 +132,14 @@ class Evictions:
             called_off(self._rules(), victims)
             log.error("evicting pods for pod %s failed: %s", preemptor.key, error)
         finally:
-            # Until the last victim is seen to terminate, other deletions would wake the preemptor for nothing, and it
-            # would evict another pod.
+            # Before the watch shows the last victim terminating, another deletion would wake the preemptor too early,
+            # and it would evict another pod.
             if wake:
-                self._await_no_longer(preemptor, last)
+                self._stop_awaiting(preemptor, last)
                 self._release(preemptor, holders)
                 self._queue.activate([preemptor])
 
-    def _await_no_longer(self, preemptor: Pod, last: Pod) -> None:
+    def _stop_awaiting(self, preemptor: Pod, last: Pod) -> None:
         preemptors = self._awaited.get(last.uid, {})
         preemptors.pop(preemptor.uid, None)
         if not preemptors:  # others may wait for the same victim
@@ -151,7 +151,7 @@ class Evictions:
                 self._statuses.nominate(pod, "")
 
     async def _evict(self, preemptor: Pod, node: str, victim: Pod) -> bool:
-        """Evict one pod; False if it was not bound yet, so that nothing is sent to the API server."""
+        """Evict one pod; False if it was not bound yet, so that no request is needed."""
         note = f"Preempted by pod {preemptor.uid} on node {node}"
         in_memory = self._stop(victim.uid, preemptor.scheduler_name)
         if in_memory:
@@ -159,17 +159,17 @@ class Evictions:
             note += " (in kube-scheduler memory)."
         else:
             if not self._may_act():
-                raise NotMadeRoom(f"pod {victim.key}: this scheduler is not the leader any more")
+                raise EvictionFailed(f"pod {victim.key}: this scheduler is not the leader any more")
             outcome = await self._evictor.evict(victim, preemptor.scheduler_name)
             if isinstance(outcome, NotEvicted):
-                raise NotMadeRoom(f"pod {victim.key}: {outcome.message}")
+                raise EvictionFailed(f"pod {victim.key}: {outcome.message}")
             if outcome.was_gone:
                 return True
         self._recorder.record(victim, "Normal", "Preempted", "Preempting", note, controller=preemptor.scheduler_name)
         return not in_memory
 
     def _stop(self, uid: str, scheduler: str) -> bool:
-        """Requeue a pod that is not bound yet; False if it is."""
+        """Cancel the binding cycle of a pod; False if it is bound already."""
         waiting = self._waiting.get(uid)
         if waiting is not None and waiting.preempt("preempted"):
             return True

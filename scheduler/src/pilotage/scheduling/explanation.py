@@ -1,4 +1,4 @@
-"""Why a pod goes where it goes: every node, every plugin, every number. Without side effects."""
+"""Explains a decision by every node, plugin and score, without side effects."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class PluginScore:
 
     @property
     def weighted(self) -> int:
-        """Return what it adds to the total."""
+        """Return its contribution to the total."""
         return self.normalized * self.weight
 
 
@@ -48,12 +48,12 @@ class NodeVerdict:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All nodes; or, if no node was evaluated, why not."""
+    """The verdicts on all nodes; or, if no node was evaluated, the reason."""
 
     nodes: Sequence[NodeVerdict]
     before: Rejection | None = None
     error: str = ""
-    gang: GangStanding | None = None  # the pod's, as long as it is not whole
+    gang: GangStanding | None = None  # of the pod, if it is incomplete
 
     @property
     def feasible(self) -> list[NodeVerdict]:
@@ -93,20 +93,20 @@ def _verdict(
     cycle, runner = attempt.cycle, attempt.engine.runner
     plugins = runner.plugin_set.plugins()
     names = [rejection.plugin] if rejection.plugin else attempt.before.restricting
-    told = details(rejection, cycle.pod, info)
-    if not any(told):
+    figures = details(rejection, cycle.pod, info)
+    if not any(figures):
         remark = remarks([plugins[name] for name in names if name in plugins], cycle, info)
-        told = (remark, *told[1:])
+        figures = (remark, *figures[1:])
     kept = (
         spared(runner.eviction_rules, cycle, info)
         if rejection.preemption_helps and runner.plugin_set.post_filter
         else ""
     )
-    return NodeVerdict(info.name, rejection, details=told, spared=kept)
+    return NodeVerdict(info.name, rejection, details=figures, spared=kept)
 
 
 def scores_at(attempt: Attempt, nodes: Nodes, slot: int) -> dict[str, PluginScore]:
-    """Return the scores of one of the nodes that were just scored, with little more work."""
+    """Return the scores of one of the nodes that were just scored, reusing that work."""
     runner, cycle, row = attempt.engine.runner, attempt.cycle, attempt.entry
     assert row is not None
     place = int(np.flatnonzero(nodes.slots == slot)[0])

@@ -1,4 +1,4 @@
-"""Handles a pod that got no node, or lost it again: back to the queue, with a condition and an event."""
+"""Requeues a pod that got no node or lost it, with a condition and an event."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.cost import LONGEST_REST, rest_after, told_to_rest
+from pilotage.scheduling.cost import LONGEST_REST, rest_after, slow_down_message
 from pilotage.scheduling.demand import Demand
 from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.eviction import Evictions
@@ -30,7 +30,7 @@ def log_unplaced(pod: Pod, outcome: Unplaced) -> None:
 
 
 class Failures:
-    """Takes pods back."""
+    """Requeues pods after failed attempts, and reports why."""
 
     def __init__(
         self,
@@ -55,27 +55,27 @@ class Failures:
         self.on_slowed_down: Signal[str] = Signal()  # the profile
 
     def requeue(self, queued: QueuedPod, outcome: Unplaced, seconds: float = 0.0) -> None:
-        """Requeue a pod for its next attempt, unless it is gone or has a node; only the API server knows that.
+        """Requeue a pod, unless the latest version from the API server is deleted or has a node.
 
-        The longer the attempt took, the longer it waits.
+        The longer the attempt took, the longer the pod waits.
         """
         latest = self._latest(queued.pod)
-        if latest is None or latest.scheduler_name not in self._engines:  # its profile may be gone by now
+        if latest is None or latest.scheduler_name not in self._engines:  # its profile may have been removed
             self._demand.gone(queued.pod)
             self._queue.done(queued.pod.uid)
             return
         outcome = self._demand.judged(outcome, latest)
-        is_news = outcome.is_news or _says_otherwise(latest, outcome.reason)
+        is_news = outcome.is_news or _has_other_reason(latest, outcome.reason)
         if is_news:
             self._report(latest, outcome)
-        self._take_back(queued, latest, outcome, seconds)
+        self._requeue(queued, latest, outcome, seconds)
         if is_news:
-            self._tell(latest, outcome)
+            self._record_failure(latest, outcome)
 
-    def _take_back(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
-        """Evict its victims, if it has any, and requeue the pod with its nominated node."""
-        unheard = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
-        nomination = unheard or None if outcome.nominate is None else outcome.nominate
+    def _requeue(self, queued: QueuedPod, latest: Pod, outcome: Unplaced, seconds: float) -> None:
+        """Start the evictions, if any, and requeue the pod with its nominated node."""
+        unreported = "" if latest.nominated_node else self._queue.nominator.node_of(latest)
+        nomination = unreported or None if outcome.nominate is None else outcome.nominate
         pod = latest if nomination is None else latest.with_nominated_node(nomination)
         if outcome.victims:
             self._evictions.start(pod, outcome)  # before the queue runs the gates
@@ -87,12 +87,12 @@ class Failures:
             queued, outcome.rejected_by, outcome.pending, pod=pod, again_at=outcome.again_at, rest=rest
         )
         self._queue.nominator.add(pod, nomination)
-        if unheard and nomination == "":  # no watch event will say that others need not leave it room
+        if unreported and nomination == "":  # no watch event will report that the nomination is gone
             self._queue.move_all(
-                POD_GONE, latest.with_nominated_node(unheard), None, lambda other: other.uid != pod.uid
+                POD_GONE, latest.with_nominated_node(unreported), None, lambda other: other.uid != pod.uid
             )
 
-    def _tell(self, pod: Pod, outcome: Unplaced) -> None:
+    def _record_failure(self, pod: Pod, outcome: Unplaced) -> None:
         note = outcome.note or outcome.message
         self._recorder.record(pod, "Warning", "FailedScheduling", "Scheduling", note, controller=pod.scheduler_name)
         self._statuses.condition(pod, outcome.reason, outcome.message, outcome.nominate)
@@ -100,7 +100,7 @@ class Failures:
     def _slow_down(self, pod: Pod, outcome: Unplaced, seconds: float, rest: float) -> None:
         """Record why a pod waits longer than usual; only once for a gang."""
         if gang_of(pod) is None or outcome.note:
-            note = told_to_rest(seconds, rest)
+            note = slow_down_message(seconds, rest)
             self._recorder.record(pod, "Warning", "SlowedDown", "Scheduling", note, controller=pod.scheduler_name)
             self.on_slowed_down(pod.scheduler_name)
 
@@ -108,16 +108,16 @@ class Failures:
         """Return the current pod, if it still waits for a node."""
         latest = self._known(pod.key)
         if latest is None or latest.uid != pod.uid:
-            log.info("pod %s is gone, it is not retried", pod.key)
+            log.info("pod %s was deleted and is not retried", pod.key)
             return None
         if latest.node_name:
-            log.info("pod %s has been assigned to node %s, it is not retried", pod.key, latest.node_name)
+            log.info("pod %s has been assigned to node %s and is not retried", pod.key, latest.node_name)
             return None
         return latest
 
 
-def _says_otherwise(pod: Pod, reason: str) -> bool:
-    """Return whether a pod's condition still has another reason: then it must be written now."""
+def _has_other_reason(pod: Pod, reason: str) -> bool:
+    """Return whether a pod's condition still has another reason, so that it must be written now."""
     condition = pod.status.condition("PodScheduled")
     return condition is not None and condition.status == "False" and condition.reason != reason
 

@@ -1,4 +1,4 @@
-"""Watch events for the cache and the queue: the only entry for changes of the cluster."""
+"""Routes watch events to the cache and the queue; all changes of the cluster enter here."""
 
 import logging
 from collections.abc import Callable, Container
@@ -27,7 +27,7 @@ NODE_GONE = Event(Resource.NODE, Action.DELETE)
 
 
 class PodIntake:
-    """Events of pods: those with a node count there, those without wait if a profile serves them."""
+    """Handles events of pods: bound ones go to the cache, others to the queue if a profile serves them."""
 
     def __init__(
         self,
@@ -44,11 +44,11 @@ class PodIntake:
         self._evictions = evictions
         self._served = served
         self._wake = wake
-        self.on_not_understood: Signal[Pod, str] = Signal()  # and why
-        self.on_gave_up: Signal[Pod] = Signal()  # waiting for a node
-        self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (in its current state), or gone
+        self.on_undecodable: Signal[Pod, str] = Signal()  # with the reason
+        self.on_pending_deleted: Signal[Pod] = Signal()  # a pending pod was deleted
+        self.on_resolved: Signal[Pod | None, str] = Signal()  # bound (its current state), or deleted (None)
         self.on_foreign_bind: Signal[Pod] = Signal()
-        self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as counted
+        self.on_left: Signal[Pod] = Signal()  # any pod that had a node, as it was in the cache
         self.on_started: Signal[Pod] = Signal()  # one of ours
         self.on_lost: Signal[Pod] = Signal()  # one of ours that was not deleted and not started
 
@@ -78,13 +78,13 @@ class PodIntake:
         self._wake()
 
     def deleted(self, last: Pod) -> None:
-        """Remove a pod; its last known state may lack the node."""
+        """Remove a pod; its last known state may not name its node."""
         self._evictions.noticed(last)
         placed, assumed = self._cache.find_pod(last.uid), self._cache.is_assumed(last.uid)
         nominated = self._queue.nominator.node_of(last) or last.nominated_node
         if not last.node_name and last.scheduler_name in self._served:
             self._queue.delete(last)
-            self.on_gave_up(last)
+            self.on_pending_deleted(last)
         if assumed:
             self._drop_assumed(last)
         elif (counted := self._cache.remove_pod(last.uid)) is not None:
@@ -98,13 +98,13 @@ class PodIntake:
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Set the condition of a pod that cannot be decoded; the others are not affected."""
+        """Report a pod that cannot be decoded; other pods are not affected."""
         log.error("pod %s/%s cannot be decoded: %s", metadata.namespace, metadata.name, reason)
         if metadata.node_name or metadata.scheduler_name not in self._served:
             return
         spec = PodSpec(scheduler_name=metadata.scheduler_name)
         identity = Metadata(name=metadata.name, namespace=metadata.namespace, uid=metadata.uid)
-        self.on_not_understood(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
+        self.on_undecodable(Pod(PodObject(identity, spec)), f"the pod cannot be decoded: {reason}")
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not added."""
@@ -132,27 +132,27 @@ class PodIntake:
             self._free_nomination(old)
 
     def _drop_assumed(self, pod: Pod) -> None:
-        """Release the reservation of a pod that is deleted before its bind; the bind, if in flight, will fail."""
+        """Release the reservation of a pod that is deleted before its bind; a bind in flight will fail."""
         if not self._waiting.remove(pod.uid):
             self._cache.forget(pod.uid)
         self._queue.move_all(POD_GONE, pod, None)
 
     def _free_nomination(self, pod: Pod) -> None:
-        """Wake the pods that had to leave room for one that no longer needs it."""
+        """Wake the pods that a nomination blocked, now that it is gone."""
         self._queue.move_all(POD_GONE, pod, None, lambda other: other.priority <= pod.priority)
 
 
 def _may_be_rejected(last: Pod) -> bool:
-    """Return whether a deleted pod may have failed before it ran: the watch does not show that."""
+    """Return whether a kubelet may have rejected a deleted pod: the watch does not show that."""
     if last.is_terminating or last.status.start_time or MIRROR in last.annotations:
         return False
-    # A user who sets nodeName can provoke any number of rejections, and would keep all pods off the node.
+    # Only pods with a bind count: a user who sets nodeName could otherwise keep all pods off a node.
     scheduled = last.status.condition("PodScheduled")
     return not last.node_name or (scheduled is not None and scheduled.status == "True")
 
 
 class NodeIntake:
-    """Events of nodes."""
+    """Handles events of nodes."""
 
     def __init__(self, cache: ClusterCache, queue: SchedulingQueue, wake: Callable[[], None]) -> None:
         self._cache = cache
@@ -166,28 +166,28 @@ class NodeIntake:
         self._wake()
 
     def updated(self, old: Node, new: Node) -> None:
-        """Update a node; a heartbeat wakes no pod."""
+        """Update a node; a mere heartbeat wakes no pod."""
         self._cache.put_node(new)
         for event in node_events(old, new):
             self._queue.move_all(event, old, new)
             self._wake()
 
     def deleted(self, last: Node) -> None:
-        """Remove a node; the queue is updated while the cache still has it, as upstream."""
+        """Remove a node; the queue is notified while the cache still has it, as in kube-scheduler."""
         self._queue.move_all(NODE_GONE, last, None)
         self._cache.remove_node(last.name)
         self._wake()
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
         """Ignore a node that cannot be decoded."""
-        log.error("node %s cannot be decoded, no pod goes there: %s", metadata.name, reason)
+        log.error("node %s cannot be decoded, so no pods are scheduled there: %s", metadata.name, reason)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Do nothing: it was not added."""
 
 
 class ObjectIntake:
-    """Events of all other objects that plugins read."""
+    """Handles events of all other objects that plugins read."""
 
     def __init__(
         self,
@@ -204,39 +204,39 @@ class ObjectIntake:
     def added(self, new: KubeObject) -> None:
         """Add an object."""
         self._objects.put(new)
-        self._tell(Action.ADD, None, new)
+        self._notify(Action.ADD, None, new)
 
     def updated(self, old: KubeObject, new: KubeObject) -> None:
         """Update an object."""
         self._objects.put(new)
-        self._tell(Action.UPDATE, old, new)
+        self._notify(Action.UPDATE, old, new)
 
     def deleted(self, last: KubeObject) -> None:
         """Remove an object."""
         self._objects.drop(last)
-        self._tell(Action.DELETE, last, None)
+        self._notify(Action.DELETE, last, None)
 
     def undecodable(self, metadata: ObjectIdentity, reason: str) -> None:
-        """Remember what is wrong with an object, and retry pods that may need it."""
+        """Record the problem of an object, and retry pods that may need it."""
         log.error("%s %s cannot be decoded: %s", metadata.resource, key_of(metadata), reason)
         self._objects.note_trouble(metadata.shape, metadata.name, metadata.namespace, reason)
-        self._tell_all(metadata.shape)
+        self._retry_all(metadata.shape)
 
     def vanished(self, metadata: ObjectIdentity) -> None:
         """Remove an object that could not be decoded."""
         self._objects.forget_trouble(metadata.shape, metadata.name, metadata.namespace)
-        self._tell_all(metadata.shape)
+        self._retry_all(metadata.shape)
 
-    def _tell_all(self, kind: type[KubeObject]) -> None:
+    def _retry_all(self, kind: type[KubeObject]) -> None:
         """Retry pods that wait for an object of this kind."""
         if kind.api.wakes:
             self._queue.move_all(Event(what_changes(kind), Action.UPDATE), None, NOT_UNDERSTOOD)
             self._wake()
 
-    def _tell(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
+    def _notify(self, action: Action, old: KubeObject | None, new: KubeObject | None) -> None:
         changed = old if new is None else new
         assert changed is not None
-        self._changes.tell(changed)
+        self._changes.notify(changed)
         if changed.api.wakes:
             self._queue.move_all(Event(what_changes(type(changed)), action), old, new)
             self._wake()

@@ -22,15 +22,15 @@ from pilotage.scheduling.sharing.race_guard import RaceGuard
 
 log = logging.getLogger(__name__)
 
-LONGEST_BATCH = 0.004  # seconds of cycles in a row: probes, watches and answers to binds do not wait for longer
-MOST_BINDS = 500  # in flight at once: decisions that wait long for their bind may be out of date
+LONGEST_BATCH = 0.004  # seconds of cycles in a row: probes, watches and bind responses wait no longer than this
+MOST_BINDS = 500  # in flight at once: a decision that waits long for its bind may be out of date
 MOST_ASKING = 16  # concurrent pods for one extender
 LONGEST_SILENCE = 30.0  # seconds, after which something must be wrong
 LONGEST_SLEEP = 1.0  # back-off ends with whole seconds
 
 
 class Loop:
-    """Schedules pods for as long as it may."""
+    """Schedules pods while it holds the lease."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class Loop:
         self._extended = extended  # for pods that extenders are interested in
         self._asking: set[asyncio.Task[None]] = set()
         self._asked_at_once: dict[str, asyncio.Semaphore] = {}  # by extender
-        self._fault: BaseException | None = None  # of our own, while an extender was asked
-        self.on_slice: Signal[float] = Signal()  # for how long no other task ran
-        # The pod, how it ended, when it began and ended.
+        self._fault: BaseException | None = None  # a bug of ours while an extender was called
+        self.on_slice: Signal[float] = Signal()  # seconds in which no other task ran
+        # The pod, its outcome, and when the attempt began and ended.
         self.on_decided: Signal[QueuedPod, Outcome, float, float] = Signal()
 
     def wake(self) -> None:
@@ -75,7 +75,7 @@ class Loop:
         self._news.set()
 
     def trouble(self) -> str | None:
-        """Return what is wrong if the loop has not run for long: it sleeps for a second at most."""
+        """Return a message if the loop has not run for long, although it sleeps for at most a second."""
         silent = 0.0 if self._last_turn is None else perf_counter() - self._last_turn
         return f"the event loop last ran {silent:.0f} s ago" if silent > LONGEST_SILENCE else None
 
@@ -85,11 +85,11 @@ class Loop:
         return self._turns.is_deciding
 
     async def between_decisions(self) -> None:
-        """Wait until no gang is being decided about."""
+        """Wait until no gang is being decided."""
         await self._turns.over()
 
     async def run(self) -> None:
-        """Schedule until cancelled, or until it may not act any more."""
+        """Schedule until cancelled, or until the lease is lost."""
         try:
             while self._may_act():
                 if self._fault is not None:
@@ -105,12 +105,12 @@ class Loop:
             self._turns.close()
 
     def _batch(self) -> bool:
-        """Place pods for one slice; False if there is nothing more to do now."""
-        if self._turns.is_busy and not self._turns.go_on(perf_counter() + LONGEST_BATCH):
+        """Place pods for one slice; False if no work is left for now."""
+        if self._turns.is_busy and not self._turns.run_slice(perf_counter() + LONGEST_BATCH):
             return True
         end = perf_counter() + LONGEST_BATCH
         while self._bindings.being_sent() < MOST_BINDS:
-            self.held_up.goes_on()
+            self.held_up.resumed()
             queued = self._queue.pop()
             if queued is None:
                 return self._turns.is_busy
@@ -143,7 +143,7 @@ class Loop:
         started, begun = perf_counter(), thread_time()
         if self._turns.is_deciding:
             self._place_beside_gang(queued, started, begun)
-        elif (self._turns.is_telling or self._turns.is_awaited) and gang_of(pod) is not None:
+        elif (self._turns.is_reporting or self._turns.is_awaited) and gang_of(pod) is not None:
             self._turns.defer(queued)
         elif self._extended is not None and (asked := self._extended.extenders_for(pod)):
             self._ask_extenders(self._extended, queued, asked[0].name, started)
@@ -169,7 +169,7 @@ class Loop:
     def _take_member(self, queued: QueuedPod, outcome: Outcome, started: float, cost: float) -> None:
         """Continue with a pod of a gang that was decided some slices ago."""
         uid = queued.pod.uid
-        if isinstance(outcome, Placed) and not self._cache.is_assumed(uid):  # deleted, or bound by others, meanwhile
+        if isinstance(outcome, Placed) and not self._cache.is_assumed(uid):  # deleted or bound elsewhere meanwhile
             self._scheduler.unreserve(outcome)
             self._queue.done(uid)
         elif isinstance(outcome, Placed) and self._cache.find_node(outcome.node) is None:
@@ -185,10 +185,10 @@ class Loop:
             self._bindings.start(queued, outcome, started)
         else:
             self._failures.requeue(queued, outcome, cost)
-            self._bindings.found_no_place(queued.pod)
+            self._bindings.not_placed(queued.pod)
 
     def _ask_extenders(self, scheduler: ExtendedCycle, queued: QueuedPod, first: str, started: float) -> None:
-        """Place a pod concurrently with others: a slow extender delays only its own pods."""
+        """Place a pod concurrently with others, so that a slow extender delays only its own pods."""
         turns = self._asked_at_once.setdefault(first, asyncio.Semaphore(MOST_ASKING))
 
         async def place() -> None:

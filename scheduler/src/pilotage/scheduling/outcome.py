@@ -1,4 +1,4 @@
-"""How an attempt to place a pod ends."""
+"""The outcomes of an attempt to place a pod."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,8 +22,8 @@ class Placed:
     feasible: int
     cycle: Cycle
     engine: Engine
-    ties: int = 1  # nodes that were as good as this one, itself among them
-    waits: Mapping[str, Wait] = field(default_factory=dict)  # plugins that ask to wait
+    ties: int = 1  # nodes with the same score, including this one
+    waits: Mapping[str, Wait] = field(default_factory=dict)  # by plugins whose Permit asked to wait
 
     @property
     def node(self) -> str:
@@ -33,29 +33,29 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class Unplaced:
-    """The pod has no node; the message is for its owner, the plugins are for the queue."""
+    """The pod has no node; the message is for its owner, the plugin names are for the queue."""
 
     message: str
     reason: str = UNSCHEDULABLE
     rejected_by: frozenset[str] = frozenset()
     pending: frozenset[str] = frozenset()
-    nominate: str | None = ""  # the node that is nominated; "" clears an earlier nomination, None lets it stand
+    nominate: str | None = ""  # the nominated node; "" clears an earlier nomination, None keeps it
     victims: tuple[str, ...] = ()  # its victims, as namespace/name
     note: str = ""  # the message of events and groups: it changes too often for a condition
-    is_news: bool = True  # False if the same was reported a moment ago
-    other_nodes: tuple[str, ...] = ()  # where some of them are, besides the node that is nominated
+    is_news: bool = True  # False if the same outcome has just been reported
+    other_nodes: tuple[str, ...] = ()  # nodes of victims other than the nominated node
     again_at: float | None = None  # when to retry even without an event
-    gang_fits: int | None = None  # how many pods of its gang were placed, if tried
+    gang_fits: int | None = None  # how many pods of its gang fit, if tried
     failed_plugin: str = field(default="", compare=False)  # the plugin whose failure failed the attempt
     rest: float = field(default=0.0, compare=False)  # minimum seconds until the next attempt
-    cost: float = field(default=0.0, compare=False)  # seconds that the scheduler has lost by a plugin
+    cost: float = field(default=0.0, compare=False)  # seconds of scheduler time lost to a slow plugin
     counted: Counted = field(default=(), compare=False)  # the rejections, each with its number of nodes
 
 
 Outcome = Placed | Unplaced
 
 
-def spoiled(error: Exception) -> Unplaced:
+def plugin_failure(error: Exception) -> Unplaced:
     """Return the outcome of an attempt that failed because of a plugin."""
     plugin = getattr(error, "plugin", "")
     if not isinstance(error, PluginFailed):

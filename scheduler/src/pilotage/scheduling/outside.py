@@ -1,4 +1,4 @@
-"""The interfaces of scheduling to the outside: everything that writes to the API server."""
+"""The interfaces through which scheduling writes to the API server."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -8,26 +8,26 @@ from pilotage.model.gangs import GangName
 from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Outcome
 
-Lookup = Callable[[str], Pod | None]  # a pod as the API server last had it, by namespace/name
+Lookup = Callable[[str], Pod | None]  # a pod as last received from the API server, by namespace/name
 
 
 class Recorder(Protocol):
-    """Writes events about pods, some time later."""
+    """Records events about pods; they are written in the background."""
 
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
     ) -> None:
-        """Record an event about a pod; never waits. With `once` it is not remembered."""
+        """Record an event about a pod without waiting; with `once`, it never becomes part of a series."""
 
 
 class Statuses(Protocol):
-    """Changes the status of pods, some time later."""
+    """Changes the status of pods in the background."""
 
     def condition(self, pod: Pod, reason: str, message: str, nominate: str | None = None) -> None:
-        """Set why a pod waits; "" clears the nomination, None keeps it."""
+        """Set the PodScheduled condition; "" clears the nomination, None keeps it."""
 
     def nominate(self, pod: Pod, node: str) -> None:
-        """Nominate a node for a pod, or clear the nomination, and keep all else."""
+        """Set or clear the nominated node of a pod, and nothing else."""
 
     def drop(self, uid: str) -> bool:
         """Drop pending writes about a pod; True if one is in flight."""
@@ -37,13 +37,13 @@ class Statuses(Protocol):
 
 
 class GroupStatuses(Protocol):
-    """Changes the status of Kubernetes' own PodGroups, some time later; missing groups are ignored."""
+    """Changes the status of Kubernetes' own PodGroups in the background; missing groups are ignored."""
 
     def scheduled(self, gang: GangName) -> None:
-        """Set that enough pods of a group are scheduled."""
+        """Set the condition that enough pods of a group are scheduled."""
 
     def waits(self, gang: GangName, reason: str, message: str) -> None:
-        """Set why a group is not scheduled."""
+        """Set the condition that a group is not scheduled."""
 
 
 class SilentGroups:
@@ -81,4 +81,4 @@ class ExtendedCycle(Protocol):
         """Return the extenders that are interested in a pod, in order."""
 
     async def schedule_with_extenders(self, pod: Pod) -> Outcome | None:
-        """Place a pod or say why not; None if it no longer waits."""
+        """Place a pod or return why not; None if it no longer waits."""

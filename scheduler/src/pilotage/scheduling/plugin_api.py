@@ -1,4 +1,4 @@
-"""The API server for plugins: plain data, timeouts, and no outdated writes."""
+"""The API client for plugins: plain data, time-outs, and no outdated writes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod
 
 MERGE_PATCH = "application/merge-patch+json"
 MOST_WRITES = 16  # concurrent: half of the connections, so that other binds do not wait for them
-NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or the node is gone"
+NOT_ALLOWED = "not written: this scheduler is not the leader, or the pod or node no longer exists"
 
 
 class Client(Protocol):
@@ -61,7 +61,7 @@ class PluginApi:
     ) -> Any:
         """Change an object, and return the result.
 
-        Not retried after a conflict: the decision is out of date then.
+        A conflict is not retried, since the decision is out of date then.
         """
         attempt = partial(
             self._client.patch,
@@ -74,7 +74,7 @@ class PluginApi:
             return await _answer(lambda: with_retries(attempt, PASSING))
 
     async def bind(self, pod: Pod, node: str) -> None:
-        """Bind a pod, and return only when it is certain that it is bound."""
+        """Bind a pod, and return only when the bind is confirmed."""
         await self._bind(pod, node)
 
 

@@ -13,16 +13,16 @@ from pilotage.scheduling.outcome import Unplaced
 
 @dataclass
 class PostFilterResult:
-    """Collects results until one is final; without any plugin an earlier nomination is cleared."""
+    """Collects results until one is final; without plugins, an earlier nomination is cleared."""
 
-    asked: bool  # there is a plugin that can make room
+    asked: bool  # a PostFilter plugin exists
     messages: list[str] = field(default_factory=list)
     victims: tuple[str, ...] = ()
     other_nodes: tuple[str, ...] = ()
     status: str = UNSCHEDULABLE
     rest: float = 0.0
     cost: float = 0.0
-    note: str = ""  # added to the message, whatever the results
+    note: str = ""  # added to the message regardless of the results
     started: float = field(default_factory=perf_counter)
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The bind itself: posted with the pod's uid, and with a certain outcome before anything else happens to the pod."""
+"""The bind request itself; its outcome is certain before anything else happens to the pod."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from pilotage.scheduling.outside import Lookup
 
 
 class Posting:
-    """Posts bindings, and follows watch events about their pods meanwhile."""
+    """Posts bindings, and follows watch events of their pods meanwhile."""
 
     def __init__(
         self,
@@ -28,24 +28,24 @@ class Posting:
         self._sightings: dict[str, Sighting] = {}  # by uid
 
     def may_write(self, pod: Pod | None, node: str) -> bool:
-        """Return whether we lead, and the request's pod and node exist; called right before it is sent."""
+        """Return whether we lead, and the pod and node of the request exist; called right before it is sent."""
         if not self._may_act() or (node and self._cache.find_node(node) is None):
             return False
         latest = None if pod is None else self._latest(pod)
         return pod is None or (latest is not None and not latest.is_terminating)
 
     def may_send(self, pod: Pod, node: str) -> bool:
-        """Tell whether, besides, nobody else has taken the place: requests wait for a connection."""
+        """Return the same for a bind, which must also still fit: requests may have waited for a connection."""
         return bool(node) and self.may_write(pod, node) and self._still_fits(pod, node)
 
     def resolved(self, pod: Pod | None, uid: str) -> None:
-        """Record that a pod has a node, or that it is gone."""
+        """Record that a pod is bound or deleted."""
         sighting = self._sightings.get(uid)
         if sighting is not None and not sighting.done():
             sighting.set_result("" if pod is None else pod.node_name)
 
     async def post(self, binder: Binder, pod: Pod, node: str) -> None:
-        """Bind a pod; PluginFailed says why it is not bound."""
+        """Bind a pod; PluginFailed if it is not bound."""
         sighting: Sighting = asyncio.get_running_loop().create_future()
         self._sightings[pod.uid] = sighting
         latest = self._latest(pod)

@@ -8,33 +8,33 @@ from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.outcome import Unplaced
 
-MOST_OF_ONE = 5_000  # pods of a namespace; each holds its place and about 7 KB, for minutes if nobody makes its volumes
-QUEUED = "Queued"  # not Unschedulable, for which autoscalers would add nodes in vain
-NO_ROOM = "PreBind"  # stands for a plugin in the queue; no event helps, only room does
+MOST_OF_ONE = 5_000  # pods of a namespace; each keeps its reservation and about 7 KB, for minutes if provisioning fails
+QUEUED = "Queued"  # not Unschedulable: autoscalers would add nodes, which cannot help
+NO_ROOM = "PreBind"  # in place of a plugin's name in the queue; no event helps, only a free turn
 
 
 class Preparing:
-    """Counts them by namespace, and retries a pod without room when there is some."""
+    """Counts them by namespace, and retries a pod above the limit when another one is done."""
 
     def __init__(self, queue: SchedulingQueue) -> None:
         self._queue = queue
         self._inside: Counter[str] = Counter()
-        self._outside: dict[str, dict[str, Pod]] = {}  # by namespace and uid; the first came first
-        self._called: set[str] = set()  # the uids of pods that may take freed room
+        self._outside: dict[str, dict[str, Pod]] = {}  # by namespace and uid, in order of arrival
+        self._called: set[str] = set()  # the uids of pods that are retried because a turn is free
 
     def waiting_for_room(self) -> int:
-        """Return how many pods found no room and were not retried yet."""
+        """Return how many pods above the limit were not retried yet."""
         return sum(map(len, self._outside.values()))
 
     def refusal(self, pod: Pod) -> Unplaced | None:
-        """Return why a pod must be requeued before anything is prepared for it; None if it need not."""
+        """Return why a pod must be requeued instead of being prepared; None if it is below the limit."""
         inside = self._inside[pod.namespace]
         if inside < MOST_OF_ONE:
             return None
         self._called.discard(pod.uid)
         outside = self._outside.setdefault(pod.namespace, {})
         outside[pod.uid] = pod
-        if len(outside) % MOST_OF_ONE == 0:  # they may come and go while there is no room
+        if len(outside) % MOST_OF_ONE == 0:  # deleted pods accumulate while the limit is reached
             self._outside[pod.namespace] = {uid: each for uid, each in outside.items() if self._waits(each)}
         message = (
             f"{inside} pods of namespace {pod.namespace} wait for volumes or other preparation, "
@@ -44,7 +44,7 @@ class Preparing:
 
     @contextmanager
     def inside(self, pod: Pod) -> Iterator[None]:
-        """Count a pod while the block lasts; then the longest waiting one is retried."""
+        """Count a pod during the block; then retry the one that has waited longest."""
         self._inside[pod.namespace] += 1
         try:
             yield
@@ -63,7 +63,7 @@ class Preparing:
             self._outside.pop(pod.namespace, None)
 
     def pass_on(self, pod: Pod) -> None:
-        """Retry the next one if a retried pod was not placed, or is gone."""
+        """Retry the next pod if a retried one was not placed, or was deleted."""
         if pod.uid in self._called:
             self._called.discard(pod.uid)
             self._let_in(pod.namespace)

@@ -1,4 +1,4 @@
-"""The figures behind a rejection, for people: what was requested, what is available."""
+"""The figures behind a rejection, for people: what is requested and what is available."""
 
 import logging
 from collections import Counter
@@ -33,7 +33,7 @@ def remarks(rejecting: Iterable[Plugin], cycle: Cycle, info: NodeInfo) -> str:
 
 
 def spared(rules: Iterable[EvictionRule], cycle: Cycle, info: NodeInfo) -> str:
-    """Return which pods are spared on a node although evictions could help there."""
+    """Return which pods are spared on a node although evicting them could help."""
     said = [f"{rule.name} {text}" for rule in rules if (text := _said(rule.spares, cycle, info))]
     foreign = [other for other in info.pods.values() if other.priority < cycle.pod.priority]
     names = Counter(other.scheduler_name for other in foreign if cycle.remit.is_foreign(other))

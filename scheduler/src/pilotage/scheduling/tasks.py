@@ -1,4 +1,4 @@
-"""Concurrent work that waits for the outside, and how it is run."""
+"""Runs concurrent work that waits for requests."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable
@@ -8,13 +8,13 @@ T = TypeVar("T")
 
 
 class Tasks(Protocol):
-    """Runs work to its end."""
+    """Runs work in the background."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start some work soon; never waits."""
+        """Start some work soon, without waiting."""
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things, and return their results."""
+        """Run several coroutines, and return their results."""
 
     def __len__(self) -> int: ...
 
@@ -35,5 +35,5 @@ class LoopTasks:
         task.add_done_callback(self._tasks.discard)
 
     async def side_by_side(self, works: Iterable[Coroutine[Any, Any, T]]) -> list[T | BaseException]:
-        """Do several things concurrently, and return their results."""
+        """Run several coroutines concurrently, and return their results."""
         return await asyncio.gather(*works, return_exceptions=True)

@@ -1,4 +1,4 @@
-"""A what-if on one node: other pods there, the same filters."""
+"""A what-if on one node: the same filters with other pods on it."""
 
 from collections.abc import Iterable
 
@@ -11,14 +11,14 @@ from pilotage.model.pod import Pod
 
 
 class NodeTrial:
-    """What `framework.cycle.Trial` asks for."""
+    """Implements `framework.cycle.Trial`."""
 
     def __init__(self, runner: Runner, cycle: Cycle, info: NodeInfo, skipped: set[str]) -> None:
         self.info = info.clone()
         self._runner = runner
         self._cycle = cycle.what_if()
         self._skipped = skipped
-        self._others: dict[str, NodeInfo] = {}  # other nodes from which pods were taken, by name
+        self._others: dict[str, NodeInfo] = {}  # other nodes from which pods were removed, by name
         self._away: dict[str, NodeInfo] = {}  # the original node, by uid of the pod
 
     @property
@@ -27,7 +27,7 @@ class NodeTrial:
         return bool(self._runner.eviction_rules)
 
     def may_evict(self, pod: Pod) -> bool:
-        """Return whether the profile and all its plugins let a pod be evicted at this point."""
+        """Return whether the profile and all its plugins allow the eviction of a pod at this point."""
         cycle = self._cycle
         return cycle.remit.may_evict(pod, cycle.nodes) and may_evict(self._runner.eviction_rules, self._cycle, pod)
 
@@ -37,11 +37,11 @@ class NodeTrial:
         return self._cycle.remit.schedulers is not None
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Return whether a pod is another scheduler's, and never evicted for this one."""
+        """Return whether a pod belongs to another scheduler and is never evicted for this one."""
         return self._cycle.remit.is_foreign(pod)
 
     def remove(self, pod: Pod) -> None:
-        """Pretend that a pod is not on the node, or not on the other node that it names."""
+        """Pretend that a pod is not on the node, or not on the node that it names."""
         info = self.info
         if pod.uid not in info.pods:
             info = self._away[pod.uid] = self._other(pod.node_name)
@@ -49,13 +49,13 @@ class NodeTrial:
         self._runner.change_notes(self._cycle, pod, info, self._skipped, add=False)
 
     def add(self, pod: Pod) -> None:
-        """Pretend that a pod is on the node, or back on the one from which it was taken."""
+        """Pretend that a pod is on the node, or back on the one from which it was removed."""
         info = self._away.pop(pod.uid, self.info)
         info.add_pod(pod)
         self._runner.change_notes(self._cycle, pod, info, self._skipped, add=True)
 
     def verdict(self) -> Rejection | None:
-        """Return why the pod would not fit, with the pods for which the node was nominated and without them."""
+        """Return why the pod would not fit, both with and without the pods for which the node is nominated."""
         nominated = self._cycle.nominated_at_or_above(self.info.name)
         if nominated:
             rejection = NodeTrial(self._runner, self._cycle, self.info, self._skipped).beside(nominated)
@@ -64,7 +64,7 @@ class NodeTrial:
         return self._first_rejection()
 
     def beside(self, others: Iterable[Pod]) -> Rejection | None:
-        """Return why the pod would not fit if others were on the node, too."""
+        """Return why the pod would not fit with additional pods on the node."""
         for pod in others:
             self.add(pod)
         return self._first_rejection()
@@ -81,7 +81,7 @@ class NodeTrial:
 
 
 class Trials:
-    """Creates what-ifs for an attempt; its cycle refers to this instead of the attempt, to avoid a reference cycle."""
+    """Creates what-ifs for an attempt; the cycle refers to this, not to the attempt, to avoid a reference cycle."""
 
     __slots__ = ("_runner", "skipped")
 
@@ -90,5 +90,5 @@ class Trials:
         self.skipped: set[str] = set()  # plugins that skip the pod
 
     def __call__(self, cycle: Cycle, info: NodeInfo) -> NodeTrial:
-        """Start one on a node."""
+        """Start a what-if on a node."""
         return NodeTrial(self._runner, cycle, info, self.skipped)

@@ -1,1 +1,1 @@
-"""What the scheduler tells about itself: metrics, logs and health."""
+"""Metrics, logs and health checks."""

@@ -1,4 +1,4 @@
-"""Metrics of what happens to pods, pushed by the code that does it: each call costs well under a microsecond."""
+"""Metrics of scheduling attempts, pushed by the code itself: each call costs well under a microsecond."""
 
 from pilotage.telemetry.families import ALPHA, BETA, STABLE, Counts, Family, Histograms
 from pilotage.telemetry.histograms import PLUGIN_BOUNDS, POINT_BOUNDS, exponential
@@ -6,7 +6,7 @@ from pilotage.telemetry.histograms import PLUGIN_BOUNDS, POINT_BOUNDS, exponenti
 ATTEMPT_BOUNDS = exponential(0.001, 2, 15)
 SLI_BOUNDS = exponential(0.01, 2, 20)
 
-MANY = 15  # attempts, from where on they are not told apart
+MANY = 15  # attempts; larger numbers share one label
 _attempts_texts = [(str(attempts),) for attempts in range(MANY)]
 _many = (f"{MANY}+",)
 
@@ -145,17 +145,17 @@ class AttemptMetrics:
         ]
 
     def attempt(self, result: str, profile: str, seconds: float) -> None:
-        """Count an attempt that ended, after so long: scheduled, unschedulable or error."""
+        """Count a finished attempt with its duration: scheduled, unschedulable or error."""
         labels = result, profile
         self._attempts.add(labels)
         self._attempt_durations.of(labels).observe(seconds)
 
     def algorithm(self, seconds: float) -> None:
-        """Count the choice of a node."""
+        """Record the duration of choosing a node."""
         self._algorithm.of(()).observe(seconds)
 
     def scheduled(self, attempts: int, seconds: float | None, *, after_flush: bool = False) -> None:
-        """Count a bound pod: its attempts, and the time since it was first ready if that is known."""
+        """Count a bound pod: its attempts, and the time since it was first ready, if known."""
         self._attempts_needed.of(()).observe(attempts)
         if seconds is not None:
             self._sli.of(_attempts_texts[attempts] if attempts < MANY else _many).observe(seconds)
@@ -163,27 +163,27 @@ class AttemptMetrics:
             self._after_flush.add()
 
     def preemption_attempt(self) -> None:
-        """Count that preemption was attempted for a pod, whatever came of it."""
+        """Count an attempted preemption, whatever its result."""
         self._preemptions.add()
 
     def preempted(self, victims: int) -> None:
-        """Count that victims were chosen."""
+        """Count the chosen victims."""
         self._victims.of(()).observe(victims)
 
     def evicted(self, result: str) -> None:
-        """Count that all victims of one pod were evicted (success), or that it failed (error)."""
+        """Count a completed preemption: all victims evicted (success), or not (error)."""
         self._evictions.add((result,))
 
     def permit_waited(self, result: str, seconds: float) -> None:
-        """Count a wait for permission that ended."""
+        """Count a finished wait on permit."""
         self._permit_waits.of((result,)).observe(seconds)
 
     def event_handled(self, event: str, seconds: float) -> None:
-        """Count a change that was followed."""
+        """Count a handled event."""
         self._events.of((event,)).observe(seconds)
 
     def hint_asked(self, plugin: str, event: str, hint: str, seconds: float) -> None:
-        """Count a hint: Queue, QueueSkip or Error."""
+        """Count the result of a hint: Queue, QueueSkip or Error."""
         self._hints.of((plugin, event, hint)).observe(seconds)
 
     def overran(self, plugin: str, point: str, profile: str) -> None:
@@ -191,13 +191,13 @@ class AttemptMetrics:
         self._overruns.add((plugin, point, profile))
 
     def slice_ended(self, seconds: float) -> None:
-        """Count a turn of the loop during which nobody else had one."""
+        """Record the duration of a slice of the loop, during which no other task ran."""
         self._slices.of(()).observe(seconds)
 
     def slowed_down(self, profile: str) -> None:
-        """Count an attempt that was expensive and in vain."""
+        """Count an expensive attempt without success."""
         self._slowed_down.add((profile,))
 
     def plugin_failed(self, plugin: str) -> None:
-        """Count an attempt that a plugin spoiled."""
+        """Count an attempt that a plugin failed."""
         self._plugin_failures.add((plugin,))

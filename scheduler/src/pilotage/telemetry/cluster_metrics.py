@@ -1,4 +1,4 @@
-"""Metrics of the exchange with the API server, of the lease and of this process."""
+"""Metrics of requests to the API server, of the lease and of this process."""
 
 from collections.abc import Callable, Mapping
 
@@ -145,7 +145,7 @@ class ClusterMetrics:
     # --------------------------------------------------------------------------------------------------- pushed
 
     def requests_to(self, host: str) -> Observe:
-        """Return what counts the requests to one server."""
+        """Return a function that counts the requests to one server."""
 
         def observe(verb: str, code: str, seconds: float) -> None:
             self._requests.add((code, verb, host))
@@ -154,54 +154,54 @@ class ClusterMetrics:
         return observe
 
     def compared(self, differences: Mapping[str, int]) -> None:
-        """Count a comparison of the cache with the API server, and tell what was different by kind."""
+        """Count a comparison of the cache with the API server, and set the differences by kind."""
         self._comparisons.add()
         self._differences.put_all(differences)
 
     def bound(self, result: str) -> None:
-        """Count a bind that came to an end."""
+        """Count a finished bind."""
         self._binds.add((result,))
 
     # ----------------------------------------------------------------------------------------------------- read
 
     def read_leadership(self, name: str, leads: Callable[[], bool]) -> None:
-        """Name the source: whether this process holds the lease."""
+        """Register the source: whether this process holds the lease."""
         self._leading.read = lambda: [((name,), int(leads()))]
 
     def read_tasks(self, running: Callable[[], Mapping[str, int]]) -> None:
-        """Name the source: how many tasks are under way, by what they do; kube-scheduler says binding, Filter..."""
+        """Register the source: the number of running tasks by operation, with kube-scheduler's names."""
         self._tasks.read = lambda: [((operation,), number) for operation, number in running().items()]
 
     def read_watches(self, silence: ByResource, lists: ByResource, errors: ByResource) -> None:
-        """Name the sources: for how many seconds each watch has been silent, its full lists, and its failures."""
+        """Register the sources: the silence of each watch in seconds, its full lists, and its failures."""
         self._silence.read = lambda: _by_resource(silence)
         self._lists.read = lambda: _by_resource(lists)
         self._watch_errors.read = lambda: _by_resource(errors)
 
-    def read_not_understood(self, undecodable: ByResource, skipped: ByResource) -> None:
-        """Name the sources: objects that cannot be decoded, and how often one came that was too long to be."""
+    def read_undecodable(self, undecodable: ByResource, skipped: ByResource) -> None:
+        """Register the sources: the numbers of objects that cannot be decoded, or were too large."""
         self._undecodable.read = lambda: _by_resource(undecodable)
         self._skipped.read = lambda: _by_resource(skipped)
 
     def read_held_up(self, seconds: ByResource, without_room: Callable[[], int]) -> None:
-        """Name the sources: for how long no pod could be tried, by reason, and who found no room to wait."""
+        """Register the sources: the time without attempts by reason, and the pods above the preparation limit."""
         self._held_up.read = lambda: _by_resource(seconds)
         self._without_room.read = lambda: [((), without_room())]
 
     def read_events(self, *, waiting: Callable[[], int], dropped: Callable[[], int]) -> None:
-        """Name the sources: events that are not written yet, and those that never will be."""
+        """Register the sources: the numbers of events not written yet, and of dropped events."""
         self._events_waiting.read = lambda: [((), waiting())]
         self._events_dropped.read = lambda: [((), dropped())]
 
     def read_load(self, ages: ByResource, healthy: ByResource) -> None:
-        """Name the sources: how old figures of how busy nodes are, and whether they count, by where they come from."""
+        """Register the sources: the age of load metrics, and whether they are used, by their source."""
         self._load_ages.read = lambda: _by_resource(ages)
         self._load_health.read = lambda: _by_resource(healthy)
 
     def read_configuration(
         self, *, running: Callable[[], str], swaps: Callable[[], int], refusals: Callable[[], int]
     ) -> None:
-        """Name the sources: the hash of what runs, and what became of the configurations that came in."""
+        """Register the sources: the hash of the running configuration, and the results of received ones."""
         self._configuration.read = lambda: [((running(),), 1)] if running() else []
         self._swaps.read = lambda: [((), swaps())]
         self._refusals.read = lambda: [((), refusals())]

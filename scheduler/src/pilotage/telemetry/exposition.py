@@ -1,4 +1,4 @@
-"""Prometheus' text format, written straight from counts: thousands of lines must not hold up the scheduling of pods."""
+"""Prometheus' text format, written directly from counters: thousands of lines must not delay scheduling."""
 
 import re
 from collections.abc import Iterable
@@ -39,12 +39,12 @@ def histogram(name: str, labels: str, found: Histogram) -> str:
 
 
 def escaped(value: str) -> str:
-    """Return a label's value so that it ends where it should."""
+    """Escape a label's value."""
     return SPECIAL.sub(lambda match: ESCAPES[match[0]], value) if SPECIAL.search(value) else value
 
 
 def number(value: float) -> str:
-    """Return a number as Go writes it."""
+    """Format a number like Go."""
     if not isfinite(value):
         return "NaN" if isnan(value) else "+Inf" if value > 0 else "-Inf"
     return repr(value).removesuffix(".0")

@@ -1,4 +1,4 @@
-"""Metrics by name: counters, gauges and histograms that are pushed, and those that are read when somebody looks."""
+"""Metric families: counters, gauges and histograms that are pushed, and those that are read at each scrape."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -7,10 +7,10 @@ from typing import Protocol, TypeVar
 from pilotage.telemetry.exposition import header, histogram, labels_text, sample
 from pilotage.telemetry.histograms import Histogram
 
-STABLE, BETA, ALPHA = "STABLE", "BETA", "ALPHA"  # what may change: nothing, only by more labels, anything
+STABLE, BETA, ALPHA = "STABLE", "BETA", "ALPHA"  # may change: nothing, only by more labels, anything
 
 Labels = tuple[str, ...]
-# By label: the values that are told. Any other is told as "unexpected".
+# By label: the exposed values. Any other is exposed as "unexpected".
 Allowed = Mapping[str, Collection[str]]
 Value = TypeVar("Value")
 
@@ -23,10 +23,10 @@ class Family(Protocol):
     name: str
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now in Prometheus' format; nothing if there are none."""
+        """Return all current samples in Prometheus' format; empty if there are none."""
 
     def reset(self) -> None:
-        """Begin again, as far as it counts."""
+        """Reset counts to zero."""
 
 
 class Described:
@@ -62,7 +62,7 @@ class Described:
     def _grouped(
         self, values: Iterable[tuple[Labels, Value]], allowed: Allowed
     ) -> Iterator[tuple[Labels, list[Value]]]:
-        """Yield all values that have the same labels once only allowed ones are left."""
+        """Yield groups of values that have the same labels after filtering."""
         found: defaultdict[Labels, list[Value]] = defaultdict(list)
         for labels, value in values:
             found[self._permitted(labels, allowed) if allowed else labels].append(value)
@@ -74,7 +74,7 @@ class Described:
 
 
 class Counts(Described):
-    """A counter; without labels it is there from the start."""
+    """A counter; without labels it exists from the start."""
 
     def __init__(self, name: str, stability: str, meaning: str, labels: Labels = ()) -> None:
         super().__init__(name, stability, meaning, labels)
@@ -82,18 +82,18 @@ class Counts(Described):
         self.reset()
 
     def add(self, labels: Labels = (), amount: int = 1) -> None:
-        """Count one more, or several."""
+        """Add one, or more."""
         try:
             self._values[labels] += amount
         except KeyError:
             self._values[labels] = amount
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         return self._numbers("counter", self._values.items(), allowed)
 
     def reset(self) -> None:
-        """Begin again from zero."""
+        """Reset to zero."""
         self._values = {} if self.labels else {(): 0}
 
 
@@ -105,23 +105,23 @@ class Gauges(Described):
         self._values: dict[Labels, float] = {}
 
     def put(self, value: float, labels: Labels = ()) -> None:
-        """Take the place of the previous number."""
+        """Set the number."""
         self._values[labels] = value
 
     def put_all(self, values: Mapping[str, float]) -> None:
-        """Take the place of all numbers of before, by the only label; those that are not named are 0 now."""
+        """Replace all numbers by those of the only label; missing ones become 0."""
         self._values = dict.fromkeys(self._values, 0.0) | {(label,): value for label, value in values.items()}
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         return self._numbers("gauge", self._values.items(), allowed)
 
     def reset(self) -> None:
-        """Stay: what is so does not change by being asked about."""
+        """Do nothing: a gauge has no counts."""
 
 
 class Histograms(Described):
-    """A histogram for each combination of labels; without labels it is there from the start."""
+    """A histogram for each combination of labels; without labels it exists from the start."""
 
     def __init__(self, name: str, stability: str, meaning: str, bounds: tuple[float, ...], labels: Labels = ()) -> None:
         super().__init__(name, stability, meaning, labels)
@@ -131,7 +131,7 @@ class Histograms(Described):
             self.of(())
 
     def of(self, labels: Labels) -> Histogram:
-        """Return one histogram, which may be kept."""
+        """Return one histogram; callers may keep it."""
         try:
             return self._known[labels]
         except KeyError:
@@ -139,11 +139,11 @@ class Histograms(Described):
             return found
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         return self._histograms(self._known.items(), allowed)
 
     def reset(self) -> None:
-        """Begin again from zero."""
+        """Reset to zero."""
         for each in self._known.values():
             each.reset()
 
@@ -152,7 +152,7 @@ Numbers = Callable[[], Iterable[tuple[Labels, float]]]
 
 
 class ReadCounts(Described):
-    """A counter that somebody else keeps."""
+    """A counter that is read from another component."""
 
     def __init__(self, name: str, stability: str, meaning: str, labels: Labels = ()) -> None:
         super().__init__(name, stability, meaning, labels)
@@ -160,13 +160,13 @@ class ReadCounts(Described):
         self._before: dict[Labels, float] = {}
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         before = self._before
         since = [(labels, value - before.get(labels, 0)) for labels, value in self._sums().items()]
         return self._numbers("counter", since, allowed)
 
     def reset(self) -> None:
-        """Count what comes from now on."""
+        """Reset to zero: subtract the current counts from now on."""
         self._before = self._sums()
 
     def _sums(self) -> dict[Labels, float]:
@@ -177,7 +177,7 @@ class ReadCounts(Described):
 
 
 class ReadGauges(Described):
-    """A number that somebody else knows; what is not named any more can be told as 0."""
+    """A gauge that is read from another component; labels that disappear can be exposed as 0."""
 
     def __init__(
         self, name: str, stability: str, meaning: str, labels: Labels = (), *, zero_when_gone: bool = False
@@ -187,7 +187,7 @@ class ReadGauges(Described):
         self._zeros: dict[Labels, float] | None = {} if zero_when_gone else None
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         found = dict(self.read())
         if self._zeros is not None:
             self._zeros.update(dict.fromkeys(found, 0))
@@ -195,21 +195,21 @@ class ReadGauges(Described):
         return self._numbers("gauge", found.items(), allowed)
 
     def reset(self) -> None:
-        """Stay: what is so does not change by being asked about."""
+        """Do nothing: a gauge has no counts."""
 
 
 class ReadHistograms(Described):
-    """Histograms that somebody else fills."""
+    """Histograms that another component fills."""
 
     def __init__(self, name: str, stability: str, meaning: str, labels: Labels = ()) -> None:
         super().__init__(name, stability, meaning, labels)
         self.read: Callable[[], Iterable[tuple[Labels, Histogram]]] = tuple
 
     def text(self, allowed: Allowed) -> str:
-        """Return all samples of now."""
+        """Return all current samples."""
         return self._histograms(self.read(), allowed)
 
     def reset(self) -> None:
-        """Begin again from zero, for whoever fills them too."""
+        """Reset the histograms themselves to zero."""
         for _, each in self.read():
             each.reset()

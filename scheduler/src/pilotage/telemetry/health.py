@@ -1,4 +1,4 @@
-"""Whether the scheduler lives and is ready: named checks, in groups that probes ask for."""
+"""Health checks: named checks in groups for the probes."""
 
 import logging
 import time
@@ -9,17 +9,17 @@ from pilotage.model.go_text import quoted
 
 log = logging.getLogger(__name__)
 
-# What is wrong, or None.
+# The problem, or None.
 Check = Callable[[], str | None]
 
 
 def ping() -> str | None:
-    """Find nothing wrong: that the question was answered is the answer."""
+    """Return None: a response is all that this check requires."""
     return None
 
 
 class Heartbeat:
-    """A check that a loop still turns: it fails when the last beat is too old."""
+    """A check that a loop is running: it fails if the last beat is too old."""
 
     def __init__(self, longest: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._longest = longest
@@ -27,11 +27,11 @@ class Heartbeat:
         self._last: float | None = None
 
     def beat(self) -> None:
-        """Say that the loop turned; the next beat is expected from now on."""
+        """Record a beat; the next one is expected in time."""
         self._last = self._clock()
 
     def rest(self) -> None:
-        """Expect no beats until the next one."""
+        """Suspend the check until the next beat."""
         self._last = None
 
     def __call__(self) -> str | None:
@@ -50,15 +50,15 @@ class Probe:
 
 
 class Health:
-    """The checks of each group, in the order in which they are shown, and how they came out so far."""
+    """The checks of each group in the order of display, and their results so far."""
 
     def __init__(self, groups: Mapping[str, Mapping[str, Check]]) -> None:
         self.groups = groups
         self._last: dict[tuple[str, str], bool] = {}  # by check and group
-        self._counts: dict[tuple[str, str, str], int] = {}  # by check, outcome and group
+        self._counts: dict[tuple[str, str, str], int] = {}  # by check, result and group
 
     def probe(self, group: str, *, verbose: bool = False, excluded: Collection[str] = ()) -> Probe:
-        """Run the checks of a group; what is wrong is logged and not told, since probes are open to all."""
+        """Run the checks of a group; problems are logged but not returned, since probes need no authorization."""
         lines, failed = [], []
         for name, check in self.groups[group].items():
             if name in excluded:
@@ -77,12 +77,12 @@ class Health:
         return Probe(not failed, "\n".join([*lines, f"{group} check {'failed' if failed else 'passed'}\n"]))
 
     def probe_one(self, group: str, name: str) -> Probe:
-        """Run one check; who may ask for it is also told what is wrong."""
+        """Run one check, and return its problem: this path requires authorization."""
         problem = _outcome(self.groups[group][name])
         return Probe(True, "ok") if problem is None else Probe(False, f"internal server error: {problem}\n")
 
     def metrics(self) -> bytes:
-        """Return how the checks of groups came out, for /metrics/slis."""
+        """Return the results of checks for /metrics/slis."""
         last = [
             f'kubernetes_healthcheck{{name="{name}",type="{group}"}} {int(passed)}'
             for (name, group), passed in sorted(self._last.items())
@@ -102,7 +102,7 @@ class Health:
         return "".join(f"{line}\n" for line in lines).encode() if last else b""
 
     def reset_metrics(self) -> None:
-        """Forget how the checks came out so far."""
+        """Forget all results so far."""
         self._last.clear()
         self._counts.clear()
 
@@ -117,6 +117,6 @@ class Health:
 def _outcome(check: Check) -> str | None:
     try:
         return check()
-    except Exception as error:  # a broken check is a failed one, and stops no other
+    except Exception as error:  # a check that raises has failed, without affecting others
         log.exception("a health check raised an error")
         return f"the check itself failed: {type(error).__name__}"

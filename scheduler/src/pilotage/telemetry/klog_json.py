@@ -1,4 +1,4 @@
-"""Log records as JSON, one line each, with the names that Kubernetes components use."""
+"""Formats log records as JSON, one line each, with the field names of Kubernetes components."""
 
 import json
 import logging
@@ -9,10 +9,10 @@ from pilotage.telemetry.verbosity import verbosity_of
 
 
 class KlogJson(logging.Formatter):
-    """Writes records as JSON."""
+    """Formats records as JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the one line of a record, whatever is in it."""
+        """Return a record as one line, whatever it contains."""
         found: dict[str, object] = {
             "ts": round(record.created * 1000, 3),
             "level": record.levelname.lower() if record.levelno > logging.INFO else "info",
@@ -23,7 +23,7 @@ class KlogJson(logging.Formatter):
             found["v"] = verbosity_of(record.levelno)
         for name, value in values_of(record).items():
             found[f"{name}_" if name in found else name] = _plain(value)
-        return json.dumps(found, separators=(",", ":"))  # in ASCII: no terminal and no other separator of lines
+        return json.dumps(found, separators=(",", ":"))  # ASCII: no control characters, no other line separators
 
 
 def _plain(value: object) -> object:

@@ -1,4 +1,4 @@
-"""Log records as klog writes them, one line each: I1116 14:48:33.123456   28763 cycle.py:42] "Message" pod="a/b"."""
+"""Formats log records like klog, one line each: I1116 14:48:33.123456   28763 cycle.py:42] "Message" pod="a/b"."""
 
 import logging
 import os
@@ -6,22 +6,22 @@ import traceback
 from collections.abc import Mapping
 from time import localtime, strftime
 
-LONGEST = 4096  # characters of a message or a value; what is longer is cut
-LONGEST_TRACE = 16 * 1024  # of which the end tells the most
+LONGEST = 4096  # characters of a message or a value; longer ones are cut
+LONGEST_TRACE = 16 * 1024  # characters; the end of a trace is the most important part
 
 NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t", '"': r"\"", "\\": r"\\"}
 WORDS = {True: "true", False: "false", None: "null"}
 
 
 class KlogText(logging.Formatter):
-    """Writes records as text."""
+    """Formats records as text."""
 
     def __init__(self) -> None:
         super().__init__()
         self._second, self._day_and_time = -1, ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the one line of a record, whatever is in it."""
+        """Return a record as one line, whatever it contains."""
         line = f"{self._header(record)} {quoted(message_of(record))}"
         for name, value in values_of(record).items():
             line += f" {name if name.isidentifier() else quoted(name)}={_shown(value)}"
@@ -36,7 +36,7 @@ class KlogText(logging.Formatter):
 
 
 def message_of(record: logging.LogRecord) -> str:
-    """Return the message; one whose arguments do not fit it is told as it is."""
+    """Return the message; if its arguments do not match, unformatted."""
     try:
         return cut(record.getMessage())
     except Exception:
@@ -44,7 +44,7 @@ def message_of(record: logging.LogRecord) -> str:
 
 
 def values_of(record: logging.LogRecord) -> Mapping[str, object]:
-    """Return the names and values of a record, an exception and where it came from among them."""
+    """Return the names and values of a record, including an exception and its traceback."""
     values: dict[str, object] = getattr(record, "values", None) or {}
     if not record.exc_info or record.exc_info[1] is None:
         return values
@@ -54,7 +54,7 @@ def values_of(record: logging.LogRecord) -> Mapping[str, object]:
 
 
 class Trace(str):
-    """A text that was cut already."""
+    """A text that is already cut."""
 
     __slots__ = ()
 
@@ -67,12 +67,12 @@ def severity(level: int) -> str:
 
 
 def caller(record: logging.LogRecord) -> str:
-    """Return file and line that a record comes from."""
+    """Return file and line of a record."""
     return f"{record.filename}:{record.lineno}"
 
 
 def text_of(value: object) -> str:
-    """Return any value as a text that is not too long."""
+    """Return any value as a text of limited length."""
     if isinstance(value, Trace):
         return value
     try:
@@ -82,12 +82,12 @@ def text_of(value: object) -> str:
 
 
 def cut(text: str) -> str:
-    """Return a text that is not too long."""
+    """Limit the length of a text."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
 def quoted(text: str) -> str:
-    """Return a text in quotes in which nothing can end the line, leave the quotes or talk to a terminal."""
+    """Quote a text, and escape line breaks, quotes and control characters."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join([_escaped(character) for character in text]) + '"'

@@ -1,16 +1,16 @@
-"""Writes lines to where the log goes, and waits for nobody for long: a log that nobody reads must not stop pods."""
+"""Writes log lines without waiting long for the reader: a blocked log must not stop scheduling."""
 
 import logging
 import os
 import select
 
-# So much fits whenever there is room at all, without waiting and in one piece.
+# Writes of this size are atomic, and never block if the pipe has space at all.
 AT_ONCE = select.PIPE_BUF
-PATIENCE = 20  # milliseconds; a reader that is there is quicker
+PATIENCE = 20  # milliseconds; an active reader is faster
 
 
 class LineWriter(logging.Handler):
-    """Writes each record at once; lines that nobody takes are dropped and counted."""
+    """Writes each record immediately; lines that cannot be written are dropped and counted."""
 
     def __init__(self, descriptor: int = 2) -> None:
         super().__init__()
@@ -18,21 +18,21 @@ class LineWriter(logging.Handler):
         self._readiness = select.poll()
         self._readiness.register(descriptor, select.POLLOUT)
         self._stalled = False
-        self._torn = False  # a line was begun and not ended
+        self._torn = False  # a line was written partially
         self.dropped = 0
-        self._told = 0  # how many of the dropped lines were told of
+        self._reported = 0  # the number of dropped lines that have been reported
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write a record; nothing that can happen here is worth an exception."""
+        """Write a record; never raises."""
         try:
             text = f"{self.format(record)}\n"
-            if self.dropped > self._told:
+            if self.dropped > self._reported:
                 text = f"{self._complaint()}\n{text}"
             written = self._write(text.encode(errors="backslashreplace"))
         except Exception:
             written = False
         if written:
-            self._told = self.dropped
+            self._reported = self.dropped
         else:
             self.dropped += 1
 
@@ -51,5 +51,5 @@ class LineWriter(logging.Handler):
         record = logging.LogRecord(
             __name__, logging.WARNING, __file__, 1, "The log could not be written, lines are missing", None, None
         )
-        record.values = {"lines": self.dropped - self._told}
+        record.values = {"lines": self.dropped - self._reported}
         return self.format(record)

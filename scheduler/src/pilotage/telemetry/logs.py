@@ -1,6 +1,6 @@
-"""The log: what `logging` is told, on stderr, as klog's text or as JSON.
+"""Sets up logging to stderr, in klog's text format or as JSON.
 
-Code says `log = logging.getLogger(__name__)` and `log.info("...")`, or, with names and values,
+Modules use `log = logging.getLogger(__name__)` and `log.info("...")`, or, with names and values,
 `tell(log, V2, "Successfully bound pod to node", pod=pod.key, node=node)`.
 """
 
@@ -13,7 +13,7 @@ from pilotage.telemetry.verbosity import Verbosity, parse_rules
 
 
 def tell(log: logging.Logger, level: int, message: str, /, **values: object) -> None:
-    """Log a message with names and values; next to nothing happens if the level is off."""
+    """Log a message with names and values; costs almost nothing if the level is disabled."""
     if log.isEnabledFor(level):
         log.log(level, message, extra={"values": values}, stacklevel=2)
 
@@ -21,9 +21,9 @@ def tell(log: logging.Logger, level: int, message: str, /, **values: object) -> 
 def set_up_logs(
     verbosity: int = 0, *, json: bool = False, vmodule: str = "", writer: LineWriter | None = None
 ) -> Verbosity:
-    """Send everything that is logged to stderr from now on; returns what changes how much it is."""
+    """Send all log records to stderr; returns the object that changes the verbosity."""
     for unused in ("logThreads", "logProcesses", "logMultiprocessing", "logAsyncioTasks"):
-        setattr(logging, unused, False)  # nobody shows them, and they cost more than all the rest
+        setattr(logging, unused, False)  # never shown, and more expensive than all the rest
     rules = parse_rules(vmodule)
     writer = writer or LineWriter()
     writer.setFormatter(KlogJson() if json else KlogText())

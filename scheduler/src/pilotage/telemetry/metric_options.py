@@ -1,4 +1,4 @@
-"""What the command line says about metrics: --disabled-metrics and --allow-metric-labels."""
+"""Parses --disabled-metrics and --allow-metric-labels."""
 
 from collections.abc import Iterable
 
@@ -6,16 +6,16 @@ from pilotage.telemetry.families import Allowed
 
 
 class InvalidOption(ValueError):
-    """The text of a flag cannot be read."""
+    """The value of a flag is invalid."""
 
 
 def disabled_metrics(text: str) -> frozenset[str]:
-    """Return the names in a list with commas."""
+    """Return the names in a comma-separated list."""
     return frozenset(filter(None, (name.strip() for name in text.split(","))))
 
 
 def allowed_labels(texts: Iterable[str]) -> dict[str, Allowed]:
-    """Return by metric and label the values that are told, from texts such as metric,label='a,b'; or InvalidOption."""
+    """Return the exposed values by metric and label, from texts such as metric,label='a,b'; or InvalidOption."""
     found: dict[str, dict[str, frozenset[str]]] = {}
     for text in texts:
         names, equals, values = text.partition("=")

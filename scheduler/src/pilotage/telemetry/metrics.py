@@ -1,4 +1,4 @@
-"""All that is told to Prometheus: the metrics of kube-scheduler under their names, and ours under pilotage_."""
+"""All metrics for Prometheus: those of kube-scheduler under their names, and ours with the prefix pilotage_."""
 
 import logging
 import platform
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class Build(NamedTuple):
-    """What runs here: our version and commit, and the release of Kubernetes whose scheduler it behaves like."""
+    """Our version and commit, and the emulated release of kube-scheduler."""
 
     version: str = ""
     commit: str = ""
@@ -27,7 +27,7 @@ class Build(NamedTuple):
 
 
 class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, SharingMetrics):
-    """Counts what it is told, reads the rest where it is when asked, and writes it all down."""
+    """All metric families, pushed and read, and their exposition."""
 
     def __init__(
         self,
@@ -43,19 +43,19 @@ class Metrics(AttemptMetrics, QueueMetrics, PluginMetrics, ClusterMetrics, Shari
         found += _build_info(build or Build())
         self._families = sorted((each for each in found if each.name not in disabled), key=lambda each: each.name)
         self._allowed, self._disabled = allowed or {}, disabled
-        self.of_plugins: Iterable[Family] = ()  # what plugins count themselves
-        # What Python and the process say of themselves, and whatever a plugin wants to add.
+        self.of_plugins: Iterable[Family] = ()  # metrics that plugins define
+        # Metrics of Python and the process, and those that plugins register there.
         self.registry = CollectorRegistry()
         for collector in (ProcessCollector, PlatformCollector, GCCollector):
             collector(registry=self.registry)
 
     def text(self) -> bytes:
-        """Return everything in Prometheus' text format; what cannot be read is left out."""
+        """Return all metrics in Prometheus' text format; those that cannot be read are left out."""
         families = (*self._families, *(each for each in self.of_plugins if each.name not in self._disabled))
         return "".join([self._text_of(family) for family in families]).encode() + generate_latest(self.registry)
 
     def reset(self) -> None:
-        """Let all counters begin again from zero."""
+        """Reset all counters to zero."""
         for family in (*self._families, *self.of_plugins):
             family.reset()
 

@@ -1,4 +1,4 @@
-"""What the server shows under which path, as values; who may see it and how it travels is decided elsewhere."""
+"""The pages of the server by path, without authorization and transport."""
 
 import asyncio
 import json
@@ -26,20 +26,20 @@ DISCLAIMER = (
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A request as far as pages look at it."""
+    """The parts of a request that pages use."""
 
     method: str
     path: str
     query: Mapping[str, Sequence[str]] = field(default_factory=dict)
     accept: str = ""
     body: bytes = b""
-    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # named in lower case
-    user: User | None = None  # where the guard hands it on
+    headers: Mapping[str, Sequence[str]] = field(default_factory=dict)  # names in lower case
+    user: User | None = None  # if the guard identifies the user
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back: a status, a body and what the body is."""
+    """A response: status, body and content type."""
 
     status: int
     body: bytes
@@ -49,7 +49,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """An answer that comes bit by bit, for as long as somebody reads it."""
+    """A streamed response, sent while the client reads it."""
 
     pieces: AsyncGenerator[bytes, None]
     content_type: str
@@ -58,7 +58,7 @@ class Stream:
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """Where the content of the pages comes from; the app fills this in."""
+    """The sources of the pages' content, set by the app."""
 
     health: Health
     metrics: Callable[[], bytes]
@@ -69,7 +69,7 @@ class Content:
     version: str
     emulates: str
     component: str = "pilotage"
-    sharing: Callable[[], str] | None = None  # what is known about other schedulers on the same nodes
+    sharing: Callable[[], str] | None = None  # about other schedulers on the same nodes
     # Profiling pages and the verbosity exist only with --profiling.
     profiling: bool = False
     set_verbosity: Callable[[int], None] | None = None
@@ -80,7 +80,7 @@ Page = Callable[[Question], Awaitable[Answer]]
 
 
 class Pages:
-    """Every path that exists, with the methods that exist on it."""
+    """All paths with their methods."""
 
     def __init__(self, content: Content) -> None:
         self._content = content
@@ -107,11 +107,11 @@ class Pages:
                 self._table["/debug/flags/v"] = {"PUT": self._verbosity}
 
     def reads_body(self, method: str, path: str) -> bool:
-        """Return whether the body of such a request matters."""
+        """Return whether this path uses the body of a request."""
         return method == "PUT" and "PUT" in self._table.get(path, {})
 
     async def answer(self, question: Question) -> Answer:
-        """Answer a question, whatever it is."""
+        """Handle any request."""
         methods = self._table.get(question.path)
         if methods is None:
             return Answer(404, b"404 page not found\n")
@@ -210,7 +210,7 @@ class Pages:
 
 
 def status_answer(code: int, reason: str, message: str, *, with_details: bool = False) -> Answer:
-    """Return a failure in the form of the API server's: a metav1.Status."""
+    """Return an error in the API server's format: a metav1.Status."""
     status: dict[str, object] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
     status |= {"message": message, "reason": reason} | ({"details": {}} if with_details else {}) | {"code": code}
     return Answer(code, json.dumps(status, indent=2, ensure_ascii=False).encode(), JSON)

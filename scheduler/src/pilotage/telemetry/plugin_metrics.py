@@ -1,4 +1,4 @@
-"""Metrics of the plugins, read when somebody looks from what the runners of all profiles have counted."""
+"""Metrics of the plugins, read at each scrape from the counts of all profiles' runners."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
@@ -7,7 +7,7 @@ from pilotage.telemetry.families import BETA, STABLE, Family, Labels, ReadCounts
 from pilotage.telemetry.histograms import Histogram
 
 EVALUATING = frozenset(("PreFilter", "Filter", "PreScore", "Score"))  # the points whose calls are counted
-# Where kube-scheduler's names for points are longer than ours.
+# kube-scheduler's names for points, where they differ from ours.
 NAMES = {
     "AddPod": "PreFilterExtensionAddPod",
     "RemovePod": "PreFilterExtensionRemovePod",
@@ -16,30 +16,30 @@ NAMES = {
 
 
 class Timed(Protocol):
-    """What one profile has counted."""
+    """The counts of one profile."""
 
     def calls(self) -> Iterable[tuple[str, str, int]]:
-        """Return plugin, extension point and how often it was asked."""
+        """Return plugin, extension point and number of calls."""
 
     def durations(self) -> Iterable[tuple[str, str, str, Histogram]]:
-        """Return plugin, extension point, status and how long some of the calls took."""
+        """Return plugin, extension point, status and durations of a sample of the calls."""
 
     def points(self) -> Iterable[tuple[str, str, Histogram]]:
-        """Return extension point, status and how long all its plugins took together."""
+        """Return extension point, status and total durations of its plugins."""
 
 
 ByProfile = Callable[[], Mapping[str, Timed]]
 
 
 class PluginMetrics:
-    """How often plugins are asked and how long they take."""
+    """Calls of plugins and their durations."""
 
     def __init__(self) -> None:
         self._evaluations = ReadCounts(
             "scheduler_plugin_evaluation_total",
             BETA,
-            "How often a plugin was asked at an extension point (PreFilter, Filter, PreScore, Score): once for all "
-            "nodes that are asked about together, and not at all where its last answer still holds.",
+            "Calls of a plugin at an extension point (PreFilter, Filter, PreScore, Score): one for all nodes "
+            "evaluated together, and none if the cached results are still valid.",
             ("plugin", "extension_point", "profile"),
         )
         self._executions = ReadHistograms(
@@ -60,7 +60,7 @@ class PluginMetrics:
         return [self._evaluations, self._executions, self._points]
 
     def read_plugins(self, profiles: ByProfile) -> None:
-        """Name the source: what was counted, by profile."""
+        """Register the source: the counts by profile."""
         self._evaluations.read = lambda: _evaluations(profiles())
         self._executions.read = lambda: _executions(profiles())
         self._points.read = lambda: _points(profiles())

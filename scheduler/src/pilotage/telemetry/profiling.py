@@ -1,4 +1,4 @@
-"""Where time and memory go in a running scheduler: for /debug/pprof/, as text."""
+"""Profiles time and memory of a running scheduler: for /debug/pprof/, as text."""
 
 import asyncio
 import cProfile
@@ -16,22 +16,22 @@ SHOWN = 60
 INDEX = """\
 /debug/pprof/
 
-profile?seconds=30  where the event loop spends its time, by function; the scheduler is slower while this runs
-goroutine           where every task is
-heap?gc=1           how many objects of each type were added since the start; gc=1 collects garbage first
+profile?seconds=30  CPU profile of the event loop by function; slows down the scheduler while it runs
+goroutine           stack of every task
+heap?gc=1           number of objects of each type added since the start; gc=1 collects garbage first
 
-All are text and not the format of `go tool pprof`.
+All pages are text, not in the format of `go tool pprof`.
 """
 
 
 class Profiler:
-    """Watches the thread of the event loop, once at a time."""
+    """Profiles the thread of the event loop, once at a time."""
 
     def __init__(self) -> None:
         self._busy = False
 
     async def watch(self, seconds: float) -> str | None:
-        """Return the functions that took the most time from now on for so long; None while another one watches."""
+        """Profile for some seconds, and return the functions that took the most time; None if already running."""
         if self._busy:
             return None
         self._busy = True
@@ -39,7 +39,7 @@ class Profiler:
         try:
             profiler.enable()
             await asyncio.sleep(seconds)
-        except ValueError:  # another tool, such as a debugger, watches already
+        except ValueError:  # another tool, such as a debugger, is already active
             return None
         finally:
             profiler.disable()
@@ -50,7 +50,7 @@ class Profiler:
 
 
 def tasks(running: Iterable[asyncio.Task[Any]]) -> str:
-    """Return where each task is: one that waits shows its outermost function only."""
+    """Return the stack of each task; for a waiting one, only its outermost function."""
     blocks = []
     for task in sorted(running, key=lambda task: task.get_name()):
         stack = [_place(frame) for frame in task.get_stack(limit=20)]
@@ -59,7 +59,7 @@ def tasks(running: Iterable[asyncio.Task[Any]]) -> str:
 
 
 def objects(*, collect: bool) -> str:
-    """Return how many objects of each type there are; the scheduler stands still meanwhile."""
+    """Return the number of objects of each type; blocks the scheduler meanwhile."""
     if collect:
         gc.collect()
     counts = Counter(f"{type(each).__module__}.{type(each).__qualname__}" for each in gc.get_objects())

@@ -1,4 +1,4 @@
-"""Metrics of the scheduling queue and of the cache, read when somebody looks."""
+"""Metrics of the scheduling queue and of the cache, read at each scrape."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -7,12 +7,12 @@ from pilotage.telemetry.families import ALPHA, BETA, STABLE, Family, Labels, Rea
 ByName = Callable[[], Mapping[str, int]]
 ByTwoNames = Callable[[], Mapping[tuple[str, str], int]]
 
-# Parts of kube-scheduler's queue that hold members of native pod groups; they exist there and are empty, as here.
+# Parts of kube-scheduler's queue for members of native pod groups; always empty here.
 WITHOUT_GROUPS = {"incomplete": 0, "pending": 0}
 
 
 class QueueMetrics:
-    """Who waits, who came, who turned them away; and what the cache holds."""
+    """Pending pods, arrivals and rejections, and the size of the cache."""
 
     def __init__(self) -> None:
         self._of_waiting_pods()
@@ -41,7 +41,7 @@ class QueueMetrics:
         self._unschedulable = ReadGauges(
             "scheduler_unschedulable_pods",
             BETA,
-            "Waiting pods that a plugin turned away; a pod counts for each of its plugins, so that a sum over plugins "
+            "Waiting pods that a plugin rejected; a pod counts for each of its plugins, so that a sum over plugins "
             "means nothing.",
             ("plugin", "profile"),
             zero_when_gone=True,
@@ -81,7 +81,7 @@ class QueueMetrics:
         ]
 
     def read_queue(self, *, pending: ByName, incoming: ByTwoNames, in_flight: ByName, rejections: ByTwoNames) -> None:
-        """Name the sources: by place, by place and event, by event, and by plugin and profile."""
+        """Register the sources: by place, by place and event, by event, and by plugin and profile."""
         self._pending.read = lambda: _one_label({**pending(), **WITHOUT_GROUPS})
         self._entities.read = lambda: (((queue, "pod"), number) for queue, number in pending().items())
         self._incoming.read = lambda: incoming().items()
@@ -90,7 +90,7 @@ class QueueMetrics:
         self._unschedulable.read = lambda: rejections().items()
 
     def read_cache(self, sizes: ByName) -> None:
-        """Name the source: how many nodes, pods and assumed_pods there are."""
+        """Register the source: the numbers of nodes, pods and assumed_pods."""
         self._cache.read = lambda: _one_label(sizes())
 
 

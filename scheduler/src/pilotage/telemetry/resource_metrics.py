@@ -1,4 +1,4 @@
-"""What every pod asks for and may use at most: /metrics/resources, in pieces, because there are as many as pods."""
+"""Requests and limits of every pod: /metrics/resources, written in pieces, because it grows with the number of pods."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -20,7 +20,7 @@ Samples = list[str]  # the ends of lines, from the resource on
 
 
 def resource_metrics(pods: Sequence[Pod], disabled: Iterable[str] = ()) -> Iterator[str]:
-    """Yield the text for these pods in pieces, between which others may have their turn."""
+    """Yield the text for these pods in pieces, so that other tasks can run in between."""
     for name in sorted({LIMIT, REQUEST}.difference(disabled)):
         yield header(name, "gauge", f"[{STABLE}] {MEANINGS[name]}")
         for first in range(0, len(pods), AT_A_TIME):
@@ -28,7 +28,7 @@ def resource_metrics(pods: Sequence[Pod], disabled: Iterable[str] = ()) -> Itera
 
 
 def _lines(name: str, pod: Pod) -> str:
-    # A pod at its end holds nothing any more.
+    # A finished pod uses no resources.
     if pod.is_finished:
         return ""
     try:
@@ -57,7 +57,7 @@ def _counted(requests: Requests) -> Samples:
 def _limits(shape: PodShape) -> Samples:
     spec = shape.spec
     found = container_totals(spec, _limits_of) | _of_whole_pod(spec)
-    # Overhead makes a limit higher, it does not make one.
+    # Overhead raises an existing limit, but does not create one.
     nanos = {name: parse(amount).nanos + parse(spec.overhead.get(name, 0)).nanos for name, amount in found.items()}
     return _samples({name: amount / NANOS for name, amount in nanos.items()})
 

@@ -1,4 +1,4 @@
-"""The HTTPS server of the scheduler: probes, metrics and pages for people, for whoever the guard lets in."""
+"""The HTTPS server of the scheduler: probes, metrics and pages, behind a guard."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ _PIECE = 64 << 10
 
 
 class Denial(Protocol):
-    """Why a request gets no answer: 401, 403, or 500 where nobody could tell."""
+    """Why a request is refused: 401, 403, or 500 if authorization failed."""
 
     @property
     def status(self) -> int: ...
@@ -30,43 +30,43 @@ class Denial(Protocol):
 
 
 class Guard(Protocol):
-    """Decides who may see what."""
+    """Authorizes requests."""
 
     async def judge(
         self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
     ) -> Denial | User | None:
-        """Return why the request is refused, or who asks, or None where that is no matter.
+        """Return why the request is refused, or its user, or None if the path needs no user.
 
-        Headers are named in lower case, the certificate is DER.
+        Header names are in lower case; the certificate is DER.
         """
 
 
 class Answers(Protocol):
-    """What is shown under which path."""
+    """The pages by path."""
 
     def reads_body(self, method: str, path: str) -> bool:
-        """Tell whether the body of such a request matters."""
+        """Return whether this path uses the body of a request."""
 
     async def answer(self, question: Question) -> Answer | Stream:
-        """Answer a question, whatever it is."""
+        """Handle any request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one client can ask of the server, and how long it may take (seconds)."""
+    """The limits for a client: sizes, and times in seconds."""
 
     body: int = 1 << 20
-    line: int = 16 << 10  # also of a header, and so of a token
+    line: int = 16 << 10  # also of a header, including a token
     headers: int = 64
     body_time: float = 10.0
     sending: float = 30.0
-    # How long what was not asked for is still taken in, so that the client sees the answer to it.
+    # How long unread data is still received, so that the client sees the response.
     lingering: float = 1.0
     patience: Patience = field(default_factory=Patience)
 
 
 class Server:
-    """Listens from start to stop; certificates that change are taken over on the way."""
+    """Listens from start to stop, and reloads changed certificates."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Server:
         *,
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
         port_flag: str = "--secure-port",
-        refresh_every: float = 2.0,  # until client certificates are asked for, once their authorities are known
+        refresh_every: float = 2.0,  # seconds between checks for changed certificates and client CAs
     ) -> None:
         self._pages = pages
         self._guard = guard
@@ -90,17 +90,17 @@ class Server:
 
     @property
     def port(self) -> int:
-        """The port that is listened on, also where any was asked for."""
+        """The port, also if any free port was requested."""
         assert self._door is not None
         return self._door.address[1]
 
     @property
     def connected(self) -> int:
-        """How many clients are connected, or about to be."""
+        """The number of connected or connecting clients."""
         return self._door.connected if self._door else 0
 
     async def start(self, address: str, port: int, *, share_port: bool = False) -> None:
-        """Listen; port 0 takes a free one (whether --secure-port=0 means not to serve is the caller's matter)."""
+        """Listen; port 0 means any free port (a caller handles --secure-port=0)."""
         self._connections = _Connections(self._respond, self._limits)
         self._door = FrontDoor(self._connections, self._limits.patience, self._certificate.context)
         try:
@@ -114,13 +114,13 @@ class Server:
         self._refreshing = asyncio.create_task(self._refresh(), name="serving-certificate")
 
     async def stop(self, seconds: float = 5.0) -> None:
-        """Take no more connections, finish what is being answered, and hang up after so long."""
+        """Stop accepting connections, finish requests in progress, and close the rest after a time."""
         if self._door is None or self._connections is None or self._refreshing is None:
             return
         self._refreshing.cancel()
         self._door.close()
         self._connections.pre_shutdown()
-        # Each connection waits for its answer and then for its task: together no longer than we have.
+        # Each connection waits for its response and then for its task: half of the time for each.
         await self._connections.shutdown(seconds / 2)
         self._door = self._connections = self._refreshing = None
 
@@ -155,7 +155,7 @@ class Server:
         return response
 
     async def _streamed(self, request: web.BaseRequest, answer: Stream) -> web.StreamResponse:
-        """Send bit by bit; who does not take what is sent in time is hung up on, and nothing is kept for them."""
+        """Send a stream; a client that does not receive in time is disconnected, and nothing is buffered for it."""
         response = web.StreamResponse(headers=_headers(answer))
         transport = request.transport
         try:
@@ -207,7 +207,7 @@ _TOO_LARGE = Answer(413, b"413 request entity too large\n")
 
 
 class _Connections(web.Server):
-    """Makes the protocol of each connection."""
+    """Creates the protocol of each connection."""
 
     def __init__(self, handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]], limits: Limits) -> None:
         super().__init__(handler, request_factory=self._request)
@@ -223,9 +223,9 @@ class _Connections(web.Server):
             max_field_size=limits.line,
             max_headers=limits.headers,
             lingering_time=limits.lingering,
-            # A small body could become a huge one.
+            # A small compressed body could expand to a huge one.
             auto_decompress=False,
-            access_log=None,  # type: ignore[arg-type] # which is what it takes for none
+            access_log=None,  # type: ignore[arg-type] # disables it
             logger=log,
         )
 
@@ -235,7 +235,7 @@ class _Connections(web.Server):
 
 
 class _Connection(web.RequestHandler):
-    """One connection; what is no HTTP gets a short answer and no traceback."""
+    """One connection; invalid HTTP gets a short response and no traceback."""
 
     def handle_error(
         self,
@@ -260,11 +260,11 @@ def _headers(answer: Answer | Stream) -> dict[str, str]:
 async def _send(request: web.BaseRequest, response: web.StreamResponse, body: bytes) -> None:
     await response.prepare(request)
     if request.method != "HEAD":
-        # Piece by piece, because a whole one would be taken at once and kept for a client that never reads.
+        # In pieces: a large body would be buffered completely for a client that never reads.
         for start in range(0, len(body), _PIECE):
             await response.write(body[start : start + _PIECE])
             await request.writer.drain()
-            # Others come in between, also the news that the client has hung up.
+            # Lets other tasks run, also the one that notices a closed connection.
             await asyncio.sleep(0)
     await response.write_eof()
 
@@ -287,7 +287,7 @@ def _by_name(request: web.BaseRequest) -> dict[str, list[str]]:
 
 
 def _is_text(path: str, headers: Mapping[str, Sequence[str]]) -> bool:
-    # Bytes that are no UTF-8 arrive as half characters, which nobody further on can write down.
+    # Invalid UTF-8 is decoded to surrogates, which cannot be encoded again.
     try:
         "".join([path, *headers, *(value for values in headers.values() for value in values)]).encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The certificate that the server shows, and the TLS it speaks; both change without a restart."""
+"""The serving certificate and TLS settings, reloaded without a restart."""
 
 import datetime
 import ipaddress
@@ -27,7 +27,7 @@ _VERSIONS = {
     "VersionTLS12": ssl.TLSVersion.TLSv1_2,
     "VersionTLS13": ssl.TLSVersion.TLSv1_3,
 }
-# Go's names to OpenSSL's. Those of TLS 1.3 cannot be chosen, neither there nor here: naming them changes nothing.
+# From Go's names to OpenSSL's. Those of TLS 1.3 cannot be configured, in Go neither: naming them has no effect.
 _CIPHERS = {
     "TLS_AES_128_GCM_SHA256": "",
     "TLS_AES_256_GCM_SHA384": "",
@@ -55,12 +55,12 @@ _CIPHERS = {
 
 
 class CannotServe(Exception):
-    """The server cannot start as it is told to; the text says what to change."""
+    """The server cannot start with its settings; the message says what to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """What the flags --tls-* say."""
+    """The flags --tls-*."""
 
     certificate_file: str = ""
     key_file: str = ""
@@ -70,7 +70,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class _Material:
-    """What a context is made of: when it is the same as before, so is the context."""
+    """The input of a context, which is rebuilt only if this changes."""
 
     certificate: bytes
     key: bytes
@@ -78,7 +78,7 @@ class _Material:
 
 
 class ServingCertificate:
-    """A TLS context for a listener; new connections get what the files, or the clients' authorities, are now."""
+    """A TLS context for a listener; new connections use the current files and client CAs."""
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class ServingCertificate:
         self.context.current = self._build(self._material)
 
     def refresh(self) -> None:
-        """Take over what has changed; what cannot be used leaves everything as it is."""
+        """Reload changed files and client CAs; if they are invalid, keep the current ones."""
         try:
             material = self._gather()
             if material != self._material:
@@ -134,7 +134,7 @@ class ServingCertificate:
             _load(context, material)
             if material.client_authorities:
                 context.load_verify_locations(cadata=material.client_authorities)
-                # Whoever is in the bundle is trusted, also an authority below another one.
+                # Every CA in the bundle is trusted, also an intermediate one.
                 context.verify_flags |= ssl.VerifyFlags.VERIFY_X509_PARTIAL_CHAIN
                 context.verify_mode = ssl.CERT_OPTIONAL
         except (ssl.SSLError, ValueError) as error:
@@ -145,7 +145,7 @@ class ServingCertificate:
 
 
 class _ReplaceableContext(ssl.SSLContext):
-    """What a listener holds forever; each connection is made with the current context."""
+    """The permanent context of a listener; each connection uses the current context."""
 
     current: ssl.SSLContext
 
@@ -163,7 +163,7 @@ def self_signed(names: Sequence[str], now: datetime.datetime) -> tuple[bytes, by
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        # A margin before now, for clients whose clock is late.
+        # Valid from some time ago, for clients whose clock is slow.
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + LIFETIME)
         .add_extension(x509.SubjectAlternativeName([_general_name(name) for name in names]), critical=False)
@@ -183,12 +183,12 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def _load(context: ssl.SSLContext, material: _Material) -> None:
-    # OpenSSL reads files only; this folder is ours alone and gone at once.
+    # OpenSSL only reads files; this folder is private and deleted immediately.
     with tempfile.TemporaryDirectory(prefix="pilotage-") as folder:
         pair = Path(folder, "tls.pem")
         pair.touch(mode=0o600)
         pair.write_bytes(material.key.rstrip() + b"\n" + material.certificate)
-        # Without a password OpenSSL would ask the terminal for one.
+        # Without a password argument OpenSSL would prompt on the terminal.
         context.load_cert_chain(pair, password="")
 
 
@@ -199,7 +199,7 @@ def _restrict(context: ssl.SSLContext, settings: TlsSettings) -> None:
     if unknown := [name for name in settings.cipher_suites if name not in _CIPHERS]:
         raise CannotServe(f"unknown --tls-cipher-suites {', '.join(unknown)}; known are {', '.join(_CIPHERS)}")
     context.minimum_version = _VERSIONS[version]
-    # No resumed sessions: every connection shows its client's certificate to the authorities of that moment.
+    # No session resumption: every connection verifies its client certificate with the current CAs.
     context.options |= ssl.OP_NO_TICKET
     context.num_tickets = 0
     if names := [_CIPHERS[name] for name in settings.cipher_suites if _CIPHERS[name]]:

@@ -1,4 +1,4 @@
-"""Metrics of a cluster that is shared with other schedulers, read when somebody looks."""
+"""Metrics of sharing a cluster with other schedulers, read at each scrape."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,7 +8,7 @@ ByName = Callable[[], Mapping[str, int]]
 
 
 class SharingMetrics:
-    """What kubelets reject, what others bind, and what came of looking at nodes again."""
+    """Rejections by kubelets, binds of other schedulers, and results of the check before binds."""
 
     def __init__(self) -> None:
         self._rejections = ReadCounts(
@@ -30,7 +30,7 @@ class SharingMetrics:
         return [self._rejections, self._foreign_binds, self._race_checks]
 
     def read_sharing(self, *, rejections: ByName, foreign_binds: Callable[[], int], checks: ByName) -> None:
-        """Name the sources."""
+        """Register the sources."""
         self._rejections.read = lambda: [((reason,), number) for reason, number in rejections().items()]
         self._foreign_binds.read = lambda: [((), foreign_binds())]
         self._race_checks.read = lambda: [((result,), number) for result, number in checks().items()]

@@ -1,6 +1,6 @@
-"""How much is logged: klog's numbers, 0 to 10, as levels of `logging`, for all modules or for some.
+"""Log verbosity: klog's numbers, 0 to 10, as levels of `logging`, for all or some modules.
 
-0 is INFO; 4, where Kubernetes' conventions put debugging, is DEBUG; the others lie between and below.
+0 is INFO; 4, the debug level by Kubernetes' conventions, is DEBUG; the others are between and below.
 """
 
 import logging
@@ -11,7 +11,7 @@ from typing import NamedTuple
 LEVELS = (logging.INFO, 18, 16, 13, logging.DEBUG, 9, 8, 7, 6, 5, 4)
 V1, V2, V3, V4, V5, V6, V7, V8, V9, V10 = LEVELS[1:]
 
-# These tell about every request at INFO, which is of use only to who debugs requests.
+# These log every request at INFO, which is only useful for debugging requests.
 CHATTY = ("aiohttp", "asyncio")
 REQUESTS = 6
 
@@ -24,7 +24,7 @@ class Rule(NamedTuple):
 
 
 class InvalidRule(ValueError):
-    """A rule cannot be read."""
+    """An invalid rule."""
 
 
 def level_of(verbosity: int) -> int:
@@ -33,7 +33,7 @@ def level_of(verbosity: int) -> int:
 
 
 def verbosity_of(level: int) -> int:
-    """Return from which verbosity on a level is logged."""
+    """Return the lowest verbosity at which a level is logged."""
     return next((number for number, lowest in enumerate(LEVELS) if level >= lowest), len(LEVELS) - 1)
 
 
@@ -49,14 +49,14 @@ def parse_rules(text: str) -> list[Rule]:
 
 
 class Verbosity:
-    """What is logged now; it can be changed at any time."""
+    """The current verbosity; it can be changed at any time."""
 
     def __init__(self, verbosity: int = 0, rules: Iterable[Rule] = ()) -> None:
         self._rules = list(rules)
         self.put(verbosity)
 
     def put(self, verbosity: int) -> None:
-        """Log so much from now on, except where a rule says otherwise."""
+        """Set the verbosity of modules without a rule."""
         self.verbosity = verbosity
         logging.getLogger().setLevel(level_of(verbosity))
         for name in CHATTY:
@@ -64,7 +64,7 @@ class Verbosity:
         self.apply_rules()
 
     def apply_rules(self) -> None:
-        """Follow the rules, also for modules that were loaded since."""
+        """Apply the rules, also to modules that were loaded later."""
         if not self._rules:
             return
         for name, logger in list(logging.root.manager.loggerDict.items()):

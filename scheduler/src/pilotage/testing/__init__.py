@@ -1,4 +1,4 @@
-"""Builders for tests: our own and those of plugin authors."""
+"""Builders for tests, both ours and those of plugin authors."""
 
 from pilotage.testing.cluster import FakeCluster
 from pilotage.testing.handle import FakeApi, FakeEvents, Write, handle_of

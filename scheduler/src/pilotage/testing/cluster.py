@@ -33,20 +33,20 @@ class FakeCluster:
         self.cache.put_pod(pod)
 
     def remove_pod(self, pod: Pod) -> None:
-        """Take a pod away."""
+        """Remove a pod from its node."""
         self.cache.remove_pod(pod.uid)
 
     def nominated(self, node: str) -> Sequence[Pod]:
-        """Return the pods for which a node was nominated."""
+        """Return the pods for which a node is nominated."""
         return self.nominations.get(node, ())
 
     def cycle(self, pod: Pod) -> Cycle:
-        """Begin to schedule a pod."""
+        """Start a scheduling cycle for a pod."""
         return Cycle(pod, self.nodes, self.cache.placed, self.cache.objects, nominated=self.nominated)
 
 
 class Nominations:
-    """The nominations of a cluster as the engine asks for them."""
+    """The nominations of a cluster, with the engine's interface."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self._cluster = cluster
@@ -59,7 +59,7 @@ class Nominations:
     version = 0
 
     def changed_since(self, version: int) -> None:
-        """Return the nodes that are nominated for others since; tests change them in any way."""
+        """Return None for all nodes: tests may change nominations in any way."""
 
     def node_of(self, pod: Pod) -> str | None:
         """Return the node that is nominated for a pod."""
@@ -67,5 +67,5 @@ class Nominations:
         return next((node for node, pods in nominations if any(each.uid == pod.uid for each in pods)), None)
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
-        """Return the pods that wait for a node."""
+        """Return the pods for which a node is nominated."""
         return self._cluster.nominated(node)

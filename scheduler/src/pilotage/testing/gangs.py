@@ -35,7 +35,7 @@ def make_native_group(
     policy: str | None = None,
     status: Mapping[str, Any] | None = None,
 ) -> NativePodGroup:
-    """Return a PodGroup of scheduling.k8s.io; without a minimum its pods do not belong together."""
+    """Return a PodGroup of scheduling.k8s.io; without a minimum its pods are independent."""
     gang = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
     metadata = _metadata(name, namespace, policy)
     document = {"metadata": metadata, "spec": {"schedulingPolicy": gang}, "status": status or {}}
@@ -53,5 +53,5 @@ def make_member(name: str, gang: str = "gang", *, labels: dict[str, str] | None 
 
 
 def make_members(count: int, gang: str = "gang", **fields: Any) -> list[Pod]:
-    """Return so many equal pods of a PodGroup, named after it."""
+    """Return a number of equal pods of a PodGroup, named after it."""
     return [make_member(f"{gang}-{number}", gang, **fields) for number in range(count)]

@@ -1,4 +1,4 @@
-"""What a plugin gets from outside, in memory: for tests of what it reads and writes beyond a decision."""
+"""An in-memory handle, for tests of what a plugin reads and writes outside of a cycle."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from pilotage.testing.cluster import FakeCluster, Nominations
 
 
 class Write(NamedTuple):
-    """A request that changes something."""
+    """A write request."""
 
     verb: str
     path: str
@@ -22,7 +22,7 @@ class Write(NamedTuple):
 
 @dataclass
 class FakeApi:
-    """An API server that keeps what was written, and answers with what it was given by path."""
+    """An API server that records writes, and returns prepared objects by path."""
 
     objects: dict[str, Any] = field(default_factory=dict)
     writes: list[Write] = field(default_factory=list)
@@ -35,30 +35,30 @@ class FakeApi:
         return self.objects[path]
 
     async def post(self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "") -> Any:
-        """Keep what is created."""
+        """Record a created object."""
         self.writes.append(Write("POST", path, body))
         return body
 
     async def patch(
         self, path: str, body: Mapping[str, Any], *, pod: Pod | None = None, node: str = "", strategic: bool = False
     ) -> Any:
-        """Keep the change."""
+        """Record a patch."""
         self.writes.append(Write("PATCH", path, body))
         return body
 
     async def bind(self, pod: Pod, node: str) -> None:
-        """Keep the node."""
+        """Record a bind."""
         self.bound[pod.key] = node
 
 
 @dataclass
 class FakeEvents:
-    """Keeps events: the pod by namespace/name, the reason and the note of each."""
+    """Records events: the pod by namespace/name, the reason and the note of each."""
 
     recorded: list[tuple[str, str, str]] = field(default_factory=list)
 
     def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
-        """Keep an event."""
+        """Record an event."""
         self.recorded.append((pod.key, reason, note))
 
 
@@ -66,7 +66,7 @@ _BEGUN: WeakKeyDictionary[Plugin, FakeCluster] = WeakKeyDictionary()
 
 
 def begin(plugin: Plugin, cluster: FakeCluster) -> None:
-    """Let a plugin begin on a cluster, unless it has begun there, or a test has done that itself."""
+    """Start a plugin on a cluster, unless that or the test has started it already."""
     by_test = plugin not in _BEGUN and plugin.handle is not NOT_STARTED
     if not by_test and _BEGUN.get(plugin) is not cluster:
         _BEGUN[plugin] = cluster
@@ -80,7 +80,7 @@ def handle_of(
     waiting: WaitingPods | None = None,
     clock: Callable[[], float] | None = None,
 ) -> Handle:
-    """Return the handle of a plugin on a cluster in memory, to be given to `start`."""
+    """Return the handle of a plugin on a cluster in memory, to pass to `start`."""
     handle = Handle(
         objects=cluster.cache.objects,
         waiting_pods=WaitingPods() if waiting is None else waiting,

@@ -6,7 +6,7 @@ from typing import Any
 Manifest = dict[str, Any]
 Quantities = Mapping[str, str | int]
 
-# No node ever pulls it: fake nodes run nothing, real ones get it loaded.
+# Never pulled: fake nodes run nothing, and it is loaded into real ones.
 PAUSE_IMAGE = "localhost/pause:1"
 
 
@@ -34,10 +34,10 @@ def pod_manifest(
     image: str = PAUSE_IMAGE,
     spec: Manifest | None = None,
 ) -> Manifest:
-    """Return a pod with one main container that has only the fields that were named.
+    """Return a pod with one main container, with only the given fields.
 
-    `init` and `sidecars` hold the requests of one container each, and sidecars start before init containers; a host
-    port is a number or, for its protocol or address, a whole port; `spec` adds or replaces any other field.
+    `init` and `sidecars` contain the requests of one container each; sidecars start before init containers. A host port
+    is a number, or a map for protocol and address. `spec` adds or replaces any other field.
     """
     wants = {"cpu": cpu, "memory": memory, **(requests or {})}
     fields = _given(
@@ -76,7 +76,7 @@ def node_manifest(
     unschedulable: bool = False,
     fake: bool = True,
 ) -> Manifest:
-    """Return a node with this capacity, all of it allocatable; kwok keeps a fake one ready."""
+    """Return a node with this capacity, all of it allocatable; kwok keeps fake nodes ready."""
     capacity = {"cpu": str(cpu), "memory": str(memory), "pods": str(pods), **_texts(allocatable)}
     kwok_label = {"type": "kwok"} if fake else {}
     kwok_annotation = {"kwok.x-k8s.io/node": "fake"} if fake else {}
@@ -115,5 +115,5 @@ def _texts(quantities: Mapping[str, str | int | None] | None) -> dict[str, str]:
 
 
 def _given(**fields: Any) -> Manifest:
-    # The API reads an empty field and an absent one alike; the short form is what a person wants to see.
+    # The API treats empty and absent fields alike; the short form is easier to read.
     return {key: value for key, value in fields.items() if value}

@@ -1,4 +1,4 @@
-"""One-line builders of applications and of the costs of a network."""
+"""One-line builders of AppGroups and NetworkTopologies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from pilotage.plugins.network._shared.costs import REGION, ZONE
 from pilotage.testing.objects import make_node, make_pod
 
 Talks = Mapping[str, Sequence[str] | Mapping[str, int]]
-Costs = Mapping[tuple[str, str], int]  # both ways, unless both are given
+Costs = Mapping[tuple[str, str], int]  # symmetric, unless both directions are given
 
 
 def make_app_group(
@@ -25,7 +25,7 @@ def make_app_group(
     order: Mapping[str, int] | None = None,
     created: str | None = None,
 ) -> AppGroup:
-    """Return an application: whom each part talks to, perhaps with what that may cost, and the order in its status."""
+    """Return an AppGroup: the dependencies of each workload, optionally with maximum costs, and their order."""
     workloads = [_part(selector, others) for selector, others in talks.items()]
     status = [{"workload": _workload(each), "index": index} for each, index in sorted((order or {}).items())]
     metadata = {"name": name, "namespace": namespace, "creationTimestamp": created, "resourceVersion": "1"}
@@ -42,7 +42,7 @@ def make_network_topology(
     weights: str = "UserDefined",
     config_map: str = "netperf",
 ) -> NetworkTopology:
-    """Return the costs between regions and between zones, each of them both ways."""
+    """Return a NetworkTopology with the costs between regions and between zones."""
     lists = [_listed(REGION, regions or {}), _listed(ZONE, zones or {})]
     spec = {"configmapName": config_map, "weights": [{"name": weights, "topologyList": lists}]}
     metadata = {"name": name, "namespace": namespace, "resourceVersion": "1"}
@@ -50,23 +50,23 @@ def make_network_topology(
 
 
 def make_member(name: str, group: str, workload: str, **fields: Any) -> Pod:
-    """Return a pod that is part of an application; the fields are those of `make_pod`."""
+    """Return a pod of an AppGroup; the fields are those of `make_pod`."""
     return make_pod(name, labels=member_labels(group, workload) | fields.pop("labels", {}), **fields)
 
 
 def member_labels(group: str, workload: str) -> dict[str, str]:
-    """Return the labels of a pod that is part of an application, without those that are empty."""
+    """Return the labels of a pod of an AppGroup, without empty ones."""
     return {key: value for key, value in ((APP_GROUP, group), (WORKLOAD, workload)) if value}
 
 
 def make_node_at(name: str, region: str = "", zone: str = "", **fields: Any) -> Node:
-    """Return a node of a zone of a region; the fields are those of `make_node`."""
+    """Return a node in a zone of a region; the fields are those of `make_node`."""
     labels = {REGION: region, ZONE: zone}
     return make_node(name, labels={key: value for key, value in labels.items() if value}, **fields)
 
 
 def _workload(selector: str) -> dict[str, str]:
-    # A name of its own: who takes one for the other is found out.
+    # A different name, so that tests notice if one is used for the other.
     return {"apiVersion": "apps/v1", "kind": "Deployment", "name": f"{selector}-deployment", "selector": selector}
 
 

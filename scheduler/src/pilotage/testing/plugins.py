@@ -1,4 +1,4 @@
-"""Runs one plugin on a cluster, in both of its forms, which must agree."""
+"""Runs one plugin on a cluster with both of its methods, for one node and for many, which must agree."""
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,9 +21,9 @@ ByNode = dict[str, Rejection | None]
 def reason_of(
     plugin: PreFilter | Filter, pod: Pod, node: Node, *, pods: Iterable[Pod] = (), objects: Iterable[Kind] = ()
 ) -> str | None:
-    """Return why the plugin does not let the pod on the node, or None; the cluster has no other node.
+    """Return why the plugin rejects the pod on the node, or None; the cluster has no other node.
 
-    `pods` are placed already, those that name the node on it; `objects` is what else the API server knows.
+    `pods` are already placed on the nodes that they name; `objects` are other objects in the API server.
     """
     cluster = FakeCluster([node], pods, objects)
     cycle = cluster.cycle(pod)
@@ -41,20 +41,20 @@ def reason_of(
 
 
 def filter_all(plugin: Filter, cluster: FakeCluster, pod: Pod) -> Skip | Rejection | ByNode:
-    """Return what the plugin says about every node, or what it says before it looks at any."""
+    """Return the plugin's verdicts on all nodes, or its PreFilter result if that is final."""
     cycle = cluster.cycle(pod)
     with _following(plugin, cluster):
         if isinstance(plugin, PreFilter):
             before = plugin.pre_filter(cycle, pod)
             if isinstance(before, Skip):
-                return SKIP  # which of them is no matter here
+                return SKIP  # either of them
             if isinstance(before, Rejection):
                 return before
         return verdicts_of(plugin, cycle, pod)
 
 
 def verdicts_of(plugin: Filter, cycle: Cycle, pod: Pod) -> ByNode:
-    """Return the verdict about every node, the same in both forms and for any part of the nodes."""
+    """Return the verdicts on all nodes, which must be the same with both methods and for any subset of the nodes."""
     one_by_one = {node.name: plugin.filter(cycle, pod, node) for node in cycle.nodes}
     for part in _parts(cycle.nodes):
         verdicts = plugin.filter_nodes(cycle, pod, part)
@@ -66,7 +66,7 @@ def verdicts_of(plugin: Filter, cycle: Cycle, pod: Pod) -> ByNode:
 def raw_scores(
     plugin: Score, cluster: FakeCluster, pod: Pod, feasible: Collection[str] | None = None
 ) -> Skip | dict[str, int]:
-    """Return the scores before normalisation, the same in both forms; SKIP if the plugin does not score the pod."""
+    """Return the scores before normalisation, the same with both methods; SKIP if the plugin does not score the pod."""
     with _following(plugin, cluster):
         found = _scored(plugin, cluster, pod, feasible)
     return found if isinstance(found, Skip) else _named(found[1], found[2])
@@ -88,7 +88,7 @@ def score_all(
 
 @contextmanager
 def _following(plugin: Plugin, cluster: FakeCluster) -> Iterator[None]:
-    """Let a plugin begin, and let one that follows pods know those of the cluster, and forget them afterwards."""
+    """Start a plugin, and let it follow the cluster's pods during the block if it follows pods."""
     begin(plugin, cluster)
     if not isinstance(plugin, FollowsPods) or any(each is plugin for each in cluster.cache._followers):
         yield
@@ -115,7 +115,7 @@ def _scored(
     if isinstance(plugin, PreScore):
         skip = plugin.pre_score(cycle, pod, nodes)
         if skip is not None:
-            return SKIP  # which of them is no matter here
+            return SKIP  # either of them
     one_by_one = np.array([plugin.score(cycle, pod, node) for node in nodes], np.int64)
     for part in _parts(nodes):
         at_once = np.broadcast_to(np.asarray(plugin.score_nodes(cycle, pod, part)), len(part))

@@ -21,7 +21,7 @@ def make_quota(
     made: str | None = None,
     classes: str | None = None,
 ) -> ElasticQuota:
-    """Return a quota with these bounds, `min` and `max`; `made` is when, `selector` and `classes` are for whom."""
+    """Return a quota with the bounds `min` and `max`, its creation time, namespace selector and priority classes."""
     metadata: Manifest = {"name": name, "namespace": namespace, "uid": f"{namespace}/{name}", "creationTimestamp": made}
     if classes is not None:
         metadata["annotations"] = {PRIORITY_CLASSES: classes}

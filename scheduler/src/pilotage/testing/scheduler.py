@@ -1,4 +1,4 @@
-"""The whole engine with a few plugins, for tests of what they decide together."""
+"""The complete engine with a few plugins, for tests of their combined decisions."""
 
 from collections.abc import Mapping
 from random import Random
@@ -20,7 +20,7 @@ from pilotage.testing.handle import handle_of
 
 
 def plugin_set_of(*plugins: Plugin, weights: Mapping[str, int] | None = None) -> PluginSet:
-    """Let every plugin take part wherever it can, in this order; one that scores weighs 1 unless it is told."""
+    """Enable every plugin at all of its points, in this order; the default weight for scoring is 1."""
     points: dict[str, Any] = {
         field: tuple(plugin for plugin in plugins if isinstance(plugin, POINTS[point]))
         for field, point in PLUGIN_SET_POINTS.items()
@@ -30,7 +30,7 @@ def plugin_set_of(*plugins: Plugin, weights: Mapping[str, int] | None = None) ->
 
 
 class FakeScheduler:
-    """Places pods on a cluster in memory with these plugins and no others; who is placed is counted from then on."""
+    """Places pods on a cluster in memory with only these plugins; placed pods count from then on."""
 
     def __init__(
         self,
@@ -51,13 +51,13 @@ class FakeScheduler:
         self._scheduler = Scheduler(cluster.cache, engines, Nominations(cluster), Random(seed))  # noqa: S311 - no secret
 
     def schedule(self, pod: Pod) -> Outcome:
-        """Find a place for a pod and hold it, or say why there is none."""
+        """Find and reserve a node for a pod, or return why none fits."""
         return self._scheduler.schedule(pod)
 
     def explain(self, pod: Pod) -> Explanation:
-        """Ask all plugins about all nodes, without giving the pod a place."""
+        """Run all plugins for all nodes, without reserving a node."""
         return explain(self.cluster.cache, self.engine, Nominations(self.cluster), pod)
 
     def attempt(self, pod: Pod) -> Attempt:
-        """Begin an attempt, to take its steps one by one."""
+        """Create an attempt, to run its steps one by one."""
         return Attempt(self.cluster.cache, self.engine, Nominations(self.cluster), pod)

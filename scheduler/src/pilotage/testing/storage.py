@@ -34,7 +34,7 @@ def make_claim(
     metadata: Manifest | None = None,
     **spec: Any,
 ) -> PersistentVolumeClaim:
-    """Return a claim; one with a volume is bound to it, unless told otherwise."""
+    """Return a claim; with a volume it is bound, unless specified otherwise."""
     annotations = {BIND_COMPLETED: "yes"} if (bool(volume) if bound is None else bound) else {}
     if selected_node is not None:
         annotations[SELECTED_NODE] = selected_node
@@ -60,7 +60,7 @@ def make_volume(
     metadata: Manifest | None = None,
     **spec: Any,
 ) -> PersistentVolume:
-    """Return a volume; `on` are node labels and their values, all of which it needs, `terms` those of a selector."""
+    """Return a volume; `on` are the node labels that it requires, `terms` the terms of a node selector."""
     if on is not None:
         expressions = [{"key": key, "operator": "In", "values": values} for key, values in on.items()]
         terms = [{"matchExpressions": expressions}]
@@ -89,7 +89,7 @@ def make_storage_class(
 def make_csi_node(
     name: str, limits: Mapping[str, int | None] | None = None, *, migrated: Sequence[str] = ()
 ) -> CSINode:
-    """Return what drivers told about a node; a limit of None is none."""
+    """Return the CSINode with these drivers and their limits; None means no limit."""
     annotations = {"storage.alpha.kubernetes.io/migrated-plugins": ",".join(migrated)} if migrated else {}
     drivers = [
         {"name": driver, "allocatable": None if limit is None else {"count": limit}}
@@ -116,7 +116,7 @@ def make_capacity(
     largest: str | None = None,
     on: Mapping[str, str] | None = None,
 ) -> CSIStorageCapacity:
-    """Return what is left for a class on nodes with these labels."""
+    """Return the remaining capacity of a class on nodes with these labels."""
     manifest = {
         "metadata": {"name": name, "namespace": "kube-system"},
         "storageClassName": storage_class,
@@ -134,7 +134,7 @@ def make_attachment(name: str, *, node: str, volume: str | None, attacher: str) 
 
 
 def claim_volumes(*claims: str, inline: Sequence[Manifest] = (), ephemeral: Sequence[str] = ()) -> Manifest:
-    """Return the part of a pod's spec with these claims, inline volumes and ephemeral ones as volumes."""
+    """Return the volumes of a pod's spec for these claims, inline volumes and ephemeral volumes."""
     named = [{"name": f"claim-{i}", "persistentVolumeClaim": {"claimName": name}} for i, name in enumerate(claims)]
     given = [{"name": f"inline-{i}", **source} for i, source in enumerate(inline)]
     return {"volumes": [*named, *given, *({"name": name, "ephemeral": {}} for name in ephemeral)]}

@@ -22,7 +22,7 @@ def make_topology(
     policies: Sequence[str] = (),
     metadata: Manifest | None = None,
 ) -> NodeResourceTopology:
-    """Return the report about a node; a zone is what it has available, and its id is its place unless `ids` tells."""
+    """Return the NodeResourceTopology of a node; zones are given by available resources, and numbered without `ids`."""
     given = {"topologyManagerPolicy": policy, "topologyManagerScope": scope}
     given["topologyManagerMaxNUMANodes"] = None if max_zones is None else str(max_zones)
     manifest = {

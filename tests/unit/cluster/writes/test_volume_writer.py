@@ -110,14 +110,14 @@ class Server:
             seen = msgspec.convert(whole, KINDS[path.rpartition("/")[0]])
             old = self.cluster.cache.objects.put(seen)
             if not quietly and old != seen:
-                self.changes.tell(seen)
+                self.changes.notify(seen)
 
     def delete_object(self, path: str) -> None:
         del self.objects[path]
         found = self.cluster.cache.objects.get(KINDS[path.rpartition("/")[0]], path.rpartition("/")[2])
         assert found is not None
         self.cluster.cache.objects.drop(found)
-        self.changes.tell(found)
+        self.changes.notify(found)
 
     def complete(self, claim: str = "c", volume: str = "v") -> None:
         """Bind a claim, as the controllers do."""

@@ -45,11 +45,11 @@ async def test_a_lender_gets_its_room_back() -> None:
     world.create(waiting)
     await world.settle()
     (name,) = world.api.evictions
-    assert waiting.uid in world.plugin._under_way
-    assert waiting.uid in world.preemption._under_way
+    assert waiting.uid in world.plugin._in_progress
+    assert waiting.uid in world.preemption._in_progress
     (victim,) = [each for each in world.borrowed if each.name == name]
     world.change(victim, pod(name, "borrower", node="n1", priority=100, metadata=DELETED))
-    assert waiting.uid not in world.plugin._under_way
+    assert waiting.uid not in world.plugin._in_progress
     world.api.answers[name].set_result(Evicted())
     world.delete(victim)
     await world.later()
@@ -59,7 +59,7 @@ async def test_a_lender_gets_its_room_back() -> None:
     ]
     world.change(waiting, waiting.on("n1"))
     assert world.held() == {}
-    assert not world.plugin._under_way
+    assert not world.plugin._in_progress
 
 
 async def test_nobody_sneaks_into_the_room_of_a_lender() -> None:

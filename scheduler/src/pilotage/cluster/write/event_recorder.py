@@ -57,7 +57,7 @@ class EventRecorder:
         self._last = 0
         self._series = EventSeries()
         self._queue = EventQueue(most_waiting)
-        self._under_way = 0
+        self._in_progress = 0
         self._in_turn = asyncio.Lock()
         self._hurries = False
         self._idle = asyncio.Event()
@@ -66,7 +66,7 @@ class EventRecorder:
     @property
     def waiting(self) -> int:
         """Return how many events are not written yet."""
-        return len(self._queue) + self._under_way
+        return len(self._queue) + self._in_progress
 
     def record(
         self, pod: Pod, severity: str, reason: str, action: str, note: str, *, controller: str, once: bool = False
@@ -153,7 +153,7 @@ class EventRecorder:
         while True:
             event = await self._queue.get()
             event.is_under_way = True
-            self._under_way += 1
+            self._in_progress += 1
             is_sent = False
             try:
                 is_sent = await self._send_in_turn(event)
@@ -161,7 +161,7 @@ class EventRecorder:
                 log.exception("an event was not sent: %s", event.subject)  # one event does not stop the others
             finally:
                 event.is_under_way = False
-                self._under_way -= 1
+                self._in_progress -= 1
                 self._look_after(event, is_sent)
 
     def _look_after(self, event: RecordedEvent, is_sent: bool) -> None:

@@ -87,7 +87,7 @@ class StatusWriter:
         self._most_waiting = most_waiting
         self._clock = clock
         self._waiting: OrderedDict[str, _Waiting] = OrderedDict()  # by uid, the oldest first
-        self._under_way: dict[str, _Flight] = {}
+        self._in_progress: dict[str, _Flight] = {}
         self._ready: asyncio.Queue[str] = asyncio.Queue()  # a uid may be here needlessly or twice, but never too late
         # The server's last response, by uid; None if a write failed but may have taken effect.
         self._written: OrderedDict[str, _WrittenPod | None] = OrderedDict()
@@ -111,14 +111,14 @@ class StatusWriter:
         """Drop pending changes of a pod; returns whether a write is in flight, for `settled`."""
         self._waiting.pop(uid, None)
         self._notice_idle()
-        flight = self._under_way.get(uid)
+        flight = self._in_progress.get(uid)
         if flight is not None:
             flight.is_superseded = True
         return flight is not None
 
     async def settled(self, uid: str) -> None:
         """Wait until no write of a pod's status is in flight: one after the bind would undo its condition."""
-        if flight := self._under_way.get(uid):
+        if flight := self._in_progress.get(uid):
             await asyncio.shield(flight.ended)
 
     @property
@@ -163,7 +163,7 @@ class StatusWriter:
             self._ready.put_nowait(uid)
 
     def _notice_idle(self) -> None:
-        if not self._waiting and not self._under_way:
+        if not self._waiting and not self._in_progress:
             self._idle.set()
 
     # ----------------------------------------------------------------------------------------------------- writing
@@ -171,15 +171,15 @@ class StatusWriter:
     async def _work(self) -> None:
         while True:
             uid = await self._ready.get()
-            if uid not in self._waiting or uid in self._under_way:
+            if uid not in self._waiting or uid in self._in_progress:
                 continue
-            flight = self._under_way[uid] = _Flight()
+            flight = self._in_progress[uid] = _Flight()
             try:
                 await self._write(uid, flight)
             except Exception:
                 log.exception("the status of pod %s was not written", uid)  # one pod does not stop the others
             finally:
-                del self._under_way[uid]
+                del self._in_progress[uid]
                 flight.ended.set_result(None)
                 self._offer(uid)
                 self._notice_idle()

@@ -1,1 +1,1 @@
-"""What a plugin author sees; `pilotage.plugin` re-exports the stable part of it."""
+"""The plugin API; `pilotage.plugin` re-exports its stable part."""

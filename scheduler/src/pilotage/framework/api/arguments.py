@@ -16,7 +16,7 @@ class Arguments(Section):
 
 
 def arguments_of(plugin: type, inherited: list[type[Arguments]]) -> tuple[type[Arguments], frozenset[str]]:
-    """Return the model of a plugin's arguments, and those of them that the class itself has as fields.
+    """Return the model of a plugin's arguments, and the names of those that are fields of the class itself.
 
     They are a nested `class Args(Arguments)`, or the annotated fields of the class.
     """
@@ -34,7 +34,7 @@ def arguments_of(plugin: type, inherited: list[type[Arguments]]) -> tuple[type[A
 
 
 def _refuse_what_is_gone(plugin: type) -> None:
-    """Tell the author of a plugin that used to be a pydantic model what to write instead."""
+    """Raise TypeError with the replacement for parts of plugins that used to be pydantic models."""
     if "model_post_init" in vars(plugin):
         raise TypeError(f"{plugin.__name__}.model_post_init is not called; write __post_init__(self)")
     for name, value in vars(plugin).items():
@@ -51,7 +51,7 @@ def _is_field(name: str, note: Any) -> bool:
 
 
 def _most_derived(models: list[type[Arguments]]) -> list[type[Arguments]]:
-    """Return the models of which none is a base of another, each once."""
+    """Return the models that are not a base of another one, each once."""
     distinct = list(dict.fromkeys(models))
     return [each for each in distinct if not any(each in other.__mro__[1:] for other in distinct)] or [Arguments]
 

@@ -1,4 +1,4 @@
-"""What a plugin's results depend on: they are cached until that changes."""
+"""Declares what a plugin's results depend on; they are cached until that changes."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +13,7 @@ class Scope(Enum):
 
 
 class Per(Enum):
-    """What of the pod a result depends on. If its name or its status matters, the scope must be CLUSTER."""
+    """Which part of the pod a result depends on. If its name or its status matters, the scope must be CLUSTER."""
 
     SHAPE = "its needs"
     POD = "its needs, namespace, labels, annotations, priority and owners"

@@ -1,4 +1,4 @@
-"""One attempt to place one pod: the state that plugins can read, and their own notes."""
+"""One attempt to place one pod: the state that plugins can read, and their notes."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from pilotage.model.pod import Pod
 
 
 class Trial(Protocol):
-    """A what-if on one node: pods are removed, there or elsewhere, or added back, and the filters are run again."""
+    """A what-if on one node: removes pods, there or elsewhere, or adds them back, and runs the filters again."""
 
     info: NodeInfo
 
@@ -22,27 +22,27 @@ class Trial(Protocol):
         """Return whether any plugin restricts evictions."""
 
     def may_evict(self, pod: Pod) -> bool:
-        """Return whether the profile and all its plugins let a pod be evicted in this what-if."""
+        """Return whether the profile and all its plugins allow the eviction of a pod in this what-if."""
 
     @property
     def spares_foreign(self) -> bool:
         """Return whether there are schedulers whose pods are never evicted for this one."""
 
     def is_foreign(self, pod: Pod) -> bool:
-        """Return whether a pod is another scheduler's, and never evicted for this one."""
+        """Return whether a pod belongs to another scheduler and is never evicted for this one."""
 
     def remove(self, pod: Pod) -> None:
-        """Pretend that a pod is not on the node, or not on the other node that it names."""
+        """Pretend that a pod is not on the node, or not on the node that it names."""
 
     def add(self, pod: Pod) -> None:
         """Pretend that a pod is on the node."""
 
     def verdict(self) -> Rejection | None:
-        """Return why the pod of the cycle would still not fit, or None; nominated pods count."""
+        """Return why the pod of the cycle would still not fit, or None; nominated pods count as placed."""
 
 
 class Cycle:
-    """The pod, the cluster as it is now, and the notes of plugins, which end with the cycle."""
+    """The pod, the current cluster, and the notes of plugins, which end with the cycle."""
 
     __slots__ = (
         "_nominated",
@@ -73,16 +73,16 @@ class Cycle:
         remit: Remit = EVERYTHING,
     ) -> None:
         self.pod = pod
-        self.remit = remit  # what of the cluster the profile may touch
+        self.remit = remit  # the objects that the profile may change
         self.nodes = nodes  # all of them
         self.placed = placed
         self.objects = objects
-        # Findings about nodes for pods like this one; None if results depend on more than the node, the pods
-        # on it, and those for which it was nominated.
+        # Cached results about nodes for pods like this one; None if results depend on more than the node, its pods
+        # and the pods for which it is nominated.
         self.memory: NodeMemory | None = None
-        self.own_nomination = -1  # the slot of the node that was nominated for this very pod: for others it is taken
-        self.nominated_for_others: Bools | None = None  # by slot: the nodes that are nominated for others, if marked
-        self.notes: dict[str, Any] = {}  # by plugin name: what pre_filter and pre_score keep
+        self.own_nomination = -1  # the slot of the node nominated for this pod; for other pods it is taken
+        self.nominated_for_others: Bools | None = None  # by slot: a mask of nodes nominated for others
+        self.notes: dict[str, Any] = {}  # by plugin name: state that pre_filter and pre_score keep
         self.again_at: float | None = None  # when the pod is retried, should this attempt fail
         self._nominated = nominated
         self._nominated_nodes = nominated_nodes
@@ -90,35 +90,35 @@ class Cycle:
 
     @property
     def node_count(self) -> int:
-        """Return how many of the nodes exist for the profile."""
+        """Return how many of the nodes belong to the profile."""
         return self.remit.count(self.nodes)
 
     def try_again_at(self, moment: float) -> None:
-        """Ask for a retry at a time, in wall-clock seconds, even without an event; the earliest counts."""
+        """Request a retry at a time, in wall-clock seconds, even without an event; the earliest one counts."""
         self.again_at = moment if self.again_at is None else min(self.again_at, moment)
 
     def nominated(self, node: str) -> Sequence[Pod]:
-        """Return the waiting pods for which a node was nominated."""
+        """Return the pending pods for which a node is nominated."""
         return self._nominated(node)
 
     def nominated_at_or_above(self, node: str) -> list[Pod]:
-        """Return the pods of at least the same priority for which a node was nominated."""
+        """Return the pending pods of at least the same priority for which a node is nominated."""
         pod = self.pod
         return [other for other in self._nominated(node) if other.priority >= pod.priority and other.uid != pod.uid]
 
     def recall(self, what: str, slot: int) -> Any:
-        """Return what was remembered about a node for a pod like this one; None if nothing was."""
+        """Return what was remembered about a node for a pod like this one, or None."""
         if self.memory is None or slot == self.own_nomination:
             return None
         return self.memory.recall(what, slot, self.pod.priority)
 
     def remember(self, what: str, slot: int, found: Any) -> None:
-        """Remember something about a node for pods like this one, if possible."""
+        """Remember a result about a node for pods like this one, if possible."""
         if self.memory is not None and slot != self.own_nomination:
             self.memory.remember(what, slot, self.pod.priority, found)
 
     def nominated_nodes(self) -> Collection[str]:
-        """Return the names of the nodes that were nominated for any waiting pod."""
+        """Return the names of the nodes that are nominated for any pending pod."""
         if self._nominated_nodes is not None:
             return self._nominated_nodes()
         return [node.name for node in self.nodes if self._nominated(node.name)]
@@ -126,11 +126,11 @@ class Cycle:
     def try_on(self, info: NodeInfo) -> Trial:
         """Start a what-if on a node; nothing outside of it changes."""
         if self._trial is None:
-            raise RuntimeError("this cycle was made without filters to ask")
+            raise RuntimeError("this cycle was created without filters")
         return self._trial(self, info)
 
     def what_if(self) -> "Cycle":
-        """Return a copy whose notes can change; a note with a `clone` method is cloned, any other shared."""
+        """Return a copy with notes of its own; a note with a `clone` method is cloned, any other is shared."""
         copy = Cycle(
             self.pod,
             self.nodes,

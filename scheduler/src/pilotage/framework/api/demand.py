@@ -1,4 +1,4 @@
-"""Which pending pods may trigger new nodes, as far as a plugin limits that."""
+"""Limits which pending pods may trigger new nodes."""
 
 from collections.abc import Sequence
 
@@ -7,16 +7,16 @@ from pilotage.model.pod import Pod
 
 
 class LimitsDemand(Plugin):
-    """Limits what is scheduled, whatever nodes there are; not an extension point, so profiles do not list it.
+    """Limits what is scheduled regardless of nodes; not an extension point, so profiles do not list it.
 
-    Autoscalers look at one word in a pending pod's condition. Of the pods that fit no node, only as many may trigger
-    one as would be scheduled once it exists.
+    Autoscalers look at the reason in a pending pod's condition. Of the pods that fit no node, only those may trigger a
+    new one that would be scheduled once it exists.
     """
 
     def no_node_helps(self, pods: Sequence[Pod]) -> str:
-        """Return why nodes for these pods together would stay empty; "" if not, and then they count as requesting."""
+        """Return why nodes for these pods together would stay empty; if "", record that they request nodes."""
         raise NotImplementedError
 
-    def asks_no_more(self, pod: Pod) -> bool:
+    def withdraw_request(self, pod: Pod) -> bool:
         """Record that a pod no longer requests a node; True if it did."""
         raise NotImplementedError

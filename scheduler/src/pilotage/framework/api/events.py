@@ -1,4 +1,4 @@
-"""Cluster events, and which of them can help a pod that a plugin rejected."""
+"""Cluster events, and how a plugin declares which of them can help a pod that it rejected."""
 
 from dataclasses import dataclass
 from enum import Flag, StrEnum
@@ -21,7 +21,7 @@ from pilotage.kinds.workloads import Namespace, PriorityClass
 
 
 class Resource(StrEnum):
-    """The resources that kube-scheduler has names for; events of any other kind use its class."""
+    """The resources that kube-scheduler has names for; events of other kinds use the kind's class."""
 
     POD = "Pod"
     ASSIGNED_POD = "AssignedPod"
@@ -51,7 +51,7 @@ _OF_KUBE_SCHEDULER = {kind: Resource(kind.api.title) for kind in OURS if kind.ap
 
 
 def what_changes(kind: type[KubeObject]) -> What:
-    """Return the resource of a kind's events: kube-scheduler's name for it, or else its class."""
+    """Return the resource of a kind's events: kube-scheduler's name for it, or its class."""
     return _OF_KUBE_SCHEDULER.get(kind, kind)
 
 
@@ -61,7 +61,7 @@ def title_of(what: What) -> str:
 
 
 class Action(Flag):
-    """What can happen to an object; the order of the bits is kube-scheduler's and matters for matching."""
+    """The kinds of changes; the order of the bits is kube-scheduler's, and matters for matching."""
 
     ADD = 1 << 0
     DELETE = 1 << 1
@@ -88,7 +88,7 @@ NAMES = {action: "".join(map(str.capitalize, name.split("_"))) for name, action 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened; the label replaces its usual name."""
+    """A change of a resource; the label replaces its usual name."""
 
     resource: What
     action: Action
@@ -96,7 +96,7 @@ class Event:
 
     @property
     def name(self) -> str:
-        """Return what the event is called in logs and metrics, such as AssignedPodDelete."""
+        """Return the name in logs and metrics, such as AssignedPodDelete."""
         return self.label or f"{title_of(self.resource)}{NAMES.get(self.action, '')}"
 
     @property
@@ -110,9 +110,9 @@ class Retry:
     """An event that can help a pod that a plugin rejected.
 
     `hint` names a method of the plugin, `(pod, event, old, new) -> bool`, that returns whether this change helps this
-    pod; old and new are Pods, Nodes or API objects, None where there is none. Without a hint it always does.
-    `only_gang` names a method, `(old, new) -> GangName | None`, for a change that can help no pod but those of the
-    gang that it names: no other pod is asked about. A kind is named by its class; a Resource will do, too.
+    pod; old and new are Pods, Nodes or API objects, or None. Without a hint, every such event helps. `only_gang` names
+    a method, `(old, new) -> GangName | None`, for a change that can only help pods of the gang that it returns: the
+    hint is not called for other pods. A kind is given by its class or as a Resource.
     """
 
     resource: What
@@ -127,17 +127,17 @@ class Retry:
             object.__setattr__(self, "resource", what_changes(self.resource))
 
     def matches(self, event: Event) -> bool:
-        """Return whether the event is of the kind that is waited for."""
+        """Return whether the event matches."""
         if self.resource is Resource.EVERYTHING and self.action == Action.ALL:
             return True
         pods = (Resource.ASSIGNED_POD, Resource.UNSCHEDULED_POD, Resource.TARGET_POD)
         same = self.resource in (event.resource, Resource.EVERYTHING)
         same = same or (self.resource is Resource.POD and event.resource in pods)
-        # A general update does not match a particular kind of update.
+        # A general update does not match a specific kind of update.
         return same and bool(self.action & event.action) and event.action.value <= self.action.value
 
 
-# A pod got its node, or left it: by far the most frequent events.
+# A pod was placed on a node or left it: by far the most frequent events.
 POD_PLACED = Event(Resource.ASSIGNED_POD, Action.ADD)
 POD_GONE = Event(Resource.ASSIGNED_POD, Action.DELETE)
 
@@ -148,7 +148,7 @@ NODE_ALLOCATABLE_CHANGED = Retry(Resource.NODE, Action.UPDATE_NODE_ALLOCATABLE)
 POD_DELETED = Retry(Resource.ASSIGNED_POD, Action.DELETE)
 ANYTHING = Retry(Resource.EVERYTHING, Action.ALL)
 
-# What can help a pod that an extender rejected: extenders have no hints.
+# The events that can help a pod that an extender rejected: extenders have no hints.
 EXTENDER_RETRIES = tuple(
     Retry(resource, Action.ALL)
     for resource in (
@@ -167,13 +167,13 @@ EXTENDER_RETRIES = tuple(
     )
 )
 
-# In place of an object that cannot be decoded, or could not be and is gone: no hint could judge it, so
-# none is called, and all pods that wait for its kind are retried.
+# In place of an object that cannot be decoded, or was deleted in that state: hints cannot evaluate it, so all pods
+# that wait for its kind are retried.
 NOT_UNDERSTOOD: Final = object()
 
-# These concern every pending pod or, with a pod as the new object, that one.
+# These concern every pending pod or, with a pod as the new object, only that one.
 UNSCHEDULABLE_TIMEOUT = Event(Resource.EVERYTHING, Action.ALL, "UnschedulableTimeout")
 FORCE_ACTIVATE = Event(Resource.EVERYTHING, Action.ALL, "ForceActivate")
-TIME_HAS_COME = Event(Resource.EVERYTHING, Action.ALL, "TimeHasCome")
+RETRY_DUE = Event(Resource.EVERYTHING, Action.ALL, "RetryDue")
 PROFILES_CHANGED = Event(Resource.EVERYTHING, Action.ALL, "ProfilesChanged")
-GANG_GAVE_BACK = Event(Resource.EVERYTHING, Action.ALL, "GangGaveBack")
+GANG_ROLLED_BACK = Event(Resource.EVERYTHING, Action.ALL, "GangRolledBack")

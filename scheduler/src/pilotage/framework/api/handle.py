@@ -1,4 +1,4 @@
-"""What a plugin gets from outside: one handle, passed to `start` before any other method is called."""
+"""The handle: a plugin's access to everything outside of a cycle, passed to `start` before any other call."""
 
 import logging
 import time
@@ -17,7 +17,7 @@ from pilotage.model.node_load import Loads
 from pilotage.model.outside_services import Service
 from pilotage.model.pod import Pod
 
-Told = Callable[[Any], None]  # is given the object that was added, changed or deleted
+Follower = Callable[[Any], None]  # called with the object that was added, changed or deleted
 
 
 class ApiFailed(PluginFailed):
@@ -29,14 +29,14 @@ class ApiFailed(PluginFailed):
 
 
 class NotAllowed(ApiFailed):
-    """A write that was not sent: this scheduler is not the leader, or the pod or the node is gone."""
+    """A write that was not sent: this scheduler is not the leader, or the pod or node no longer exists."""
 
 
 class Api(Protocol):
-    """The API server, with timeouts; right before a write is sent, it is checked again whether it still may be.
+    """A client of the API server with time-outs; right before a write is sent, it is checked that it still may be.
 
-    Responses are plain data. A failed request raises ApiFailed, a write that may not be sent NotAllowed. What a write
-    is about is passed as `pod` and `node`: it is not sent once one of them is gone, and namespaces take turns.
+    Responses are plain data. A failed request raises ApiFailed, a write that may not be sent NotAllowed. `pod` and
+    `node` name the subject of a write: it is not sent once one of them is deleted, and namespaces take turns.
     """
 
     async def get(self, path: str) -> Any:
@@ -54,14 +54,14 @@ class Api(Protocol):
         node: str = "",
         strategic: bool = False,
     ) -> Any:
-        """Change an object with a merge patch, and return the result; retried if that may help."""
+        """Change an object with a merge patch, and return the result; retried if the error may be temporary."""
 
     async def bind(self, pod: Pod, node: str) -> None:
-        """Bind a pod, and return only when it is certain that it is bound."""
+        """Bind a pod, and return only when the bind is confirmed."""
 
 
 class OfflineApi:
-    """No API server: every request fails."""
+    """The client without an API server: every request fails."""
 
     async def get(self, path: str) -> Any:
         """Fail."""
@@ -83,13 +83,13 @@ class OfflineApi:
 
 
 class Nominations(Protocol):
-    """Nodes that are nominated for pods that wait for their victims to terminate."""
+    """Nodes nominated for pods that wait for their victims to terminate."""
 
     def node_of(self, pod: Pod) -> str | None:
-        """Return the node of a pod."""
+        """Return the node nominated for a pod."""
 
     def pods_for_node(self, node: str) -> Sequence[Pod]:
-        """Return the pods of a node."""
+        """Return the pods for which a node is nominated."""
 
 
 class NoNominations:
@@ -113,33 +113,33 @@ class LoadQuery(Protocol):
 
     @property
     def metric_provider(self) -> Any:
-        """Return the provider that is used otherwise."""
+        """Return the provider to use without a load-watcher."""
 
     @property
     def refresh_seconds(self) -> int:
-        """Return how often figures are queried."""
+        """Return the interval between queries."""
 
     @property
     def stale_after_seconds(self) -> int:
-        """Return the maximum age of figures that are used."""
+        """Return the maximum age of usable figures."""
 
     def service(self) -> tuple[At, Service] | None:
-        """Return the service that is called besides the API server, and the argument that names it; None: none."""
+        """Return the service to call besides the API server, and the argument that names it; or None."""
 
 
 class LoadSource(Protocol):
-    """A source of figures."""
+    """A source of load metrics."""
 
     @property
     def loads(self) -> Loads:
-        """Return the latest figures; a new object whenever they have changed."""
+        """Return the latest figures, as a new object whenever they have changed."""
 
 
 class LoadSources(Protocol):
     """Collects load metrics of nodes."""
 
     def source(self, query: LoadQuery) -> LoadSource | None:
-        """Have figures collected as long as the plugin runs; None if there is no collector."""
+        """Start collecting figures while the plugin runs; None if there is no collector."""
 
 
 class NoLoad:
@@ -151,7 +151,7 @@ class NoLoad:
 
 
 class Events(Protocol):
-    """Writes events about pods, some time later."""
+    """Records events about pods; they are written in the background."""
 
     def record(self, pod: Pod, reason: str, note: str, *, warning: bool = False) -> None:
         """Record what happened to a pod."""
@@ -167,8 +167,8 @@ class NoEvents:
 class Changes(Protocol):
     """Notifies about objects that change."""
 
-    def follow(self, kind: type[Kind], told: Told) -> Callable[[], None]:
-        """Call back for every object of a kind that is added, changed or deleted; returns a function that ends that."""
+    def follow(self, kind: type[Kind], told: Follower) -> Callable[[], None]:
+        """Call a function for every change of a kind's objects; returns a function that ends this."""
 
 
 OFFLINE_API: Api = OfflineApi()
@@ -180,7 +180,7 @@ LOG = logging.getLogger("pilotage.plugin")
 
 @dataclass
 class Handle:
-    """Everything outside of a cycle that a plugin can use; by default there is no cluster."""
+    """Everything outside of a cycle that a plugin can use; by default without a cluster."""
 
     objects: Objects = NO_OBJECTS
     waiting_pods: WaitingPods = field(default_factory=WaitingPods)
@@ -191,23 +191,23 @@ class Handle:
     events: Events = NO_EVENTS
     metrics: OwnMetrics = field(default_factory=OwnMetrics)
     log: logging.Logger = LOG
-    find_node: Callable[[str], NodeInfo | None] = lambda _name: None  # of all, not only those of the profile
-    find_pod: Callable[[str], Pod | None] = lambda _key: None  # as the API server last had it, by namespace/name
-    remit: Remit = EVERYTHING  # what of the cluster the profile may touch
+    find_node: Callable[[str], NodeInfo | None] = lambda _name: None  # of all nodes, not only the profile's
+    find_pod: Callable[[str], Pod | None] = lambda _key: None  # as last received from the API server, by namespace/name
+    remit: Remit = EVERYTHING  # the objects that the profile may change
     all_nodes: Callable[[], Nodes] | None = None
     changes: Changes | None = None
     _endings: list[Callable[[], None]] = field(default_factory=list)
 
     def nodes(self) -> Nodes:
-        """Return the nodes of the profile as they are now."""
+        """Return the current nodes of the profile."""
         if self.all_nodes is None:
-            raise PluginFailed("there is no cluster here")
+            raise PluginFailed("this handle has no cluster")
         nodes = self.all_nodes()
         own = self.remit.own(nodes)
         return nodes if own is None else nodes.take(own)
 
-    def on_change(self, kind: type[Kind], told: Told) -> None:
-        """Call back for every object of a kind that is added, changed or deleted, as long as the plugin runs."""
+    def on_change(self, kind: type[Kind], told: Follower) -> None:
+        """Call a function for every object of a kind that is added, changed or deleted, while the plugin runs."""
         if self.changes is not None:
             self.at_end(self.changes.follow(kind, told))
 
@@ -216,7 +216,7 @@ class Handle:
         self._endings.append(action)
 
     def close(self) -> None:
-        """Run what was registered for the plugin's end."""
+        """Call the functions registered with `at_end`."""
         while self._endings:
             self._endings.pop()()
 

@@ -1,7 +1,7 @@
-"""Amounts so large that products of them do not fit into 64 bits: a node that claims one does not spoil other scores.
+"""Scores nodes with amounts so large that products of them overflow 64 bits, without affecting other nodes.
 
-The form of a plugin for one node counts in whole numbers of any size. The form for many has 64 bits, and leaves nodes
-with such amounts to the former.
+A plugin's method for one node uses Python integers of any size. The method for many nodes uses 64 bits, and leaves
+nodes with such amounts to the former.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def exact_sum(amounts: Ints) -> int:
 
 
 def exact_percentages(part: Ints, whole: Ints, hundred: int) -> Ints:
-    """Return how much of each whole a part is, rounded down; no part is larger than its whole."""
+    """Return the percentage of each part in its whole, rounded down; no part is larger than its whole."""
     shares: Ints = part * hundred // np.maximum(whole, 1)
     huge = whole > HUGE
     if huge.any():

@@ -1,4 +1,4 @@
-"""Pods near other pods: which pods a pending pod's terms match, and their sums in each topology domain."""
+"""Inter-pod affinity: which pods a pending pod's terms match, and sums of pods in each topology domain."""
 
 from collections.abc import Iterable, Sequence
 from functools import reduce
@@ -18,7 +18,7 @@ from pilotage.model.selectors import LabelMatcher, Labels
 
 
 class OwnTerm(NamedTuple):
-    """A term of a waiting pod, whose namespaces are known by name."""
+    """A term of a pending pod, with its namespaces by name."""
 
     topology_key: str
     weight: int
@@ -32,7 +32,7 @@ class OwnTerm(NamedTuple):
 
 
 class OwnTerms(NamedTuple):
-    """All terms of a waiting pod, as the namespaces are now."""
+    """All terms of a pending pod, for the current namespaces."""
 
     required_query: PodQuery = PodQuery(())  # for pods that meet all required affinity terms
     required: tuple[OwnTerm, ...] = ()
@@ -41,7 +41,7 @@ class OwnTerms(NamedTuple):
     preferred_anti: tuple[OwnTerm, ...] = ()
 
     def required_match(self, pod: Pod) -> bool:
-        """Return whether a pod meets all required affinity terms, of which there must be one."""
+        """Return whether a pod meets all required affinity terms; there must be at least one."""
         return bool(self.required) and all(term.matches(pod) for term in self.required)
 
 
@@ -49,7 +49,7 @@ NO_OWN_TERMS = OwnTerms()
 
 
 class _Remembered:
-    """The terms of a pod's shape, and for which state of which cluster they hold."""
+    """The cached terms of a pod's shape, and the state of the cluster that they are valid for."""
 
     __slots__ = ("objects", "terms", "version")
 
@@ -60,7 +60,7 @@ class _Remembered:
 
 
 def own_terms(pod: Pod, objects: Objects) -> OwnTerms:
-    """Return the terms of a waiting pod; InvalidTerms if one of them has an invalid selector."""
+    """Return the terms of a pending pod; InvalidTerms if one of them has an invalid selector."""
     terms = terms_of(pod)
     if not any(terms):
         return NO_OWN_TERMS
@@ -72,7 +72,7 @@ def own_terms(pod: Pod, objects: Objects) -> OwnTerms:
 
 
 def namespace_labels(objects: Objects, name: str) -> Labels:
-    """Return the labels of a namespace; none for one that is not known."""
+    """Return the labels of a namespace; empty for an unknown one."""
     found = objects.get(Namespace, name)
     return {} if found is None else found.metadata.labels
 
@@ -99,18 +99,18 @@ def _namespaces(term: AffinityTerm, objects: Objects) -> frozenset[str] | None:
     return term.namespaces.union(each.name for each in every if selector.matches(each.labels))
 
 
-SPARSE = 3  # if fewer than one in so many nodes has pods that count, only these are looked at
+SPARSE = 3  # if fewer than one in this many nodes has matching pods, only those nodes are read
 
 
 class Weighed(NamedTuple):
-    """Pods that count in the domains of their nodes: where they are, and their weights."""
+    """Matching pods to sum up in the domains of their nodes, with their weights."""
 
     topology_key: str
     places: Places
     weight: int = 1
 
     def exists(self, nodes: Nodes) -> bool:
-        """Return whether any of them is in a domain at all."""
+        """Return whether any of them is in a domain."""
         ids = nodes.label_ids(self.topology_key)
         if isinstance(self.places, tuple):
             return any(ids[slot] != ABSENT for slot, _ in self.places)
@@ -136,11 +136,11 @@ class DomainSums:
 
     @property
     def empty(self) -> bool:
-        """Return whether there is nothing in any domain."""
+        """Return whether all domains are empty."""
         return not any(sums.any() for sums in self._by_key.values())
 
     def at(self, node: NodeInfo) -> list[int]:
-        """Return the sum in the node's domain for each key; 0 where it has no domain."""
+        """Return the sum in the node's domain for each key; 0 if it has none."""
         return [int(sums[self._domain(key, node)]) for key, sums in self._by_key.items()]
 
     def over(self, nodes: Nodes) -> list[Ints]:

@@ -1,4 +1,4 @@
-"""Facts derived from each node and the pods on it, and derived again only where these changed."""
+"""Facts derived from nodes and their pods, recomputed only for nodes that changed."""
 
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
@@ -11,7 +11,7 @@ Fact = TypeVar("Fact")
 
 
 class LastLook:
-    """Remembers when nodes were last read, and returns what changed since."""
+    """Remembers the versions at the last read, and returns the changes since then."""
 
     def __init__(self) -> None:
         self._nodes: Nodes | None = None
@@ -19,7 +19,7 @@ class LastLook:
         self._stamp: Hashable = None
 
     def changes(self, nodes: Nodes, stamp: Hashable) -> Ids | None:
-        """Return the slots that changed since the last time; None for all, as after every change of the stamp."""
+        """Return the slots that changed since the last call; None for all, also if the stamp has changed."""
         known = self._nodes is not None and self._stamp == stamp and self._nodes.same_cluster(nodes)
         changed = nodes.changed_since(self._version) if known else None
         self._nodes, self._version, self._stamp = nodes, nodes.pods_version, stamp
@@ -34,13 +34,13 @@ class NodeColumn:
         self._column: Ints = np.zeros(0, np.int64)
 
     def read(self, nodes: Nodes, derive: Callable[[NodeInfo], int], stamp: Hashable = None) -> Ints:
-        """Return the numbers of all nodes of a cluster, by slot; the stamp says what else they depend on."""
+        """Return the numbers of all nodes of a cluster, by slot; they are recomputed if the stamp changes."""
         changed = self._look.changes(nodes, stamp)
         if changed is None:
             self._column = np.fromiter(map(derive, nodes), np.int64, len(nodes))
             return self._column
         if len(nodes) != len(self._column):
-            # A node that moved into a slot is among the changes.
+            # The changes include nodes that moved to another slot.
             self._column = np.resize(self._column, len(nodes))
         for slot in changed.tolist():
             self._column[slot] = derive(nodes[slot])
@@ -55,7 +55,7 @@ class NodeFacts(Generic[Fact]):
         self._known: dict[str, Fact] = {}
 
     def catch_up(self, nodes: Nodes, stamp: Hashable = None) -> None:
-        """Forget what no longer holds; the nodes are all of a cluster, the stamp says what else facts depend on."""
+        """Forget outdated facts; `nodes` are all nodes of a cluster, and a changed stamp outdates all facts."""
         changed = self._look.changes(nodes, stamp)
         if changed is None:
             self._known.clear()

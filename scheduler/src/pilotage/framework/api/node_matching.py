@@ -1,4 +1,4 @@
-"""Selectors over many nodes at once: the same answers as the compiled matchers give for one node's labels and name."""
+"""Selectors over many nodes at once, equivalent to the compiled matchers for one node."""
 
 from collections.abc import Callable
 from functools import reduce
@@ -75,7 +75,7 @@ def _all_hold(requirements: LabelKey, nodes: Nodes, holds: Callable[[Requirement
     held = holds(requirements[0], nodes)
     for requirement in requirements[1:]:
         if not held.any():
-            break  # a pod may ask for hundreds of labels, and a key that no node has is enough
+            break  # one key that no node has is enough, and a pod may require hundreds
         held &= holds(requirement, nodes)
     return held
 
@@ -96,7 +96,7 @@ def _label_holds(requirement: RequirementKey, nodes: Nodes) -> Bools:
 
 
 def _has_one_of(key: str, values: Values, nodes: Nodes) -> Bools:
-    ids = nodes.label_ids(key)  # first, because reading a label makes its values known
+    ids = nodes.label_ids(key)  # first, because this loads the label's values
     wanted = [found for value in values if (found := nodes.label_id(key, value)) != ABSENT]
     if len(wanted) == 1:
         return _equal(ids, wanted[0])

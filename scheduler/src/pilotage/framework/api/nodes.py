@@ -1,4 +1,4 @@
-"""Nodes as a plugin sees them: one by one with what runs on them, or many at once as arrays."""
+"""Nodes as plugins see them: one by one with their pods, or many at once as arrays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -21,7 +21,7 @@ ABSENT = 0  # the id of a label that a node does not have
 
 
 class NodeInfo:
-    """A node, the pods on it (bound or about to be), and what is left of it."""
+    """A node, the pods on it (bound or about to be), and its free resources."""
 
     __slots__ = (
         "changes",
@@ -37,14 +37,14 @@ class NodeInfo:
 
     def __init__(self, node: Node, slot: int = -1) -> None:
         self.node = node
-        self.slot = slot  # its place in all arrays
-        self.changes = 0  # of its pods and of what is taken, so far
+        self.slot = slot  # its index in all arrays
+        self.changes = 0  # the number of changes of its pods and usage so far
         self.pods: dict[str, Pod] = {}  # by uid
         self.requested: dict[str, int] = {}
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
-        self.used_ports: dict[HostPort, int] = {}  # how many pods have one
-        self.port_numbers: dict[PortNumber, int] = {}  # the same, whatever their address
+        self.used_ports: dict[HostPort, int] = {}  # the number of pods that use it
+        self.port_numbers: dict[PortNumber, int] = {}  # the same, regardless of the address
 
     def __repr__(self) -> str:
         return f"NodeInfo({self.name}, {len(self.pods)} pods)"
@@ -71,11 +71,11 @@ class NodeInfo:
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """Return what the node can hold: cpu in thousandths, everything else in units."""
+        """Return the allocatable resources: cpu in thousandths, everything else in units."""
         return self.node.allocatable
 
     def free(self, resource: str) -> int:
-        """Return how much of a resource is not requested on the node; negative if it is over-committed."""
+        """Return how much of a resource is not requested on the node; negative if overcommitted."""
         return self.node.allocatable.get(resource, 0) - self.requested.get(resource, 0)
 
     def add_pod(self, pod: Pod) -> None:
@@ -135,7 +135,7 @@ def _count(counts: dict[Port, int], ports: Iterable[Port], sign: int) -> None:
 
 
 class NodeTable(Protocol):
-    """Where the arrays come from: one row for each node, without gaps; a row is a node's slot."""
+    """The source of the arrays: one entry for each node, without gaps; the index is the node's slot."""
 
     infos: list[NodeInfo]
 
@@ -161,7 +161,7 @@ class NodeTable(Protocol):
 
     @property
     def taint_set_ids(self) -> Ids:
-        """Return which of the distinct lists of taints each node has."""
+        """Return the id of each node's list of taints."""
 
     @property
     def static_version(self) -> int:
@@ -176,19 +176,19 @@ class NodeTable(Protocol):
         """Return a number that grows when a node's images or the number of nodes change."""
 
     def changed_since(self, pods_version: int) -> Ids | None:
-        """Return the slots with changes since a version, each once; None if that is too long ago to tell."""
+        """Return the slots with changes since a version, each once; None if the version is too old."""
 
     def image(self, name: str) -> tuple[int, Ids] | None:
         """Return an image's size in bytes and, by slot, 1 for the nodes that have it; None if no node has."""
 
     def allocatable(self, resource: str) -> Ints:
-        """Return a resource's amount for all rows."""
+        """Return the allocatable amounts of a resource."""
 
     def requested(self, resource: str) -> Ints:
-        """Return what the pods on each node ask for."""
+        """Return the amounts of a resource that the pods on each node request."""
 
     def has_resource(self, resource: str) -> bool:
-        """Return whether any node knows a resource."""
+        """Return whether any node has a resource."""
 
     def taint_sets(self) -> Sequence[tuple[Taint, ...]]:
         """Return the distinct lists of taints, which the ids index."""
@@ -200,10 +200,10 @@ class NodeTable(Protocol):
         """Return the id of each node's value of a label; ABSENT for those without it."""
 
     def label_values(self, key: str) -> Sequence[str]:
-        """Return the distinct values of a label, which its ids index; the one at ABSENT means nothing."""
+        """Return the distinct values of a label, which its ids index; the one at ABSENT has no meaning."""
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the values of a label as whole numbers, and which of them are numbers; ids index both."""
+        """Return the values of a label as whole numbers, and a mask of those that are numbers; ids index both."""
 
     def label_id(self, key: str, value: str) -> int:
         """Return the id of a value, or ABSENT if no node ever had it."""
@@ -212,11 +212,11 @@ class NodeTable(Protocol):
         """Return the slot of a node by its name."""
 
     def huge_slots(self) -> Sequence[int]:
-        """Return the slots of nodes that claim, or whose pods ask for, more than sums in 64 bits allow for."""
+        """Return the slots of nodes whose allocatable or requested amounts may overflow 64 bits in sums."""
 
 
 class Nodes:
-    """Any set of nodes: the same facts for all, as arrays in the order of the set."""
+    """Any set of nodes, with their facts as arrays in the order of the set."""
 
     __slots__ = ("_count", "_index", "_table", "slots")
 
@@ -225,11 +225,11 @@ class Nodes:
         everything = slots is None
         self.slots: Ids = np.arange(len(table.infos), dtype=np.int32) if slots is None else slots
         self._count = len(self.slots)
-        # All nodes are a view of the columns; a selection has to be copied out of them.
+        # The set of all nodes is a view of the columns; a selection is a copy.
         self._index: slice | Ids = slice(0, len(table.infos)) if everything else self.slots
 
     def __len__(self) -> int:
-        """Return how many nodes there are."""
+        """Return the number of nodes."""
         return self._count
 
     def __iter__(self) -> Iterator[NodeInfo]:
@@ -238,15 +238,15 @@ class Nodes:
         return iter(infos) if isinstance(self._index, slice) else (infos[slot] for slot in self.slots.tolist())
 
     def __getitem__(self, place: int) -> NodeInfo:
-        """Return the node at a place of this set."""
+        """Return the node at an index of this set."""
         return self._table.infos[int(self.slots[place])]
 
     def take(self, which: Bools | Ids) -> "Nodes":
-        """Return the nodes that a mask or a list of places selects."""
+        """Return the nodes that a mask or a list of indices selects."""
         return Nodes(self._table, self.slots[which])
 
     def huge_places(self) -> NDArray[np.intp] | None:
-        """Return the places of nodes with amounts for which 64 bits are too few; None if the cluster has none."""
+        """Return the indices of nodes with amounts that may overflow 64 bits; None if the cluster has none."""
         slots = self._table.huge_slots()
         return np.flatnonzero(np.isin(self.slots, slots)) if slots else None
 
@@ -256,7 +256,7 @@ class Nodes:
         return None if slot is None else self._table.infos[slot]
 
     def same_cluster(self, other: "Nodes") -> bool:
-        """Return whether both are nodes of one cluster, whose slots and versions mean the same."""
+        """Return whether both sets are of the same cluster, so that slots and versions agree."""
         return self._table is other._table
 
     @property
@@ -275,7 +275,7 @@ class Nodes:
         return self._table.image_version
 
     def changed_since(self, pods_version: int) -> Ids | None:
-        """Return the slots of the cluster with changes since a version; None if that is too long ago to tell."""
+        """Return the slots of the cluster with changes since a version; None if the version is too old."""
         return self._table.changed_since(pods_version)
 
     def image(self, name: str) -> tuple[int, Ids] | None:
@@ -283,29 +283,29 @@ class Nodes:
         return self._table.image(name)
 
     def at(self, per_slot: NDArray[Element]) -> NDArray[Element]:
-        """Return the part of a column over all slots that belongs to these nodes."""
+        """Return the entries for these nodes of an array over all slots."""
         return per_slot[self._index]
 
     def allocatable(self, resource: str) -> Ints:
-        """Return how much each node can hold; 0 for those that do not know the resource."""
+        """Return the allocatable amount on each node; 0 for nodes without the resource."""
         return self._table.allocatable(resource)[self._index]
 
     def has_resource(self, resource: str) -> bool:
-        """Return whether any node of the cluster knows a resource; if none does, no pod that wants it fits anywhere."""
+        """Return whether any node of the cluster has a resource; otherwise no pod that requests it fits."""
         return self._table.has_resource(resource)
 
     def requested(self, resource: str) -> Ints:
-        """Return how much the pods on each node ask for."""
+        """Return the amount that the pods on each node request."""
         return self._table.requested(resource)[self._index]
 
     @property
     def nonzero_cpu(self) -> Ints:
-        """Return the cpu requests with a small amount for containers that name none."""
+        """Return the cpu requests, with a small default for containers without one."""
         return self._table.nonzero_cpu[self._index]
 
     @property
     def nonzero_memory(self) -> Ints:
-        """Return the memory requests with a small amount for containers that name none."""
+        """Return the memory requests, with a small default for containers without one."""
         return self._table.nonzero_memory[self._index]
 
     @property
@@ -325,7 +325,7 @@ class Nodes:
 
     @property
     def taint_set_ids(self) -> Ids:
-        """Return which of the distinct lists of taints each node has."""
+        """Return the id of each node's list of taints."""
         return self._table.taint_set_ids[self._index]
 
     @property
@@ -346,9 +346,9 @@ class Nodes:
         return self._table.label_values(key)
 
     def label_numbers(self, key: str) -> tuple[Ints, Bools]:
-        """Return the values of a label as whole numbers, and which of them are numbers;  its ids index both."""
+        """Return the values of a label as whole numbers, and a mask of those that are numbers; its ids index both."""
         return self._table.label_numbers(key)
 
     def label_id(self, key: str, value: str | None) -> int:
-        """Return the id of a value of a label; ABSENT for None, and for one that no node ever had."""
+        """Return the id of a value of a label; ABSENT for None and for values that no node ever had."""
         return ABSENT if value is None else self._table.label_id(key, value)

@@ -1,4 +1,4 @@
-"""The API objects that a plugin can look up, besides nodes and pods."""
+"""The API objects that a plugin can look up, other than nodes and pods."""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
@@ -17,7 +17,7 @@ class Objects(Protocol):
 
     @property
     def changes(self) -> int:
-        """Return how many changes of objects of any kind there were."""
+        """Return the number of changes of all objects so far."""
 
     def get(self, kind: type[Found], name: str, namespace: str = "") -> Found | None:
         """Return one object, or None."""
@@ -26,18 +26,18 @@ class Objects(Protocol):
         """Return all objects of a kind, or those of one namespace."""
 
     def troubles(self, kind: type[Kind], namespace: str = "") -> Mapping[str, str]:
-        """Return the names of objects that exist and cannot be decoded, and what is wrong with each.
+        """Return the names of existing objects that cannot be decoded, with their errors.
 
-        `get` and `all` do not return them: their previous state is not used any more.
+        `get` and `all` do not return them, not even in their previous state.
         """
 
     def version(self, *kinds: type[Kind]) -> int:
-        """Return a number that grows with every change of an object of these kinds, or of the troubles with them: what
-        was derived still holds while it stays."""
+        """Return a number that grows with every change of these kinds, including decoding errors: while it stays the
+        same, derived results are valid."""
 
 
 class _NoObjects:
-    """A cluster without any."""
+    """A cluster without objects."""
 
     changes = 0
 
@@ -54,7 +54,7 @@ class _NoObjects:
         return NO_TROUBLES
 
     def version(self, *kinds: type[Kind]) -> int:
-        """Return the only version there is."""
+        """Return a constant: nothing changes."""
         return 0
 
 

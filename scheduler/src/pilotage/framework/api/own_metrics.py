@@ -1,4 +1,4 @@
-"""Metrics of a plugin's own: named after it, and bounded in number."""
+"""Metrics that a plugin defines: named after it, and limited in number."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ Labels = tuple[str, ...]
 
 
 class _Bounded:
-    """Label values of one metric, bounded in number."""
+    """The label values of one metric, limited in number."""
 
     def __init__(self, profile: str, labels: Labels) -> None:
         self._profile, self._count = profile, len(labels)
@@ -33,19 +33,19 @@ class _Bounded:
 
 
 class Counter(_Bounded):
-    """Counts what happens."""
+    """A counter."""
 
     def __init__(self, family: Counts, profile: str, labels: Labels) -> None:
         super().__init__(profile, labels)
         self._family = family
 
     def add(self, *labels: str, amount: int = 1) -> None:
-        """Count one more, or several."""
+        """Add one, or more."""
         self._family.add(self._bounded(labels), amount)
 
 
 class HistogramOf(_Bounded):
-    """Counts durations or sizes by size."""
+    """A histogram of durations or sizes."""
 
     def __init__(self, family: Histograms, profile: str, labels: Labels) -> None:
         super().__init__(profile, labels)
@@ -57,7 +57,7 @@ class HistogramOf(_Bounded):
 
 
 class MetricStore:
-    """The metrics of all plugins, by name; a plugin that is enabled again continues with its own."""
+    """The metrics of all plugins, by name; a plugin that is enabled again continues its metrics."""
 
     def __init__(self) -> None:
         self._families: dict[str, dict[str, Counts | Histograms]] = {}  # by plugin and name

@@ -1,4 +1,4 @@
-"""What a plugin is: one class, whose bases are its extension points and whose fields are its arguments."""
+"""The plugin base classes: a plugin is one class; its bases are its extension points, its fields are its arguments."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,30 +49,30 @@ class Permission:
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class Plugin:
-    """A piece of policy; its name is its class name, its arguments are its fields, its docstring its description."""
+    """A piece of policy, named after its class, with its fields as arguments and its docstring as description."""
 
     name: ClassVar[str]
-    # All arguments: a nested class of this name, or made of the annotated fields.
+    # All arguments: a nested class of this name, or created from the annotated fields.
     Args: ClassVar[type[Arguments]] = Arguments
-    # What results depend on, and so how long they are cached; `depends_on` and `same_for_shape` say the same.
+    # What results depend on, and so how long they are cached; `depends_on` and `same_for_shape` are older forms of it.
     caching: ClassVar[Caching] = Caching()
     depends_on: ClassVar[Scope] = CLUSTER
     same_for_shape: ClassVar[bool] = False
     retry_on: ClassVar[tuple[Retry, ...]] = (ANYTHING,)
-    # Cached results are dropped when one of these objects changes, whatever they depend on.
+    # Cached results are also dropped when an object of these kinds changes.
     reads: ClassVar[tuple[type[Kind], ...]] = ()
-    # For a pod that pre_filter skips, the plugin neither scores nor reserves: it need not be called then.
+    # The plugin neither scores nor reserves for a pod that pre_filter skips, so it is not called then.
     idle_when_skipped: ClassVar[bool] = False
     permissions: ClassVar[tuple[Permission, ...]] = ()
-    # The error of kube-scheduler's plugin of this name when it is constructed without even its defaults.
+    # kube-scheduler's error if its plugin of this name is constructed without arguments, not even defaults.
     no_arguments: ClassVar[str] = "want args to be of type {}Args, got <nil>"
     _fields: ClassVar[frozenset[str]] = frozenset()  # arguments that are attributes, too
 
     args: Arguments
-    handle: Handle  # everything outside of a cycle: nothing before `start`
+    handle: Handle  # everything outside of a cycle; without a cluster before `start`
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Name the plugin after its class, and read what the class declares."""
+        """Name the plugin after its class, and read the declarations of the class."""
         super().__init_subclass__(**kwargs)
         cls.name = cls.__name__
         plugins = [base for base in cls.__bases__ if issubclass(base, Plugin)]
@@ -105,7 +105,7 @@ class Plugin:
 
     @classmethod
     def of(cls, given: Mapping[str, Any] | Arguments) -> Self:
-        """Return the plugin with arguments, by their names in a configuration or all in one."""
+        """Return the plugin with arguments, given by their names in a configuration or as one object."""
         return cls(args=given if isinstance(given, Arguments) else cls.Args.model_validate(given))
 
     @classmethod
@@ -115,7 +115,7 @@ class Plugin:
 
     @classmethod
     def read_arguments(cls, given: Mapping[str, Any] | None, at: At) -> ReadArguments:
-        """Return the arguments with defaults, and everything that is wrong with them."""
+        """Return the arguments with defaults, and all errors in them."""
         if given is None:
             return ReadArguments({}, (Fault(Stage.PROFILES, cls.no_arguments.format(cls.name), at),))
         args, faults = read_section(cls.Args, given, at)
@@ -124,7 +124,7 @@ class Plugin:
         return ReadArguments(args.model_dump(mode="json", by_alias=True), (*faults, *cls(args=args).faults(at)))
 
     def start(self, handle: Handle) -> None:
-        """Receive the handle of everything outside of a cycle; called once, before all else."""
+        """Receive the handle for everything outside of a cycle; called once, before any other method."""
         self.handle = handle
 
     def epoch(self, cycle: Cycle) -> int:
@@ -132,7 +132,7 @@ class Plugin:
         return 0
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with arguments of the right types."""
+        """Return the errors in arguments that have valid types."""
         return []
 
     def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
@@ -140,19 +140,19 @@ class Plugin:
         return ""
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterable[Remedy]:
-        """Return what would make the plugin accept the pod on some of these nodes, which it alone rejects.
+        """Return changes that would make the plugin accept the pod on some of these nodes, which only it rejects.
 
-        Each says in its `difference` how things would be; the engine tries that before anybody sees the remedy.
+        The `difference` of each is the changed state of the cluster; the engine tries it before the remedy is shown.
         """
         return ()
 
     def needed(self) -> tuple[Permission, ...]:
-        """Return the permissions that are needed with these arguments."""
+        """Return the permissions that the plugin needs with these arguments."""
         return self.permissions
 
 
 class QueuedPod(Protocol):
-    """A pod in the queue, as a sorting plugin sees it."""
+    """A pod in the queue, as QueueSort plugins see it."""
 
     pod: Pod
     timestamp: float  # when it entered the queue, or returned to it
@@ -161,7 +161,7 @@ class QueuedPod(Protocol):
 class PreEnqueue(Plugin):
     """Keeps pods out of the queue until they are ready."""
 
-    # The code that opens the gate tells the queue (`gate_opens`), so that events are not matched with the pod before.
+    # The code that opens the gate notifies the queue (`gate_opens`), so that events need not be matched with the pod.
     tells_when_open: ClassVar[bool] = False
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
@@ -178,31 +178,31 @@ class QueueSort(Plugin):
 
 
 class PreFilter(Plugin):
-    """Looks at a pod once, before any node."""
+    """Evaluates a pod once, before any node."""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Note down what filtering needs; SKIP if there is nothing to filter, a Rejection if no node fits.
+        """Compute what filtering needs; SKIP if there is nothing to filter, a Rejection if no node fits.
 
-        SKIP_SHAPE means that there never is for pods of this shape, and saves further calls.
+        SKIP_SHAPE means that there is never anything to filter for pods of this shape, and saves further calls.
         """
         raise NotImplementedError
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Change the notes as if another pod were on the node too."""
+        """Update the notes as if another pod were on the node."""
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Change the notes as if another pod were not on the node."""
+        """Update the notes as if a pod were not on the node."""
 
 
 class Filter(Plugin):
-    """Says where a pod could run."""
+    """Decides on which nodes a pod can run."""
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
         """Return why the pod cannot run on the node, or None."""
         raise NotImplementedError
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Return the same for many nodes; a plugin that is called often does it with arrays."""
+        """Return the same for many nodes; plugins that are called often should use arrays."""
         rejections: dict[Rejection, int] = {}
         codes = np.zeros(len(nodes), np.uint16)
         for place, node in enumerate(nodes):
@@ -212,38 +212,38 @@ class Filter(Plugin):
 
 
 class PostFilter(Plugin):
-    """Makes room for a pod that fits nowhere."""
+    """Preempts for a pod that fits no node."""
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom:
-        """Return the nominated node and the victims; the verdicts are those about all of `cycle.nodes`."""
+        """Return the nominated node and the victims; the verdicts cover all of `cycle.nodes`."""
         raise NotImplementedError
 
 
 class PreScore(Plugin):
-    """Looks at the nodes that are left, once, before they are scored."""
+    """Evaluates the feasible nodes once, before they are scored."""
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Note down what scoring needs; SKIP to score no node."""
+        """Compute what scoring needs; SKIP to score no node."""
         raise NotImplementedError
 
 
 class Score(Plugin):
-    """Says where a pod should run."""
+    """Decides which nodes a pod prefers."""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
         """Return the node's score, from 0 to 100 unless `normalize` scales it."""
         raise NotImplementedError
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
-        """Return the same for many nodes; one number stands for all."""
+        """Return the same for many nodes; a single number applies to all."""
         return np.fromiter((_whole(self.score(cycle, pod, node)) for node in nodes), np.int64, len(nodes))
 
-    # Brings the scores of all nodes that are left to 0..100: (cycle, pod, nodes, scores) -> scores.
+    # Scales the scores of all feasible nodes to 0..100: (cycle, pod, nodes, scores) -> scores.
     normalize: ClassVar[Any] = None
 
 
 def nothing_to_note(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes | None = None) -> None:
-    """Implement the point without notes: a `pre_filter` or `pre_score` that need not be called."""
+    """A `pre_filter` or `pre_score` without notes, which need not be called."""
 
 
 def _whole(score: object) -> int:
@@ -253,14 +253,14 @@ def _whole(score: object) -> int:
 
 
 class Reserve(Plugin):
-    """Reserves something for a pod that got its node."""
+    """Reserves resources for a pod whose node has been chosen."""
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Reserve what the pod needs, or return why that is impossible."""
+        """Reserve what the pod needs, or return why it cannot be reserved."""
         raise NotImplementedError
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Release it; also called when nothing was reserved."""
+        """Release the reservation; also called if nothing was reserved."""
 
 
 class Permit(Plugin):
@@ -279,7 +279,7 @@ class PreBind(Plugin):
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Prepare, or return why that is impossible."""
+        """Prepare the bind, or return why that is not possible."""
         raise NotImplementedError
 
 
@@ -287,12 +287,12 @@ class Bind(Plugin):
     """Binds a pod to its node."""
 
     async def bind(self, cycle: Cycle, pod: Pod, node: str) -> Rejection | Skip | None:
-        """Bind the pod, or return why that is impossible; SKIP leaves it to the next plugin."""
+        """Bind the pod, or return why that is not possible; SKIP leaves it to the next plugin."""
         raise NotImplementedError
 
 
 class PostBind(Plugin):
-    """Is informed that a pod was bound."""
+    """Is notified when a pod has been bound."""
 
     def post_bind(self, cycle: Cycle, pod: Pod, node: str) -> None:
         """Record it."""
@@ -303,61 +303,61 @@ class FollowsPods(Plugin):
     """Keeps its own account of placed pods; not an extension point, so profiles do not list it."""
 
     def pod_placed(self, pod: Pod) -> None:
-        """Add a pod that counts on the node that it names from now on, bound or about to be.
+        """Record a pod that was placed on the node that it names, bound or about to be.
 
-        Also called for every pod that is already placed when the plugin starts. A pod that changes leaves and is placed
-        again, all before anything else happens.
+        Also called for every pod that is already placed when the plugin starts. For a changed pod, `pod_left` and
+        `pod_placed` are called in a row.
         """
         raise NotImplementedError
 
     def pod_left(self, pod: Pod) -> None:
-        """Remove a pod, as it was placed."""
+        """Remove a pod, given as it was placed."""
         raise NotImplementedError
 
 
 class EvictionRule(Plugin):
-    """Restricts which pods are evicted, whichever plugin evicts; not an extension point, so profiles do not list it."""
+    """Restricts evictions by all plugins; not an extension point, so profiles do not list it."""
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Return whether the victim may be evicted for the pod; the notes are as if earlier victims were gone."""
+        """Return whether the victim may be evicted for the pod; the notes are without earlier victims."""
         raise NotImplementedError
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
-        """Return why the pod could not be placed even after the evictions in the notes, or None."""
+        """Return why the pod could not be placed even after the evictions that the notes reflect, or None."""
         return None
 
     def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
-        """Return why terminating pods make enough room, or None; called before any plugin makes room.
+        """Return why terminating pods free enough, or None; called before any plugin preempts.
 
         A node may be nominated for the pod, without victims.
         """
         return None
 
     def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return in a few words which pods it spares on a node for now, for people only."""
+        """Return a short text about the pods that it spares on a node for now, for people only."""
         return ""
 
     def evictions_began(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        """Record pods that are being evicted for another one, by whichever plugin and profile."""
+        """Record the pods that are being evicted for another pod, by any plugin of any profile."""
 
     def called_off(self, victims: Sequence[Pod]) -> None:
-        """Record pods that stay: they could not be evicted, or are back in the queue at once."""
+        """Record pods that stay: they could not be evicted, or were requeued immediately."""
 
 
 class UsesLoad(Plugin):
     """Uses load metrics from `handle.load`; not an extension point, so profiles do not list it."""
 
     def service(self) -> tuple[At, Service] | None:
-        """Return the service to call besides the API server, and the argument that names it; None: none."""
+        """Return the service to call besides the API server, and the argument that names it; or None."""
         return None
 
 
 class PlacementScore(Plugin):
-    """Scores placements of a whole group of pods; kept for configurations that name it."""
+    """Scores placements of a group of pods; kept for configurations that name it."""
 
 
 class PodGroupPostFilter(Plugin):
-    """Makes room for a whole group of pods; kept for configurations that name it."""
+    """Preempts for a group of pods; kept for configurations that name it."""
 
 
 POINTS: dict[ExtensionPoint, type[Plugin]] = {

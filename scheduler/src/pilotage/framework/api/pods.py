@@ -1,4 +1,4 @@
-"""Placed pods, counted: how many of a kind are on each node, and their affinity terms."""
+"""Counts of placed pods by node, and their affinity terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pilotage.framework.api.nodes import Ids
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey
 
-# How many pods are on each node, by slot; or, if they are on few nodes, the slots of these and how many are there.
+# The number of pods on each node, by slot; or, if they are on few nodes, the slots of these and their numbers.
 Places = Ids | tuple[tuple[int, int], ...]
 
 
@@ -37,7 +37,7 @@ class TermKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class CarriedTerm:
-    """A term that placed pods have, and where they are."""
+    """An affinity term of placed pods, and the nodes of these pods."""
 
     topology_key: str
     weight: int  # 0 for required ones
@@ -56,7 +56,7 @@ class CarriedTerm:
 
 
 class PlacedPods(Protocol):
-    """All pods that are bound or about to be."""
+    """All pods that are bound or about to be bound."""
 
     def counts(self, query: PodQuery) -> Ids:
         """Return how many pods of the query are on each node, by slot; read only, and valid only for this cycle."""

@@ -1,6 +1,6 @@
-"""How full a node would be, as a score: the strategies that prefer nodes for what is free or used.
+"""Scoring strategies by the free or used resources of a node.
 
-Each strategy has two forms that do the same arithmetic on whole numbers: for one node, and for many as arrays.
+Each strategy has two equivalent methods in integer arithmetic: for one node, and for many nodes as arrays.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ from pilotage.model.requests import CPU, MEMORY, is_scalar, is_tracked
 
 
 class Demand(NamedTuple):
-    """What a pod adds to one resource that counts in a score."""
+    """A pod's request of one scored resource."""
 
     resource: str
     weight: int
@@ -56,7 +56,7 @@ def scores_of(strategy: Strategy, demands: Demands, nodes: Nodes) -> Ints | int:
 
 
 class LeastAllocated:
-    """Prefers the nodes where most is left."""
+    """Prefers nodes with the most free resources."""
 
     def score(self, demands: Demands, node: NodeInfo) -> int:
         """Return the weighted mean of the free percentages."""
@@ -82,7 +82,7 @@ class LeastAllocated:
 
 
 class MostAllocated:
-    """Prefers the nodes where least is left."""
+    """Prefers nodes with the least free resources."""
 
     def score(self, demands: Demands, node: NodeInfo) -> int:
         """Return the weighted mean of the used percentages."""
@@ -103,7 +103,7 @@ class MostAllocated:
 
 
 class RequestedToCapacityRatio:
-    """Scores how full a resource would be by a function through given points; zero scores do not count."""
+    """Scores the utilization of a resource by a function through given points; zero scores do not count."""
 
     def __init__(self, points: Sequence[tuple[int, int]]) -> None:
         line = BrokenLine(points)
@@ -159,7 +159,7 @@ def _used_percentages(demands: Demands, capacities: Sequence[Ints], nodes: Nodes
 
 
 def _percentages(part: Ints, capacity: Ints) -> Ints:
-    """Turn parts of a capacity, in place, into percentages; those of none are 0."""
+    """Convert parts of a capacity into percentages, in place; 0 where the capacity is zero."""
     part *= MAX_SCORE
     part //= np.maximum(capacity, 1)
     return part
@@ -170,7 +170,7 @@ def _weighted_mean(demands: Demands, shares: Sequence[Ints], capacities: Sequenc
     for demand, share in zip(demands, shares, strict=True):
         total += share if demand.weight == 1 else share * demand.weight
     if all(np.count_nonzero(capacity) == count for capacity in capacities):
-        # Every node has everything: dividing by one number is several times faster.
+        # Every node has all resources: dividing by a single number is several times faster.
         return total // max(1, sum(demand.weight for demand in demands))
     weights = np.zeros(count, np.int64)
     for demand, capacity in zip(demands, capacities, strict=True):

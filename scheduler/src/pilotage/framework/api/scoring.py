@@ -1,4 +1,4 @@
-"""Arithmetic that scores share: normalisation, and functions given by points."""
+"""Arithmetic for scores: normalisation, and functions given by points."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ MAX_SCORE = 100
 
 
 def normalized_by_maximum(scores: Ints, *, reverse: bool = False) -> Ints:
-    """Scale to 0..100 by the largest score; reversed, the smallest is best. All zeros stay, or are all best."""
+    """Scale to 0..100 by the largest score; reversed, the smallest is best. If all are zero, all are worst or best."""
     largest = max(0, int(scores.max(initial=0)))
     if largest == 0:
         return np.full_like(scores, MAX_SCORE) if reverse else scores
@@ -32,17 +32,17 @@ def truncated_division(dividend: Ints, divisor: Ints | int) -> Ints:
 
 
 def by_maximum(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-    """Scale to 0..100 by the largest score; to be a plugin's `normalize`."""
+    """Scale to 0..100 by the largest score; for use as a plugin's `normalize`."""
     return normalized_by_maximum(scores)
 
 
 def by_maximum_reversed(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-    """Scale to 0..100 with the smallest score best; to be a plugin's `normalize`."""
+    """Scale to 0..100 with the smallest score best; for use as a plugin's `normalize`."""
     return normalized_by_maximum(scores, reverse=True)
 
 
 def by_range(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-    """Stretch from the lowest score, which becomes 0, to the highest; if all are equal, all are 0."""
+    """Scale to 0..100 from the lowest to the highest score; if all are equal, all become 0."""
     lowest, highest = int(scores.min(initial=LARGEST)), int(scores.max(initial=SMALLEST))
     if lowest >= highest:
         return np.zeros_like(scores)
@@ -53,18 +53,18 @@ def by_range(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints)
 
 
 def keeps_equals(plugin: Plugin) -> bool:
-    """Return whether scores that are equal, and not negative, surely are so after the plugin has normalised them."""
+    """Return whether the plugin's normalisation is known to keep equal non-negative scores equal."""
     return getattr(type(plugin), "normalize", None) in (None, by_maximum, by_maximum_reversed)
 
 
 class BrokenLine:
-    """A function through points with rising x, flat outside of them; it rounds towards the previous point."""
+    """A piecewise linear function with rising x, constant outside of its points; rounds towards the previous point."""
 
     def __init__(self, points: Sequence[tuple[int, int]]) -> None:
         self._points = tuple(points)
 
     def __call__(self, x: int) -> int:
-        """Return the value at one place."""
+        """Return the value at one x."""
         (left, low), *rest = self._points
         if x <= left:
             return low
@@ -77,6 +77,6 @@ class BrokenLine:
         return low
 
     def at(self, xs: Ints) -> Ints:
-        """Return the values at many places within 0..100."""
+        """Return the values at many x within 0..100."""
         table = np.array([self(x) for x in range(MAX_SCORE + 1)], np.int64)
         return table[xs]

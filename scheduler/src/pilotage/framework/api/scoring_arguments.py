@@ -1,4 +1,4 @@
-"""Arguments that plugins share which score by resources: which ones with which weight, and functions by points."""
+"""Arguments shared by plugins that score by resources: weighted resources, and functions by points."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -24,7 +24,7 @@ HIGHEST_SHAPE_SCORE = 10
 
 
 class ResourceSpec(Section):
-    """A resource, and how much it counts; a weight of zero stands for 1."""
+    """A resource and its weight; zero stands for 1."""
 
     name: StrictStr = ""
     weight: Annotated[Int64, AfterValidator(lambda weight: weight or 1)] = 1
@@ -43,20 +43,20 @@ class UtilizationShapePoint(Section):
 
 
 class RatioArguments(Section):
-    """The function that a utilization is scored by."""
+    """The function from utilization to score."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 class ScoringStrategy(Section):
-    """How nodes are scored, and by which resources."""
+    """The strategy for scoring nodes, and the resources that it uses."""
 
     type: StrictStr = ""
     resources: ResourceSpecs = DEFAULT_RESOURCES
     requested_to_capacity_ratio: RatioArguments | None = Field(default=None, exclude_if=lambda given: given is None)
 
     def faults(self, at: At) -> Iterator[Fault]:
-        """Yield what is wrong with the strategy."""
+        """Yield the errors in the strategy."""
         if self.type not in (LEAST, MOST, RATIO):
             yield unsupported((*at, "type"), self.type, (LEAST, MOST, RATIO))
         for i, resource in enumerate(self.resources):
@@ -81,7 +81,7 @@ class ScoringStrategy(Section):
 
 
 def shape_faults(shape: Sequence[UtilizationShapePoint], at: At) -> Iterator[Fault]:
-    """Yield what is wrong with the points of a function."""
+    """Yield the errors in the points of a function."""
     if not shape:
         yield required(at, "at least one point must be specified")
     for i, (left, right) in enumerate(pairwise(shape), start=1):

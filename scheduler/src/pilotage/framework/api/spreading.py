@@ -16,7 +16,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 
 class Spread(NamedTuple):
-    """The maximum skew of a selector's pods over the domains of a topology key, and which nodes count."""
+    """The maximum skew of the selected pods over the domains of a topology key, and the eligible nodes."""
 
     topology_key: str
     max_skew: int
@@ -26,9 +26,9 @@ class Spread(NamedTuple):
     honors_taints: bool = False
 
     def matches_among(self, pods: Iterable[Pod], namespace: str) -> int:
-        """Return how many of these pods count: those of the namespace that match and are not terminating."""
+        """Return how many of these pods are of the namespace, match and are not terminating."""
         if self.selector.empty:
-            return 0  # although it matches every pod: so does kube-scheduler
+            return 0  # although an empty selector matches every pod: the same as in kube-scheduler
         return sum(
             pod.namespace == namespace and not pod.is_terminating and self.selector.matches(pod.labels) for pod in pods
         )
@@ -46,7 +46,7 @@ def spreads_of(pod: Pod, action: str) -> Spreads:
 
 
 def default_spread(constraint: SpreadConstraint) -> Spread:
-    """Return a constraint that still lacks its selector, which is found for each pod."""
+    """Return a default constraint; its selector is determined for each pod."""
     return _spread(constraint, NOTHING)
 
 
@@ -78,14 +78,14 @@ def _spread(constraint: SpreadConstraint, selector: LabelMatcher) -> Spread:
 
 
 def with_labels(selector: LabelMatcher, labels: Labels) -> LabelMatcher:
-    """Return a selector that also requires exact labels; one that matches nothing stays as it is."""
+    """Return a selector that also requires exact labels; one that matches nothing is returned unchanged."""
     if selector.requirements is None:
         return selector
     return LabelMatcher(tuple(sorted({*selector.requirements, *((key, "In", (labels[key],)) for key in labels)})))
 
 
 def matching_pods(cycle: Cycle, namespace: str, selector: LabelMatcher) -> Ids | None:
-    """Return how many pods count on each node, by slot; None for none anywhere."""
+    """Return the number of matching pods on each node, by slot; None if there are none."""
     if not selector.requirements:
         return None
     return cycle.placed.counts(PodQuery(((frozenset((namespace,)), selector.requirements),), without_terminating=True))

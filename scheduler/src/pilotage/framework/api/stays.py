@@ -1,4 +1,4 @@
-"""When pods of one lineage were on nodes, for plugins that remember it but did not see it."""
+"""Stays: when pods of one lineage ran on which nodes, for plugins that depend on it but started later."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ class Stay:
     pod: str  # its uid
     node: str
     came: float
-    left: float | None = None  # None as long as it is there
+    left: float | None = None  # None while it is there
 
 
 class RemembersStays(FollowsPods):
-    """Decides by where previous pods ran; a process that has seen less than the scheduler can supply it."""
+    """Decides by where previous pods ran; a process without the scheduler's memory can supply that."""
 
     def recall(self, pod: Pod, stays: Sequence[Stay]) -> None:
-        """Replace what was seen of a pod's lineage by these stays."""
+        """Replace the recorded stays of a pod's lineage."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Taints of many nodes at once: which nodes they forbid, and which they only discourage."""
+"""Taints of many nodes at once: NoSchedule and NoExecute, and PreferNoSchedule."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from pilotage.model.tolerations import Tolerations, count_untolerated_preference
 
 
 def tolerates_all(tolerations: Tolerations, nodes: Nodes) -> Bools:
-    """Return on which nodes all taints that forbid scheduling or running are tolerated."""
+    """Return on which nodes the pod tolerates all NoSchedule and NoExecute taints."""
     covered = coverage(tolerations)
     return answer_for_each(
         nodes.taint_set_ids, nodes.taint_sets, lambda taints: first_untolerated(taints, covered) is None, np.bool_
@@ -16,7 +16,7 @@ def tolerates_all(tolerations: Tolerations, nodes: Nodes) -> Bools:
 
 
 def untolerated_preferences(tolerations: Tolerations, nodes: Nodes) -> Ints:
-    """Return how many taints of each node only ask pods to stay away and are not tolerated."""
+    """Return the number of PreferNoSchedule taints of each node that the pod does not tolerate."""
     covered = coverage(tolerations)
     return answer_for_each(
         nodes.taint_set_ids, nodes.taint_sets, lambda taints: count_untolerated_preferences(taints, covered), np.int64

@@ -1,8 +1,8 @@
 """The nodes that pods have left, kept for their successors: pods of the same owner, or the next one of the same name.
 
-running ── deleted, finished, or on its way out ──> vacant ── a successor is placed ──> taken
-                                                      ^                                   │
-                                                      └──── its bind fails: given back ───┘
+running ── deleted, finished or terminating ────> vacant ── a successor is placed ──> taken
+                                                    ^                                   │
+                                                    └──── its bind fails: returned ─────┘
 """
 
 from collections import OrderedDict
@@ -12,22 +12,22 @@ from dataclasses import dataclass
 from pilotage.framework.api.stays import Stay
 from pilotage.model.pod import Pod
 
-MOST_PLACES = 50_000  # that are vacant; the oldest are forgotten first
-MOST_TAKEN = 10_000  # lately; far more than there are binds under way
+MOST_PLACES = 50_000  # vacant ones; the oldest are forgotten first
+MOST_TAKEN = 10_000  # recently taken ones; far more than there are binds in progress
 
-INSTANT = 0.001  # seconds; nobody leaves before having come
+INSTANT = 0.001  # seconds; a pod never leaves before it arrives
 
-NO_SUCCESSORS = ("DaemonSet", "Node")  # whose pods have their one node anyway
-STABLE_NAMES = "StatefulSet"  # those of other owners end at random
+NO_SUCCESSORS = ("DaemonSet", "Node")  # their pods always run on the same node
+STABLE_NAMES = "StatefulSet"  # pod names of other owners end with random characters
 TEMPLATE_HASH = "pod-template-hash"
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 
 
 def lineage(pod: Pod) -> Hashable:
-    """Return what identifies a pod and its predecessors; None if it cannot have any.
+    """Return the key that a pod shares with its predecessors; None if it cannot have any.
 
-    That is its owner and, where replicas are told apart, which of them it is. The replica sets of a deployment are one
-    owner: each change of the deployment makes another.
+    The key is its owner and, where replicas have an identity, its replica. All replica sets of a deployment count as
+    one owner, since each change of the deployment creates another.
     """
     owner = pod.metadata.controller
     if owner is None or owner.kind in NO_SUCCESSORS:
@@ -41,7 +41,7 @@ def lineage(pod: Pod) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A node that a pod has left, and when it did."""
+    """A node that a pod has left, and the time."""
 
     lineage: Hashable
     predecessor: str  # its uid
@@ -50,13 +50,13 @@ class Place:
 
 
 class VacantPlaces:
-    """As many vacant places of each lineage as it has lost pods that were not replaced."""
+    """The vacant places of each lineage: one for each pod that was not replaced yet."""
 
     def __init__(self) -> None:
         self._places: OrderedDict[str, Place] = OrderedDict()  # by predecessor, the oldest first
         self._by_lineage: dict[Hashable, dict[str, Place]] = {}
         self._taken: OrderedDict[str, Place] = OrderedDict()  # by successor
-        self._replaced: dict[str, str] = {}  # the successor of each predecessor whose place is among the taken ones
+        self._replaced: dict[str, str] = {}  # from predecessor to successor, for taken places
 
     def __len__(self) -> int:
         return len(self._places)
@@ -66,7 +66,7 @@ class VacantPlaces:
         yield from self._by_lineage.get(lineage, {}).values()
 
     def pod_placed(self, pod: Pod, now: float) -> None:
-        """Give a pod a vacant place, or take its own away if it is terminating."""
+        """Assign a vacant place to a pod; for a terminating pod, mark its own place as vacant."""
         kin = lineage(pod)
         if kin is None:
             return
@@ -76,7 +76,7 @@ class VacantPlaces:
             self._add(Place(kin, pod.uid, pod.node_name, now))
 
     def pod_left(self, pod: Pod, now: float) -> None:
-        """Keep the place of a pod that ran there; one that was never bound returns the place that it took."""
+        """Keep the place of a pod that ran there; a pod that was never bound returns the place that it took."""
         kin = lineage(pod)
         if kin is None or _is_leaving(pod):
             return
@@ -95,12 +95,12 @@ class VacantPlaces:
             del self._by_lineage[place.lineage]
 
     def recall(self, kin: Hashable, stays: Iterable[Stay]) -> None:
-        """Keep the places that these stays leave for a lineage, and nothing else."""
+        """Replace the places of a lineage by those that follow from these stays."""
         for place in list(self.of(kin)):
             self.forget(place)
         came = [(stay.came, 1, stay) for stay in stays]
         left = [(max(stay.left, stay.came + INSTANT), 0, stay) for _, _, stay in came if stay.left is not None]
-        for moment, is_coming, stay in sorted([*came, *left], key=lambda each: each[:2]):  # who goes makes room first
+        for moment, is_coming, stay in sorted([*came, *left], key=lambda each: each[:2]):  # departures before arrivals
             if is_coming:
                 self._take(stay.pod, stay.node, kin)
             else:
@@ -109,12 +109,12 @@ class VacantPlaces:
     def _take(self, uid: str, node: str, kin: Hashable) -> None:
         known = self._places.get(uid)
         if known is not None:
-            self.forget(known)  # the pod has only changed
+            self.forget(known)  # only an update of the pod
             return
         vacant = list(self.of(kin))
         if not vacant:
             return
-        # A pod that could not return still takes someone's place: no other pod is missing.
+        # A pod that went elsewhere still takes a place, since it replaces a missing pod.
         place = next((place for place in vacant if place.node == node), vacant[0])
         self.forget(place)
         self._taken[uid], self._replaced[place.predecessor] = place, uid

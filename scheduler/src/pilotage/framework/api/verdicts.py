@@ -1,4 +1,4 @@
-"""A plugin's results: for one node, for many at once, and for a pod as a whole."""
+"""The results of plugins: for one node, for many nodes, and for a pod as a whole."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,29 +12,29 @@ Bools = NDArray[np.bool_]
 
 FITS: Final = 0
 FEW_CASES: Final = 5
-MOST_CASES: Final = 31  # whose bits, two of each, fit into a number
+MOST_CASES: Final = 31  # with two bits each, as many as fit into an integer
 
-# What a pod's condition says instead of Unschedulable where no node of any kind could help.
+# The reasons in a pod's condition instead of Unschedulable, if no new node could help.
 QUEUED: Final = "Queued"
 WAITING_FOR_GROUP: Final = "WaitingForGroup"
 
-Case = tuple[str, Bools, Bools | bool]  # a reason, where it holds, where it is hopeless
+Case = tuple[str, Bools, Bools | bool]  # a reason, where it applies, where preemption cannot help
 
 
 class PluginFailed(Exception):
-    """A plugin failed, for a reason that it can name; the pod is retried after a back-off."""
+    """A plugin failed with a known reason; the pod is retried after a back-off."""
 
-    cost = 0.0  # seconds that the scheduler has lost
-    rest = 0.0  # seconds that the pod waits at least
+    cost = 0.0  # seconds of scheduler time lost
+    rest = 0.0  # minimum seconds until the retry
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Rejection:
-    """Why a pod cannot go somewhere: one or more reasons, and whether evicting other pods could help."""
+    """Why a pod does not fit: one or more reasons, and whether evicting other pods could help."""
 
     reasons: tuple[str, ...]
     preemption_helps: bool
-    pending: bool  # the plugin itself will say when to retry; no back-off then
+    pending: bool  # the plugin itself triggers the retry, without back-off
     plugin: str = field(default="")  # set by the code that ran the plugin
     held_as: str = field(default="")  # QUEUED or WAITING_FOR_GROUP; "" if another node could help
 
@@ -58,7 +58,7 @@ class Rejection:
         return ", ".join(self.reasons)
 
     def by(self, plugin: str) -> "Rejection":
-        """Return the same rejection with the plugin that said it."""
+        """Return the same rejection with the name of its plugin."""
         helps, pending, held_as = self.preemption_helps, self.pending, self.held_as
         return Rejection(*self.reasons, preemption_helps=helps, pending=pending, plugin=plugin, held_as=held_as)
 
@@ -77,23 +77,23 @@ class Skip:
 
 
 SKIP: Final = Skip()
-# The same for every pod of this shape: the plugin is not called for them again.
+# For every pod of this shape: the plugin is not called for them again.
 SKIP_SHAPE: Final = Skip()
-# The same for every pod of this shape, namespace, labels and owner, until an API object or the terms of placed pods
-# change: until then the plugin is not called for them again.
+# For every pod of this shape, namespace, labels and owner: the plugin is not called for them again until an API object
+# or the terms of placed pods change.
 SKIP_KIND: Final = Skip()
 
 
 @dataclass(frozen=True, slots=True)
 class OnlyNodes:
-    """The pod can only go to nodes with these names; the others are not evaluated."""
+    """The pod can only run on nodes with these names; others are not evaluated."""
 
     names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The pod has its node and waits for permission to be bound."""
+    """The pod has a node, and waits on permit before its bind."""
 
     seconds: float
     reason: str = ""
@@ -101,20 +101,20 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Nominated:
-    """A node where the pod will fit once the victims are gone."""
+    """A node where the pod will fit once the victims have terminated."""
 
     node: str
     victims: tuple[str, ...]  # namespace/name
     message: str
-    other_nodes: tuple[str, ...] = ()  # where victims are besides
+    other_nodes: tuple[str, ...] = ()  # further nodes with victims
 
 
 @dataclass(frozen=True, slots=True)
 class NoRoom:
-    """No way to make room was found; the reason is for the pod's condition."""
+    """Preemption found no solution; the reason is for the pod's condition."""
 
     message: str
-    keeps_nomination: bool = False  # an earlier nomination still stands, if no other plugin clears it
+    keeps_nomination: bool = False  # an earlier nomination stays, unless another plugin clears it
 
 
 PreFiltered = OnlyNodes | Rejection | Skip | None
@@ -122,7 +122,7 @@ Filtered = Rejection | None
 
 
 class Verdicts:
-    """One verdict for each of many nodes: a code 0 fits, a code n is the n-th rejection."""
+    """One verdict for each of many nodes: code 0 means that it fits, code n is the n-th rejection."""
 
     __slots__ = ("codes", "rejections")
 
@@ -137,12 +137,12 @@ class Verdicts:
 
     @classmethod
     def where(cls, rejected: Bools, rejection: Rejection) -> "Verdicts":
-        """The nodes that the mask marks are rejected, all for the same reason."""
+        """Reject the nodes in the mask, all for the same reason."""
         return cls(rejected.astype(np.uint16), (rejection,))
 
     @classmethod
     def first_of(cls, *cases: tuple[Bools, Rejection]) -> "Verdicts":
-        """Each node is rejected by the first case that marks it."""
+        """Reject each node with the first case that applies to it."""
         codes = np.zeros(len(cases[0][0]), np.uint16)
         for code in range(len(cases), 0, -1):
             np.putmask(codes, cases[code - 1][0], code)  # faster than a mask as an index
@@ -150,9 +150,9 @@ class Verdicts:
 
     @classmethod
     def all_reasons(cls, cases: Sequence[Case]) -> "Verdicts":
-        """Each node is rejected for every case that marks it: a reason, where it holds, and where it is hopeless.
+        """Reject each node with all cases that apply: a reason, where it applies, and where preemption cannot help.
 
-        Preemption cannot help a node if any of its reasons is unresolvable there.
+        Preemption cannot help on a node if it cannot resolve one of its reasons.
         """
         if len(cases) > FEW_CASES:
             return cls._of_many_reasons(cases)
@@ -165,7 +165,7 @@ class Verdicts:
 
     @classmethod
     def _of_many_reasons(cls, cases: Sequence[Case]) -> "Verdicts":
-        """Do the same for any number of cases, as many at a time as a number has bits for."""
+        """Do the same for any number of cases, as many at a time as fit into an integer."""
         parts = [_bits(cases[start : start + MOST_CASES]) for start in range(0, len(cases), MOST_CASES)]
         distinct, codes = np.unique(np.stack(parts) if len(parts) > 1 else parts[0], axis=-1, return_inverse=True)
         numbers = distinct.reshape(len(parts), -1).T.tolist()
@@ -175,13 +175,13 @@ class Verdicts:
         return cls((codes.reshape(-1) + offset).astype(np.uint16), found)
 
     def __getitem__(self, place: int) -> Rejection | None:
-        """Return the verdict about one node."""
+        """Return the verdict on one node."""
         code = int(self.codes[place])
         return self.rejections[code - 1] if code else None
 
 
 def _bits(cases: Sequence[Case]) -> NDArray[np.int64]:
-    """Return two bits of each case for every node: whether it holds there, and whether it is hopeless too."""
+    """Return two bits of each case for every node: whether it applies, and whether preemption cannot help."""
     bits = np.zeros(len(cases[0][1]), np.int64)
     for place, (_, holds, hopeless) in enumerate(cases):
         bits |= holds.astype(np.int64) << (2 * place)

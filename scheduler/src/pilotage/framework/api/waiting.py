@@ -1,8 +1,8 @@
-"""Pods that have their node and wait for permission to be bound.
+"""Pods that have a node and wait on permit.
 
-   waiting ── allow by the last plugin that asked ──> goes
-      ├────── reject, or a plugin's time is up ─────> back to the queue, as rejected
-      └────── preempt ──────────────────────────────> back to the queue, to be retried soon
+   waiting ── allow by the last pending plugin ───> continues to its bind
+      ├────── reject, or a plugin's time-out ─────> requeued as rejected
+      └────── preempt ────────────────────────────> requeued for a retry soon
 
 The first decision counts.
 """
@@ -20,7 +20,7 @@ REMOVED = "removed"
 
 
 class WaitingPod:
-    """One pod, and the plugins whose permission it still needs."""
+    """One pod, and the plugins that have not allowed it yet."""
 
     def __init__(self, pod: Pod, waits: Mapping[str, Wait]) -> None:
         self.pod = pod  # on its node
@@ -33,11 +33,11 @@ class WaitingPod:
 
     @property
     def pending_plugins(self) -> frozenset[str]:
-        """Return who has not given permission yet."""
+        """Return the plugins that have not allowed the pod yet."""
         return frozenset(self._timers)
 
     def allow(self, plugin: str) -> None:
-        """Give a plugin's permission; with the last one the pod continues."""
+        """Allow the pod for one plugin; after the last one the pod continues."""
         timer = self._timers.pop(plugin, None)
         if timer is None:
             return
@@ -57,14 +57,14 @@ class WaitingPod:
         return True
 
     async def decision(self) -> Rejection | None:
-        """Wait for it: None approves the pod; PluginFailed if it was preempted."""
+        """Wait for the decision: None approves the pod; PluginFailed if it was preempted."""
         try:
             return await self._decision
         finally:
             self.close()
 
     def close(self) -> None:
-        """Accept no more decisions."""
+        """Ignore later decisions."""
         for timer in self._timers.values():
             timer.cancel()
         if not self._decision.cancel() and not self._decision.cancelled():
@@ -86,7 +86,7 @@ class WaitingPods:
 
     def __init__(self) -> None:
         self._waiting: dict[str, WaitingPod] = {}
-        self.on_ended: Signal[str, float] = Signal()  # the result, and for how many seconds it waited
+        self.on_ended: Signal[str, float] = Signal()  # the result, and the seconds waited
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -99,22 +99,22 @@ class WaitingPods:
         return self._waiting.get(uid)
 
     def remove(self, uid: str) -> bool:
-        """Return a pod that is no longer wanted to the queue; False if it does not wait."""
+        """Preempt a pod that is no longer needed; False if it does not wait."""
         waiting = self._waiting.get(uid)
         return waiting is not None and waiting.reject("", REMOVED)
 
     def expect(self, pod: Pod, waits: Mapping[str, Wait]) -> None:
-        """Let a pod wait from this moment on; plugins can find it at once."""
+        """Register a waiting pod; plugins can find it immediately."""
         self._waiting[pod.uid] = WaitingPod(pod, waits)
 
     def forget(self, uid: str) -> None:
-        """Remove a pod whose binding ended before its permission was awaited."""
+        """Remove a pod whose binding cycle ended before `wait` was called."""
         waiting = self._waiting.pop(uid, None)
         if waiting is not None:
             waiting.close()
 
     async def wait(self, uid: str) -> Rejection | None:
-        """Wait for the decision about a pod that is expected."""
+        """Wait for the decision about a pod registered with `expect`."""
         started, result = perf_counter(), "Error"
         try:
             rejection = await self._waiting[uid].decision()

@@ -1,1 +1,1 @@
-"""What runs plugins: order, fences, time budgets, the dry runs of preemption."""
+"""Runs plugins: their order, fences, time budgets, and the dry runs of preemption."""

@@ -1,4 +1,4 @@
-"""Runs the plugins around the binding of a pod, each behind a fence, after the cycle and concurrently."""
+"""Runs the plugins of the binding cycle, each behind a fence, concurrently with other pods."""
 
 from time import perf_counter
 from types import NoneType
@@ -13,7 +13,7 @@ from pilotage.framework.runtime.timings import UNSCHEDULABLE, Timings
 
 
 class BindingRunner:
-    """Runs the plugins of one profile that prepare, make and follow a binding."""
+    """Runs PreBind, Bind and PostBind of one profile."""
 
     def __init__(self, plugin_set: PluginSet, timings: Timings) -> None:
         self._plugin_set = plugin_set
@@ -21,7 +21,7 @@ class BindingRunner:
         self.binds_by_foreign = any(is_foreign(type(plugin)) for plugin in plugin_set.bind)
 
     def pre_flight(self, cycle: Cycle, node: str) -> list[PreBind]:
-        """Return the plugins that have something to prepare."""
+        """Return the plugins that need to prepare something."""
         found = []
         for plugin in self._plugin_set.pre_bind:
             with fence('running PreBindPreFlight "{}": {}', plugin):
@@ -32,7 +32,7 @@ class BindingRunner:
         return found
 
     async def pre_bind(self, cycle: Cycle, node: str, plugins: list[PreBind]) -> Rejection | None:
-        """Let plugins prepare, one after the other, until one finds that impossible."""
+        """Run PreBind of these plugins one after the other, until one rejects the pod."""
         begun = perf_counter()
         for plugin in plugins:
             start = perf_counter()
@@ -49,7 +49,7 @@ class BindingRunner:
         return None
 
     async def bind(self, cycle: Cycle, node: str) -> Rejection | None:
-        """Bind the pod by the first plugin that does."""
+        """Bind the pod with the first plugin that does not skip it."""
         for plugin in self._plugin_set.bind:
             start = perf_counter()
             try:
@@ -66,7 +66,7 @@ class BindingRunner:
         raise CycleFailed("no Bind plugin binds this pod: all of them skip it")
 
     def post_bind(self, cycle: Cycle, node: str) -> list[str]:
-        """Inform every plugin that the pod was bound; returns the errors, which stop no other plugin."""
+        """Run PostBind of every plugin; returns the errors, which do not stop the other plugins."""
         complaints = []
         for plugin in self._plugin_set.post_bind:
             start = perf_counter()

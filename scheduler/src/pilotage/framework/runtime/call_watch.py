@@ -1,8 +1,8 @@
-"""The current call of a plugin that is not ours: recorded before and after, and aborted from outside.
+"""The current call of a custom plugin: recorded before and after, and aborted from outside.
 
-main thread      enter ── the plugin's method ── leave                     attributes are written, and nothing else
-watchdog thread  ── looks every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
-                                                                     OverBudget, if that very call is still under way
+main thread      enter ── the plugin's method ── leave                     only writes attributes
+watchdog thread  ── every 50 ms: the same call for too long? ── signal to the main thread ── its handler raises
+                                                                OverBudget, if the same call is still in progress
 """
 
 import logging
@@ -19,14 +19,14 @@ from pilotage.model.pod import Pod
 log = logging.getLogger(__name__)
 
 NO_LIMIT = float("inf")
-CLEAN_UP = 0.2  # of the budget, for other methods of a plugin that has used up its budget in this turn
+CLEAN_UP = 0.2  # share of the budget, for other methods of a plugin that has used up its budget in this turn
 PAUSES = (3.0, 6.0, 30.0, 60.0, 120.0, 300.0)  # seconds for which a method is not called after each abort
-REMEMBERED = 600.0  # seconds for which such a time counts
-ENOUGH = 3  # failures, and no answer
+REMEMBERED = 600.0  # seconds for which an aborted call counts
+ENOUGH = 3  # failures without a success
 REST = 30  # times the cost of the call: the pod's minimum wait
 
 
-# Their failures fail an attempt, which reports them.
+# Failures of these methods fail an attempt, which reports them.
 OF_ATTEMPTS = frozenset(
     (
         *("pre_filter", "add_pod", "remove_pod", "filter", "filter_nodes", "post_filter"),
@@ -45,11 +45,11 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """Return what the plugin is called."""
+        """Return the name of the plugin."""
 
 
 class TookTooLong(PluginFailed):
-    """A call that was aborted because it took too long, or was not made because others did."""
+    """A call that was aborted because it took too long, or not made because earlier ones did."""
 
     def __init__(self, text: str, *, cost: float = 0.0, rest: float = 0.0) -> None:
         super().__init__(text)
@@ -61,14 +61,14 @@ class Block:
     """A method of one plugin that is not called for a while."""
 
     plugin: Any
-    ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were
+    ended: deque[float] = field(default_factory=lambda: deque(maxlen=len(PAUSES)))  # when its calls were aborted
     until: float = 0.0
     reason: str = ""
-    uid: str = ""  # of the pod that it was last called for
-    cost: float = 0.0  # seconds that this took
+    uid: str = ""  # of the pod of the last call
+    cost: float = 0.0  # seconds that the call took
 
     def grow(self, now: float) -> float:
-        """Record one more aborted call; returns the pause."""
+        """Record an aborted call; returns the pause."""
         while self.ended and now - self.ended[0] > REMEMBERED:
             self.ended.popleft()
         self.ended.append(now)
@@ -77,8 +77,8 @@ class Block:
         return pause
 
 
-class Desk:
-    """One method of a class of plugins."""
+class CallSite:
+    """One method of a plugin class."""
 
     __slots__ = ("blocks", "failures", "point", "spent", "stops", "turn", "worked")
 
@@ -88,8 +88,8 @@ class Desk:
         self.failures = 0
         self.turn = -1
         self.spent = 0.0  # seconds in this turn
-        self.stops = False  # there may be a reason not to call
-        self.blocks: dict[int, Block] = {}  # by the id of the plugin, which a block keeps
+        self.stops = False  # calls may be refused, check the blocks
+        self.blocks: dict[int, Block] = {}  # by the id of the plugin, which the block keeps alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Overrun:
     point: str
     pod: Pod | None
     seconds: float
-    message: str  # what it has done, without the plugin's name
+    message: str  # without the plugin's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +117,24 @@ class Suspicion:
 
     @property
     def message(self) -> str:
-        """Return what has happened, without the plugin's name."""
+        """Return the message, without the plugin's name."""
         often = "" if self.times == 1 else f" {self.times} times"
         about = f" for pod {self.pod}" if self.pod else ""
         return f"the scheduler exited{often} while the plugin was called{about} in {self.point}"
 
 
 class Record(Protocol):
-    """A record of the call in flight, for the next process if this one does not survive it."""
+    """A record of the call in progress, for the next process in case this one crashes."""
 
-    def begin(self, plugin: Named, desk: Desk, pod: Pod | None) -> None:
+    def begin(self, plugin: Named, site: CallSite, pod: Pod | None) -> None:
         """Record the call."""
 
     def end(self) -> None:
-        """Record that it is over."""
+        """Record that the call has ended."""
 
 
 class CallWatch:
-    """The current call of a foreign plugin in the main thread, of which there is at most one."""
+    """The current call of a custom plugin in the main thread; there is at most one."""
 
     __slots__ = (
         "args",
@@ -149,33 +149,33 @@ class CallWatch:
         "on_failing",
         "on_foreign",
         "on_overrun",
+        "overrun_turn",
         "plugin",
         "record",
         "since",
-        "spoiled_turn",
         "suspicions",
         "turn",
     )
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self.clock = clock
-        self.has_foreign = False  # there is a plugin to watch
-        self.call: Desk | None = None
+        self.has_foreign = False  # there is a custom plugin to watch
+        self.call: CallSite | None = None
         self.plugin: Any = None
         self.args: Sequence[Any] = ()
         self.since = 0.0
         self.limit = NO_LIMIT  # of the current call, in seconds
-        self.floor: FrameType | None = None  # of code that is watched without being a call: nothing is raised in it
+        self.floor: FrameType | None = None  # of watched code that is not a call: nothing is raised in it
         self.budget = NO_LIMIT
-        self.doomed = -1.0  # the start of the call that has to end
-        self.turn = 0  # of the event loop: limits the sum of all calls of a method
-        self.spoiled_turn = -1  # one in which a call was aborted: cleaning up afterwards has less time
+        self.doomed = -1.0  # the start of the call that must be aborted
+        self.turn = 0  # the turn of the event loop: the sum of all calls of a method in it is limited
+        self.overrun_turn = -1  # a turn in which a call was aborted: clean-up gets less time
         self.record: Record | None = None
         self.suspicions: dict[tuple[str, str], Suspicion] = {}  # by plugin and uid
         self.on_overrun: Callable[[Overrun], None] = lambda _overrun: None
         self.on_failing: Callable[[Named, str, str], None] = lambda _plugin, _point, _message: None
-        self.on_ended: Callable[[], None] = lambda: None  # called after a call that had to end
-        self.on_foreign: Callable[[], None] = lambda: None  # called when there is something to watch
+        self.on_ended: Callable[[], None] = lambda: None  # called after an aborted call
+        self.on_foreign: Callable[[], None] = lambda: None  # called when there is a plugin to watch
 
     def expect_calls(self) -> None:
         """Record that there is a plugin to watch."""
@@ -184,32 +184,32 @@ class CallWatch:
             self.on_foreign()
 
     def next_turn(self) -> None:
-        """Reset the time that methods have taken."""
+        """Start a new turn, which resets the time used by methods."""
         self.turn += 1
 
     # ------------------------------------------------------------------------------------------- around a call
 
-    def enter(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
-        """Record a call that starts; PluginFailed if it must not."""
-        if desk.turn != self.turn:
-            desk.turn, desk.spent = self.turn, 0.0
-        if desk.stops or self.suspicions:
-            self._refuse(desk, plugin, args)
+    def enter(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:
+        """Record the start of a call; PluginFailed if it is refused."""
+        if site.turn != self.turn:
+            site.turn, site.spent = self.turn, 0.0
+        if site.stops or self.suspicions:
+            self._refuse(site, plugin, args)
         if self.record is not None:
-            self.record.begin(plugin, desk, pod_of(args))
-        self.limit = self.budget if self.turn != self.spoiled_turn else self.budget * CLEAN_UP
+            self.record.begin(plugin, site, pod_of(args))
+        self.limit = self.budget if self.turn != self.overrun_turn else self.budget * CLEAN_UP
         self.plugin, self.args, self.since = plugin, args, perf_counter()
-        self.call = desk
+        self.call = site
 
-    def leave(self, desk: Desk) -> None:
-        """Record its end, in any case; the first statement is the one that matters."""
+    def leave(self, site: CallSite) -> None:
+        """Record the end of the call, in any case; the first statement is essential."""
         self.call = None
-        desk.spent += perf_counter() - self.since
+        site.spent += perf_counter() - self.since
         if self.record is not None:
             self.record.end()
 
-    def failed(self, desk: Desk, plugin: Any, error: BaseException | None) -> PluginFailed:
-        """Return what to raise after a call that had to end, or raised a BaseException."""
+    def failed(self, site: CallSite, plugin: Any, error: BaseException | None) -> PluginFailed:
+        """Return the error to raise after a call that was aborted or raised a BaseException."""
         if not self.is_doomed():
             assert error is not None
             return PluginFailed(f"{type(error).__name__}: {error}{line_of(error, plugin)}")
@@ -218,49 +218,49 @@ class CallWatch:
         seconds, pod = perf_counter() - self.since, pod_of(self.args)
         self.args = ()
         where = "" if error is None else line_of(error, plugin)
-        message = f"it did not return within {self.limit:g}s in {desk.point}{where}"
-        self.block(desk, plugin, pod, seconds, message)
+        message = f"it did not return within {self.limit:g}s in {site.point}{where}"
+        self.block(site, plugin, pod, seconds, message)
         return TookTooLong(message, cost=seconds)
 
     def is_doomed(self) -> bool:
-        """Return whether the last call had to end, whatever the outcome."""
+        """Return whether the last call had to be aborted, whatever its outcome."""
         return self.doomed == self.since
 
-    def complain(self, desk: Desk, plugin: Any, error: Exception) -> None:
-        """Report a method that fails every time, if no attempt of a pod shows that."""
-        if desk.worked or desk.point in OF_ATTEMPTS:
+    def complain(self, site: CallSite, plugin: Any, error: Exception) -> None:
+        """Report a method that fails every time, unless attempts report it."""
+        if site.worked or site.point in OF_ATTEMPTS:
             return
-        desk.failures += 1
-        if desk.failures >= ENOUGH:
+        site.failures += 1
+        if site.failures >= ENOUGH:
             what = str(error) if isinstance(error, PluginFailed) else f"{type(error).__name__}: {error}"
-            self.on_failing(plugin, desk.point, f"{desk.point} fails every time: {what}{line_of(error, plugin)}")
+            self.on_failing(plugin, site.point, f"{site.point} fails every time: {what}{line_of(error, plugin)}")
 
-    def block(self, desk: Desk, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
-        """Pause a method that took too long, and report it."""
-        found = desk.blocks.setdefault(id(plugin), Block(plugin))
+    def block(self, site: CallSite, plugin: Any, pod: Pod | None, seconds: float, message: str) -> None:
+        """Stop calling a method for a while because it took too long, and report it."""
+        found = site.blocks.setdefault(id(plugin), Block(plugin))
         pause = found.grow(self.clock())
         found.reason = f"{message}; it is not called for {pause:g}s"
         found.uid, found.cost = "" if pod is None else pod.uid, seconds
-        desk.stops = True
-        self.spoiled_turn = self.turn
-        self.on_overrun(Overrun(plugin, desk.point, pod, seconds, message))
+        site.stops = True
+        self.overrun_turn = self.turn
+        self.on_overrun(Overrun(plugin, site.point, pod, seconds, message))
 
-    def _refuse(self, desk: Desk, plugin: Any, args: Sequence[Any]) -> None:
+    def _refuse(self, site: CallSite, plugin: Any, args: Sequence[Any]) -> None:
         if self.suspicions:
             self._refuse_suspicious(plugin, args)
-        now, found = self.clock(), desk.blocks.get(id(plugin))
+        now, found = self.clock(), site.blocks.get(id(plugin))
         if found is not None and now < found.until:
             pod = pod_of(args)
             again = pod is not None and pod.uid == found.uid  # in the same attempt
             raise TookTooLong(found.reason, rest=found.until - now, cost=found.cost if again else 0.0)
-        if desk.spent > self.budget:
-            message = f"its calls of {desk.point} in one turn took more than {self.budget:g}s together"
-            self.block(desk, plugin, pod_of(args), desk.spent, message)
-            raise TookTooLong(message, cost=desk.spent)
-        for key, block in list(desk.blocks.items()):
+        if site.spent > self.budget:
+            message = f"its calls of {site.point} in one turn took more than {self.budget:g}s together"
+            self.block(site, plugin, pod_of(args), site.spent, message)
+            raise TookTooLong(message, cost=site.spent)
+        for key, block in list(site.blocks.items()):
             if now - block.until > REMEMBERED:
-                del desk.blocks[key]
-        desk.stops = bool(desk.blocks)
+                del site.blocks[key]
+        site.stops = bool(site.blocks)
 
     def _refuse_suspicious(self, plugin: Any, args: Sequence[Any]) -> None:
         now, pod = perf_counter(), pod_of(args)
@@ -270,11 +270,11 @@ class CallWatch:
             raise TookTooLong(f"{found.message}; it is not called for a while", rest=found.until - now)
 
 
-WATCH = CallWatch()  # of this process: a signal has one handler, and runs it in the main thread
+WATCH = CallWatch()  # one for the process: a signal has one handler, which runs in the main thread
 
 
 def pod_of(args: Sequence[Any]) -> Pod | None:
-    """Return the pod that a call is about."""
+    """Return the pod among the arguments of a call."""
     for value in args:
         found = value if isinstance(value, Pod) else getattr(value, "pod", None)
         if isinstance(found, Pod):

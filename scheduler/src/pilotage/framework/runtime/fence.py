@@ -1,6 +1,6 @@
-"""The only fence around plugins: an exception or invalid result of one fails one attempt of one pod.
+"""The fence around plugins: an exception or invalid result fails only one attempt of one pod.
 
-plugin_guard aborts a call that takes too long, and turns a BaseException into PluginFailed; here it is caught.
+plugin_guard aborts calls that take too long, and converts a BaseException to PluginFailed; this module catches it.
 """
 
 from types import TracebackType
@@ -12,7 +12,7 @@ from pilotage.framework.runtime.call_watch import line_of
 
 
 class CycleFailed(PluginFailed):
-    """An attempt that ended with an error; the text is kube-scheduler's, with the plugin's name."""
+    """An error that ends an attempt; the text is kube-scheduler's, with the plugin's name."""
 
     def __init__(self, text: str, plugin: str = "") -> None:
         super().__init__(text)
@@ -20,7 +20,7 @@ class CycleFailed(PluginFailed):
 
 
 class fence:  # noqa: N801 - it reads like a function
-    """Turns whatever is raised in a `with` into CycleFailed; the text has placeholders for the plugin and the error."""
+    """Converts every exception in a `with` block to CycleFailed; the text has placeholders for plugin and error."""
 
     __slots__ = ("_plugin", "_text")
 
@@ -35,19 +35,19 @@ class fence:  # noqa: N801 - it reads like a function
 
 
 def failure(text: str, plugin: Plugin, error: Exception | str) -> CycleFailed:
-    """Return the error of a cycle in which a plugin failed; an unexpected one with its type and line."""
+    """Return the CycleFailed for a plugin's error; an unexpected error is shown with its type and line."""
     if isinstance(error, str):
         return CycleFailed(text.format(plugin.name, error), plugin.name)
     expected = isinstance(error, PluginFailed)
-    told = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
-    found = CycleFailed(text.format(plugin.name, told), plugin.name)
+    details = str(error) if expected else f"{type(error).__name__}: {error}{line_of(error, plugin)}"
+    found = CycleFailed(text.format(plugin.name, details), plugin.name)
     if isinstance(error, PluginFailed):
         found.cost, found.rest = error.cost, error.rest
     return found
 
 
 def expect(answer: object, *kinds: type) -> None:
-    """Reject a result of any other type."""
+    """Raise PluginFailed for a result of any other type."""
     if not isinstance(answer, kinds):
         raise PluginFailed(unexpected(answer))
 

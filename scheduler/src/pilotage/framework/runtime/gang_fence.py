@@ -1,4 +1,4 @@
-"""A fence around a plugin that knows gangs and is not ours: its failures affect only its own pods."""
+"""A fence around a custom plugin that forms gangs: its failures affect only its own pods."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -16,11 +16,11 @@ log = logging.getLogger(__name__)
 
 Answer = TypeVar("Answer")
 FAILED = 'running "{}" for a gang: {}'
-ONE = 1  # missing, so that the plugin is called for its objection
+ONE = 1  # pod is missing, so that `objection` is called
 
 
 class GangFailure(Rejection):
-    """Instead of an objection: the plugin has failed."""
+    """In place of an objection: the plugin has failed."""
 
     error: CycleFailed
 
@@ -30,14 +30,14 @@ class GangFailure(Rejection):
 
 
 def fenced(plugin: FormsGangs | None) -> FormsGangs | None:
-    """Return the plugin behind a fence; our own plugin as it is."""
+    """Return the plugin behind a fence; our own plugin unchanged."""
     if plugin is None or not is_foreign(type(plugin)):
         return plugin
-    return cast(FormsGangs, FencedGangs(plugin))  # to its callers it is one
+    return cast(FormsGangs, FencedGangs(plugin))  # it has the same interface
 
 
 class FencedGangs:
-    """Calls the plugin; a failure becomes an objection if there can be one, and is only logged otherwise."""
+    """Calls the plugin; a failure becomes an objection where the method can return one, and is otherwise logged."""
 
     def __init__(self, plugin: FormsGangs) -> None:
         self.name = plugin.name
@@ -58,21 +58,21 @@ class FencedGangs:
         return answer
 
     def objection(self, gang: GangName, pod: Pod, waiting: int, gated: int) -> Rejection | None:
-        """Return why not to try a gang now; one reason is that the plugin has failed."""
+        """Return why not to try a gang now, possibly because the plugin has failed."""
         if self._failure is not None:
             return GangFailure(self._failure)
         return self._rejection(self._plugin.objection, gang, pod, waiting, gated)
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
-        """Return what the whole cluster lacks for a gang, or that the plugin has failed."""
+        """Return which resources the cluster lacks for a gang, or that the plugin has failed."""
         return self._rejection(self._plugin.shortage, gang, pod)
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was rejected a moment ago; None if the plugin fails."""
+        """Return why a gang was just rejected; None if the plugin fails."""
         return self._known(self._plugin.no_chance, (str, NoneType), None, gang, waiting)
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Return whether it is known when to retry; False if the plugin fails."""
+        """Return whether the time of the retry is known; False if the plugin fails."""
         return bool(self._known(self._plugin.turned_down, (object,), False, gang, waiting, why))
 
     def placed_together(self, gang: GangName) -> None:

@@ -1,4 +1,4 @@
-"""The filter for a profile's own nodes: to all other plugins, nodes that it leaves out do not exist."""
+"""The filter for a profile's own nodes; all other plugins never see the other nodes."""
 
 from pilotage.config.sharing import OwnNodes
 from pilotage.framework.api.caching import SHAPE, STATIC, Caching
@@ -15,7 +15,7 @@ NOT_OWN = Rejection("node(s) are not among the profile's own", preemption_helps=
 
 
 class NodesOfProfile(Filter):
-    """Leave only the nodes that the profile's selector matches; comes first, and only where there is a selector."""
+    """Reject nodes that the profile's selector does not match; runs first, and only with a selector."""
 
     nodes: OwnNodes
 
@@ -43,5 +43,5 @@ class NodesOfProfile(Filter):
 
 
 def is_left_out(rejection: Rejection) -> bool:
-    """Return whether a rejection says that the node does not exist for the profile."""
+    """Return whether a node was rejected because it does not belong to the profile."""
     return rejection.plugin == NodesOfProfile.name

@@ -1,7 +1,7 @@
-"""Puts a watched region around every method of plugins that are not ours; our own are called as they are.
+"""Watches every method call of custom plugins; our own plugins are called directly.
 
-The methods of a class are replaced once, when a profile with it is prepared. Whatever a method raises that is not an
-Exception, SystemExit and the like, becomes a failure of the plugin.
+The methods of a class are replaced once, when a profile with it is built. A BaseException that is not an Exception,
+such as SystemExit, becomes a failure of the plugin.
 """
 
 import asyncio
@@ -15,27 +15,27 @@ from typing import Any
 
 from pilotage.framework.api.plugin import Filter, Plugin, Score
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.framework.runtime.call_watch import WATCH, Desk, line_of
+from pilotage.framework.runtime.call_watch import WATCH, CallSite, line_of
 
 OURS = "pilotage."
 LOOPS: dict[str, tuple[str, type[Plugin]]] = {
     "filter_nodes": ("filter", Filter),
     "score_nodes": ("score", Score),
-}  # these are called for many nodes, one by one
+}  # called for many nodes, one by one
 ONE_BY_ONE = ("filter", "score")
 AWAITED = ("pre_bind", "bind")
-LONGEST_AWAIT = 600.0  # seconds for a whole asynchronous call, as long as volumes get by default
+LONGEST_AWAIT = 600.0  # seconds for a whole asynchronous call, the default time-out of volume binding
 
 Method = Callable[..., Any]
 
 
 def is_foreign(kind: type) -> bool:
-    """Return whether a class is not part of this package."""
+    """Return whether a class is a custom plugin, not part of this package."""
     return not kind.__module__.startswith(OURS)
 
 
 def guard(plugins: Iterable[Plugin]) -> None:
-    """Watch every call of those of these plugins that are not ours."""
+    """Watch every call of the custom plugins among these."""
     for plugin in plugins:
         if is_foreign(type(plugin)):
             WATCH.expect_calls()
@@ -55,21 +55,21 @@ def guard_class(kind: type[Plugin]) -> None:
 
 
 def _is_asked(name: str, method: object) -> bool:
-    """Return whether others than the plugin call this: hints may have any public name."""
+    """Return whether the engine may call this method: hints may have any public name."""
     if not isfunction(method) or method.__module__.startswith((OURS, "pydantic")):
         return False
     return not name.startswith("_") and not hasattr(method, "is_guarded")
 
 
 def _guarded(name: str, method: Any, point: str = "") -> Method:
-    found = (_awaited if name in AWAITED else _called)(method, Desk(point or name))
+    found = (_awaited if name in AWAITED else _called)(method, CallSite(point or name))
     found = _on_one_node(method, found) if name in ONE_BY_ONE else found
     found.is_guarded = True  # type: ignore[attr-defined]
     return found
 
 
 def _on_one_node(method: Method, watched: Method) -> Method:
-    """Return a fast path for methods that are mostly called in a loop over nodes, which is the watched call."""
+    """Return a fast path for methods mostly called from a loop over nodes, which is itself the watched call."""
     watch = WATCH
 
     @wraps(method)
@@ -82,34 +82,34 @@ def _on_one_node(method: Method, watched: Method) -> Method:
     return call
 
 
-def _called(method: Method, desk: Desk) -> Method:
+def _called(method: Method, site: CallSite) -> Method:
     watch = WATCH
 
     @wraps(method)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if watch.call is not None:  # a part of another call, whose time it uses
+        if watch.call is not None:  # part of another call, which it is timed with
             return method(self, *args, **kwargs)
-        watch.enter(desk, self, args)
+        watch.enter(site, self, args)
         try:
             answer = method(self, *args, **kwargs)
         except MemoryError as error:
-            watch.leave(desk)
+            watch.leave(site)
             raise _out_of_memory(self, error) from None
         except Exception as error:
-            watch.leave(desk)
-            if watch.is_doomed():  # and converted it to another exception
-                raise watch.failed(desk, self, error) from error
-            watch.complain(desk, self, error)
+            watch.leave(site)
+            if watch.is_doomed():  # and converted the abort to another exception
+                raise watch.failed(site, self, error) from error
+            watch.complain(site, self, error)
             raise
         except BaseException as error:
-            watch.leave(desk)
-            found = watch.failed(desk, self, error)
-            watch.complain(desk, self, found)
+            watch.leave(site)
+            found = watch.failed(site, self, error)
+            watch.complain(site, self, found)
             raise found from error
-        watch.leave(desk)
-        if watch.is_doomed():  # and has swallowed that
-            raise watch.failed(desk, self, None)
-        desk.worked = True
+        watch.leave(site)
+        if watch.is_doomed():  # and swallowed the abort
+            raise watch.failed(site, self, None)
+        site.worked = True
         return answer
 
     REGIONS.add(_code(call))
@@ -117,7 +117,7 @@ def _called(method: Method, desk: Desk) -> Method:
 
 
 def _out_of_memory(plugin: Any, error: MemoryError) -> PluginFailed:
-    """Return what to raise, once everything that the plugin held is released."""
+    """Return the error to raise, after everything that the plugin held is released."""
     where = line_of(error, plugin)
     traceback.clear_frames(error.__traceback__)
     error.__traceback__ = None
@@ -125,17 +125,17 @@ def _out_of_memory(plugin: Any, error: MemoryError) -> PluginFailed:
     return PluginFailed(f"MemoryError: it asked for more memory than the scheduler may use{where}")
 
 
-def _awaited(method: Method, desk: Desk) -> Method:
+def _awaited(method: Method, site: CallSite) -> Method:
     @wraps(method)
     async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         scope = asyncio.timeout(LONGEST_AWAIT)
         try:
             async with scope:
-                return await _Steps(self, desk, partial(method, self, *args, **kwargs), args)
+                return await _Steps(self, site, partial(method, self, *args, **kwargs), args)
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise PluginFailed(f"it did not finish within {LONGEST_AWAIT:g}s in {desk.point}") from error
+            raise PluginFailed(f"it did not finish within {LONGEST_AWAIT:g}s in {site.point}") from error
 
     return call
 
@@ -143,9 +143,9 @@ def _awaited(method: Method, desk: Desk) -> Method:
 class _Steps:
     """An asynchronous call: each step between two awaits is a watched region."""
 
-    def __init__(self, plugin: Any, desk: Desk, begin: Callable[[], Awaitable[Any]], args: tuple[Any, ...]) -> None:
-        self._plugin, self._desk, self._begin, self._args = plugin, desk, begin, args
-        self._thrown: BaseException | None = None  # our own task's cancellation, or an awaited failure
+    def __init__(self, plugin: Any, site: CallSite, begin: Callable[[], Awaitable[Any]], args: tuple[Any, ...]) -> None:
+        self._plugin, self._site, self._begin, self._args = plugin, site, begin, args
+        self._thrown: BaseException | None = None  # the cancellation of our task, or a failure that it awaited
 
     def __await__(self) -> Generator[Any, Any, Any]:
         steps = self._step(self._first)
@@ -165,37 +165,37 @@ class _Steps:
         return self._begin().__await__()
 
     def _step(self, step: Callable[[], Any]) -> Any:
-        watch, desk, plugin = WATCH, self._desk, self._plugin
+        watch, site, plugin = WATCH, self._site, self._plugin
         if watch.call is not None:
             return step()
-        watch.enter(desk, plugin, self._args)
+        watch.enter(site, plugin, self._args)
         try:
             answer = step()
-        except StopIteration:  # the way in which it returns
-            watch.leave(desk)
+        except StopIteration:  # how a coroutine returns
+            watch.leave(site)
             if watch.is_doomed():
-                raise watch.failed(desk, plugin, None) from None
+                raise watch.failed(site, plugin, None) from None
             raise
         except MemoryError as error:
-            watch.leave(desk)
+            watch.leave(site)
             raise _out_of_memory(plugin, error) from None
         except Exception as error:
-            watch.leave(desk)
+            watch.leave(site)
             if watch.is_doomed():
-                raise watch.failed(desk, plugin, error) from error
+                raise watch.failed(site, plugin, error) from error
             raise
         except BaseException as error:
-            watch.leave(desk)
+            watch.leave(site)
             if not watch.is_doomed() and self._is_wanted(error):
                 raise
-            raise watch.failed(desk, plugin, error) from error
-        watch.leave(desk)
+            raise watch.failed(site, plugin, error) from error
+        watch.leave(site)
         if watch.is_doomed():
-            raise watch.failed(desk, plugin, None)
+            raise watch.failed(site, plugin, None)
         return answer
 
     def _is_wanted(self, error: BaseException) -> bool:
-        """Return whether the call is ended on purpose: our own task was cancelled, or is discarded."""
+        """Return whether the call ends on purpose: our task was cancelled, or is discarded."""
         if isinstance(error, GeneratorExit):
             return error is self._thrown
         task = asyncio.current_task()

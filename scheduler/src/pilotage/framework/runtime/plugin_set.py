@@ -21,7 +21,7 @@ from pilotage.framework.api.plugin import (
 
 @dataclass(frozen=True)
 class PluginSet:
-    """The plugins of each extension point; one that scores has a weight."""
+    """The plugins of each extension point; Score plugins with their weights."""
 
     pre_enqueue: tuple[PreEnqueue, ...] = ()
     queue_sort: tuple[QueueSort, ...] = ()
@@ -44,6 +44,6 @@ class PluginSet:
         return self.rejecting() | {plugin.name: plugin for plugin in (*prefer, *bind)}
 
     def rejecting(self) -> dict[str, Plugin]:
-        """Return those whose rejection keeps a pod in the queue."""
+        """Return the plugins whose rejections keep a pod in the queue, by name."""
         points = (self.pre_enqueue, self.pre_filter, self.filter, self.reserve, self.permit)
         return {plugin.name: plugin for point in points for plugin in point}

@@ -7,10 +7,10 @@ READING = ("list", "watch")
 
 
 def rights_to_read(plugin: Plugin | type[Plugin]) -> list[Permission]:
-    """Return the rights to see the objects that a plugin reads, in its own order."""
+    """Return the permissions to read the objects that a plugin declares, in its own order."""
     return [permission_on(kind, *READING) for kind in plugin.reads]
 
 
 def permission_on(kind: type[KubeObject], *verbs: str, part: str = "") -> Permission:
-    """Return the right to these verbs on objects of a kind, or on a part of them, such as their status."""
+    """Return the permission for these verbs on a kind, or on a subresource such as its status."""
     return Permission(kind.api.group, f"{kind.api.plural}/{part}" if part else kind.api.plural, verbs)

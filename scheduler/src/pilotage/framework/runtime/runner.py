@@ -1,4 +1,4 @@
-"""Runs the plugins of a profile, in order, each behind a fence: one that fails fails one attempt of one pod."""
+"""Runs the plugins of a profile in order, each behind a fence: a failure fails one attempt of one pod."""
 
 from collections.abc import Callable, Collection, Hashable, Iterator
 from contextlib import contextmanager
@@ -31,18 +31,18 @@ from pilotage.framework.runtime.plugin_set import PluginSet
 from pilotage.framework.runtime.timings import ERROR, Timings
 from pilotage.model.pod import Pod
 
-_runners = count()  # of runners, whose cached results for shapes are separate
+_runners = count()  # numbers the runners, whose cached results for shapes are separate
 
-MOST_KINDS = 2048  # of pods, for which lasting results are kept
-LONGEST_WAIT = 15 * 60.0  # seconds that a pod may wait for a permission
+MOST_KINDS = 2048  # of pods with lasting results
+LONGEST_WAIT = 15 * 60.0  # seconds that a pod may wait on permit
 
 
 @dataclass
 class PreFilterResult:
-    """What was found out about a pod before any node was evaluated."""
+    """The combined results of PreFilter for a pod."""
 
     skipped: set[str] = field(default_factory=set)  # plugins that do not apply
-    only: frozenset[str] | None = None  # the nodes that are left, by name
+    only: frozenset[str] | None = None  # the names of the nodes that are left
     restricting: list[str] = field(default_factory=list)  # plugins that left only some
     rejection: Rejection | None = None
 
@@ -54,10 +54,10 @@ class PreFilterResult:
         if isinstance(answer, OnlyNodes):
             return self._restrict(plugin, answer)
         if not isinstance(answer, Rejection) or answer.pending:
-            raise PluginFailed(unexpected(answer))  # kube-scheduler knows no pending pod before it looks at nodes
+            raise PluginFailed(unexpected(answer))  # in kube-scheduler, PreFilter cannot leave a pod pending either
         self.rejection = answer.by(plugin)
         if not answer.preemption_helps:
-            self.restricting.clear()  # this plugin alone is to blame
+            self.restricting.clear()  # only this plugin is responsible
         return not answer.preemption_helps
 
     def _restrict(self, plugin: str, answer: OnlyNodes) -> bool:
@@ -74,7 +74,7 @@ class PreFilterResult:
 
 @dataclass(slots=True)
 class LastingSkips:
-    """Plugins that do not apply to a kind of pods, while API objects and placed pods' terms stay the same."""
+    """The plugins that skip a kind of pods while API objects and the terms of placed pods stay the same."""
 
     state: tuple[int, int]
     filtering: set[str] = field(default_factory=set)
@@ -82,7 +82,7 @@ class LastingSkips:
 
 
 class Runner:
-    """Runs the plugin_set of one profile."""
+    """Runs the plugin set of one profile."""
 
     def __init__(self, plugin_set: PluginSet, timings: Timings | None = None) -> None:
         guard(plugin_set.plugins().values())
@@ -96,7 +96,7 @@ class Runner:
         number = next(_runners)
         self._skips_key, self._score_skips_key = ("skips", number), ("score skips", number)
         self._kinds: dict[Hashable, LastingSkips] = {}
-        self._last_pod: Pod | None = None  # used twice: before the nodes, and before the scores
+        self._last_pod: Pod | None = None  # used by PreFilter and PreScore
         self._last_skips = LastingSkips((-1, -1))
         self._note_changers = [plugin for plugin in plugin_set.pre_filter if _changes_notes(plugin)]
         self.eviction_rules = [plugin for plugin in plugin_set.plugins().values() if isinstance(plugin, EvictionRule)]
@@ -107,7 +107,7 @@ class Runner:
         ]
 
     def pre_filter(self, cycle: Cycle) -> PreFilterResult:
-        """Run PreFilter of every plugin; a rejection that no eviction can help ends it at once."""
+        """Run PreFilter of every plugin, until a rejection that evictions cannot help."""
         pod = cycle.pod
         known: set[str] = pod.shape.remember(self._skips_key, lambda _: set())
         lasting = self._lasting(cycle).filtering
@@ -131,7 +131,7 @@ class Runner:
         return before
 
     def _lasting(self, cycle: Cycle) -> "LastingSkips":
-        """Return which plugins do not apply to pods of this kind as long as nothing changes."""
+        """Return which plugins skip pods of this kind while nothing changes."""
         pod, state = cycle.pod, (cycle.objects.changes, cycle.placed.terms_version)
         if pod is self._last_pod and state == self._last_skips.state:
             return self._last_skips
@@ -185,7 +185,7 @@ class Runner:
         return answer
 
     def pre_score(self, cycle: Cycle, nodes: Nodes) -> set[str]:
-        """Run PreScore of every plugin on the nodes that are left; returns those that do not score this pod."""
+        """Run PreScore of every plugin on the feasible nodes; returns the plugins that skip scoring."""
         pod = cycle.pod
         known: set[str] = pod.shape.remember(self._score_skips_key, lambda _: set())
         lasting = self._lasting(cycle).scoring
@@ -210,7 +210,7 @@ class Runner:
         return skipped
 
     def score_nodes(self, plugin: Score, cycle: Cycle, nodes: Nodes) -> Ints | int:
-        """Return raw scores of many nodes by one plugin; one number stands for all."""
+        """Return the raw scores of many nodes by one plugin; a single number applies to all."""
         timing, start = self.timings.of(plugin.name, "Score"), perf_counter()
         try:
             scores: object = plugin.score_nodes(cycle, cycle.pod, nodes)
@@ -234,13 +234,13 @@ class Runner:
         """Normalize one plugin's raw scores to 0..100; CycleFailed if that fails."""
         if plugin.normalize is not None:
             with self._fence('running Normalize on Score plugins: plugin "{}" failed with: {}', plugin, "Normalize"):
-                own = scores if scores.flags.owndata else scores.copy()  # it may change them in place
+                own = scores if scores.flags.owndata else scores.copy()  # the plugin may change them in place
                 scores = _numbers(plugin.normalize(cycle, cycle.pod, nodes, own), nodes)
         check_range(plugin, scores)
         return scores
 
     def reserve(self, cycle: Cycle, node: str, skipped: Collection[str] = ()) -> Rejection | None:
-        """Let every plugin reserve what the pod needs; in any case, `unreserve` releases everything."""
+        """Run Reserve of every plugin; `unreserve` releases everything, also after a failure."""
         for plugin in self.plugin_set.reserve:
             if plugin.idle_when_skipped and plugin.name in skipped:
                 continue
@@ -257,7 +257,7 @@ class Runner:
         return None
 
     def unreserve(self, cycle: Cycle, node: str) -> list[str]:
-        """Let every plugin release its reservation, the last one first; returns the errors, which stop no other one."""
+        """Run Unreserve of every plugin in reverse order; returns the errors, which do not stop the other plugins."""
         complaints = []
         for plugin in reversed(self.plugin_set.reserve):
             try:
@@ -268,7 +268,7 @@ class Runner:
         return complaints
 
     def permit(self, cycle: Cycle, node: str) -> Rejection | dict[str, Wait] | None:
-        """Run Permit of every plugin; returns which ones ask to wait and for how long."""
+        """Run Permit of every plugin; returns which plugins wait and for how long."""
         waits: dict[str, Wait] = {}
         for plugin in self.plugin_set.permit:
             with self._fence('running Permit plugin "{}": {}', plugin, "Permit"):
@@ -282,7 +282,7 @@ class Runner:
         return waits or None
 
     def change_notes(self, cycle: Cycle, other: Pod, node: NodeInfo, skipped: set[str], *, add: bool) -> None:
-        """Let the plugins change their notes as if another pod were on a node too, or were not."""
+        """Let the plugins update their notes as if a pod were added to a node or removed from it."""
         verb = "AddPod" if add else "RemovePod"
         for plugin in self._note_changers:
             if plugin.name not in skipped:
@@ -338,7 +338,7 @@ def _rejections(verdicts: Verdicts, plugin: str) -> list[Rejection]:
 
 
 def _numbers(scores: object, nodes: Nodes) -> Ints:
-    """Return scores that can be weighed and summed; smaller integer types would overflow."""
+    """Return scores that can be weighted and summed; smaller integer types would overflow."""
     if not isinstance(scores, np.ndarray) or scores.dtype.kind not in "iu":
         raise PluginFailed(unexpected(scores))
     if scores.shape != (len(nodes),):

@@ -1,23 +1,23 @@
-"""How often each plugin of a profile was called, and how long it took."""
+"""Counts and durations of the plugin calls of a profile."""
 
 from collections.abc import Iterator
 from time import perf_counter
 
 from pilotage.telemetry.histograms import PLUGIN_BOUNDS, POINT_BOUNDS, Histogram
 
-SUCCESS, ERROR, UNSCHEDULABLE = "Success", "Error", "Unschedulable"  # kube-scheduler's words for how calls end
-SAMPLED = 10  # one in this many calls goes into the histogram, as with kube-scheduler
+SUCCESS, ERROR, UNSCHEDULABLE = "Success", "Error", "Unschedulable"  # kube-scheduler's names of results
+SAMPLED = 10  # one in this many calls is added to the histogram, as in kube-scheduler
 
 
 class Timing:
-    """The calls of one plugin at one extension point that ended in one way."""
+    """The calls of one plugin at one extension point with one status."""
 
     __slots__ = ("calls", "durations", "seconds")
 
     def __init__(self) -> None:
         self.calls = 0
         self.seconds = 0.0
-        self.durations = Histogram(PLUGIN_BOUNDS)  # of the first call, and of some that come after it
+        self.durations = Histogram(PLUGIN_BOUNDS)  # of the first call, and of a sample of the others
 
     def add(self, seconds: float) -> None:
         """Count one call."""
@@ -28,14 +28,14 @@ class Timing:
 
 
 class Timings:
-    """All calls, by plugin, extension point and status; and the whole points, with all their plugins."""
+    """All calls by plugin, extension point and status, and the totals of extension points."""
 
     def __init__(self) -> None:
         self._timings: dict[tuple[str, str, str], Timing] = {}
         self._points: dict[tuple[str, str], Histogram] = {}
 
     def of(self, plugin: str, point: str, status: str = SUCCESS) -> Timing:
-        """Return the record of one plugin at one point, to be added to."""
+        """Return the record of one plugin at one point, for adding to it."""
         key = plugin, point, status
         found = self._timings.get(key)
         if found is None:
@@ -43,7 +43,7 @@ class Timings:
         return found
 
     def point(self, point: str, status: str = SUCCESS) -> Histogram:
-        """Return the record of one point, to be added to."""
+        """Return the record of one point, for adding to it."""
         key = point, status
         found = self._points.get(key)
         if found is None:
@@ -51,7 +51,7 @@ class Timings:
         return found
 
     def past(self, point: str, start: float, status: str = SUCCESS) -> None:
-        """Count that all plugins of a point were called, since a time of `perf_counter`."""
+        """Count a run of all plugins of a point, started at a time of `perf_counter`."""
         self.point(point, status).observe(perf_counter() - start)
 
     def __iter__(self) -> Iterator[tuple[str, str, Timing]]:
@@ -63,9 +63,9 @@ class Timings:
         return ((plugin, point, timing.calls) for plugin, point, timing in self)
 
     def durations(self) -> Iterator[tuple[str, str, str, Histogram]]:
-        """Yield plugin, point, status and how long a sample of the calls took."""
+        """Yield plugin, point, status and the durations of a sample of the calls."""
         return ((*key, timing.durations) for key, timing in self._timings.items() if timing.calls)
 
     def points(self) -> Iterator[tuple[str, str, Histogram]]:
-        """Yield point, status and how long all plugins of the point took together."""
+        """Yield point, status and the total durations of all plugins of the point."""
         return ((*key, found) for key, found in self._points.items())

@@ -1,4 +1,4 @@
-"""A thread that watches the current plugin call, and aborts it if it takes too long."""
+"""The watchdog: a thread that watches the current plugin call, and aborts it if it takes too long."""
 
 import logging
 import signal
@@ -11,42 +11,43 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from pilotage.framework.api.verdicts import PluginFailed
-from pilotage.framework.runtime.call_watch import WATCH, CallWatch, Desk, OverBudget, pod_of
-from pilotage.framework.runtime.insistence import Insistence
+from pilotage.framework.runtime.call_watch import WATCH, CallSite, CallWatch, OverBudget, pod_of
+from pilotage.framework.runtime.forced_abort import ForcedAbort
 from pilotage.framework.runtime.plugin_guard import REGIONS
 
 log = logging.getLogger(__name__)
 
 SIGNAL = signal.SIGUSR2
 TICK = 0.05  # seconds between two checks
-RARELY = 1.0  # seconds, as long as all plugins are ours
-SOON = 0.005  # seconds until the next one, while a call is being aborted
-PATIENCE = 20  # times that code which is not the plugin's own is not interrupted: it may be in a critical section
-GENTLE = 3  # times that a plugin may swallow the exception, and clean up
+RARELY = 1.0  # seconds between checks without custom plugins
+SOON = 0.005  # seconds until the next check while a call is being aborted
+PATIENCE = 20  # attempts that spare code outside of the plugin's own module: it may be in a critical section
+GENTLE = 3  # times that a plugin may swallow the exception to clean up
 STALLED = 5.0  # seconds after which a call that cannot be aborted is reported
 HOPELESS = 10.0  # seconds after which the process exits: until then no pod is scheduled
 
 
 class Watchdog:
-    """The one thread, and the signal's handler in the main thread."""
+    """The watching thread, and the signal handler in the main thread."""
 
     def __init__(self, watch: CallWatch = WATCH) -> None:
         self._watch = watch
         self._thread: threading.Thread | None = None
         self._is_stopping = False
         self._wake = threading.Event()
-        self._target = -1.0  # the call that is being aborted: its start
+        self._target = -1.0  # the start of the call that is being aborted
         self._declined = self._raised = 0  # how often its abort was postponed, and attempted
-        self._insistence: Insistence | None = None
-        self._told_of = -1.0  # the call that was reported as stalled
+        self._forced_abort: ForcedAbort | None = None
+        self._reported = -1.0  # the call that was reported as stalled
         self._seen = 0.0
         self.ask_for_turn: Callable[[], None] = watch.next_turn  # called in the thread of the event loop
-        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None  # in this thread
-        self.on_hopeless: Callable[[], None] = lambda: None  # in this thread, too
+        # Both are called in the watching thread.
+        self.on_stalled: Callable[[Any, str, str], None] = lambda _plugin, _point, _message: None
+        self.on_hopeless: Callable[[], None] = lambda: None
         watch.on_ended, watch.on_foreign = self._ended, self._wake.set
 
     def start(self) -> bool:
-        """Start the thread unless it runs; False outside of the main thread, the only one with signals."""
+        """Start the thread unless it runs; False outside of the main thread, since only that receives signals."""
         if threading.current_thread() is not threading.main_thread():
             return False
         if self._thread is None or not self._thread.is_alive():
@@ -57,7 +58,7 @@ class Watchdog:
         return True
 
     def look_often(self) -> bool:
-        """Start the thread even if there is no plugin yet; False if that is impossible."""
+        """Start the thread even without a custom plugin; False if that is not possible."""
         self._watch.expect_calls()
         return self.start()
 
@@ -85,75 +86,75 @@ class Watchdog:
     def _look(self) -> float:
         """Abort the current call if necessary; returns when to check again."""
         watch = self._watch
-        desk, since, now = watch.call, watch.since, perf_counter()
+        site, since, now = watch.call, watch.since, perf_counter()
         if since != self._seen:
             self._seen = since
             self.ask_for_turn()
-        if desk is None:
+        if site is None:
             return TICK if watch.has_foreign else RARELY
-        spent = desk.spent if desk.turn == watch.turn else 0.0
+        spent = site.spent if site.turn == watch.turn else 0.0
         left = watch.limit - (now - since) - spent
         if left > 0:
             return min(TICK, max(left, SOON))
-        desk.stops = True
-        self._demand_end(desk, since)
-        if now - since > watch.limit + STALLED and self._told_of != since:
-            self._told_of = since
-            self._tell_stalled(desk, now - since)
+        site.stops = True
+        self._request_abort(site, since)
+        if now - since > watch.limit + STALLED and self._reported != since:
+            self._reported = since
+            self._report_stalled(site, now - since)
         if now - since > watch.limit + HOPELESS:
             self.on_hopeless()
         return SOON
 
-    def _demand_end(self, desk: Desk, since: float) -> None:
+    def _request_abort(self, site: CallSite, since: float) -> None:
         if self._target != since:
             self._target, self._declined, self._raised = since, 0, 0
-            self._tell(desk)
+            self._log_overrun(site)
         self._watch.doomed = since
         main = threading.main_thread().ident
         assert main is not None
         signal.pthread_kill(main, SIGNAL)
 
-    def _tell(self, desk: Desk) -> None:
+    def _log_overrun(self, site: CallSite) -> None:
         watch, pod = self._watch, pod_of(self._watch.args)
         who = getattr(watch.plugin, "name", watch.plugin)
-        about = "" if pod is None else f" about pod {pod.key}"
-        log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, desk.point, about, _stack())
+        about = "" if pod is None else f" for pod {pod.key}"
+        log.error("%s has not returned within %gs in %s%s\n%s", who, watch.limit, site.point, about, _stack())
 
-    def _tell_stalled(self, desk: Desk, seconds: float) -> None:
+    def _report_stalled(self, site: CallSite, seconds: float) -> None:
         plugin, pod = self._watch.plugin, pod_of(self._watch.args)
-        about = "" if pod is None else f" about pod {pod.key}"
-        message = f"it has not returned for {seconds:.0f}s in {desk.point}{about}, and cannot be interrupted"
+        about = "" if pod is None else f" for pod {pod.key}"
+        message = f"it has not returned for {seconds:.0f}s in {site.point}{about}, and cannot be interrupted"
         log.error("%s: %s", getattr(plugin, "name", plugin), message)
-        self.on_stalled(plugin, desk.point, message)
+        self.on_stalled(plugin, site.point, message)
 
     # ---------------------------------------------------------------------------------------- in the main thread
 
     def _on_signal(self, _number: int, frame: FrameType | None) -> None:
-        """Raise inside of the plugin if the call that has to end is still running, and nowhere else."""
+        """Raise inside of the plugin if the call to abort is still running; never anywhere else."""
         watch = self._watch
         if watch.call is None or not watch.is_doomed() or frame is None or not self._is_inside(frame):
             return
         own = type(watch.plugin).__module__
-        self._insistence = self._insistence or Insistence(self._demanded)
+        self._forced_abort = self._forced_abort or ForcedAbort(self._over_budget)
         if frame.f_globals.get("__name__") != own and self._declined < PATIENCE:
             self._declined += 1
-            frames = [each for each in self._under_way(frame) if each.f_globals.get("__name__") == own]
-            self._insistence.begin(frames, once=self._raised <= GENTLE)  # it ends at its next own line
+            frames = [each for each in self._running_frames(frame) if each.f_globals.get("__name__") == own]
+            self._forced_abort.begin(frames, once=self._raised <= GENTLE)  # aborts at its next own line
             return
         if self._raised >= GENTLE:
-            self._insistence.begin(self._under_way(frame))
-        raise self._demanded()
+            self._forced_abort.begin(self._running_frames(frame))
+        raise self._over_budget()
 
-    def _demanded(self) -> OverBudget:
+    def _over_budget(self) -> OverBudget:
         self._declined, self._raised = 0, self._raised + 1
         return OverBudget()
 
     def _is_inside(self, frame: FrameType) -> bool:
-        """Return whether the running code was called by the plugin call, and is not the watched region itself."""
+        """Return whether the running code belongs to the plugin call, not to the watched region itself."""
         return not self._is_outside(frame) and any(map(self._is_outside, _outwards(frame)))
 
-    def _under_way(self, innermost: FrameType) -> list[FrameType]:
-        """Return the functions of the call, some of which may be watched themselves."""
+    def _running_frames(self, innermost: FrameType) -> list[FrameType]:
+        """Return the running functions of the call, without nested watched regions."""
         frames = list(_outwards(innermost))
         while frames and not self._is_outside(frames.pop()):
             pass
@@ -163,22 +164,22 @@ class Watchdog:
         return frame.f_code in REGIONS or frame is self._watch.floor
 
     def _ended(self) -> None:
-        if self._insistence is not None:
-            self._insistence.end()
-            self._insistence = None
+        if self._forced_abort is not None:
+            self._forced_abort.end()
+            self._forced_abort = None
 
 
 WATCHDOG = Watchdog()
 
 
 class within_budget:  # noqa: N801 - it reads like a function
-    """Aborts a `with` block after some seconds with PluginFailed, which also replaces SystemExit and the like.
+    """Aborts a `with` block after a time with PluginFailed, which also replaces SystemExit and the like.
 
     Only code called by the block is aborted, never the block itself. Outside of the main thread nothing is aborted.
     """
 
     def __init__(self, what: str, seconds: float) -> None:
-        self._desk, self._seconds = Desk(what), seconds
+        self._site, self._seconds = CallSite(what), seconds
         self._is_watched = False
 
     def __enter__(self) -> Self:
@@ -187,7 +188,7 @@ class within_budget:  # noqa: N801 - it reads like a function
             self._is_watched = True
             watch.plugin, watch.args, watch.floor = self, (), sys._getframe(1)
             watch.limit, watch.since = self._seconds, perf_counter()
-            watch.call = self._desk
+            watch.call = self._site
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -199,15 +200,15 @@ class within_budget:  # noqa: N801 - it reads like a function
                 watch.doomed = -1.0
                 watch.on_ended()
                 raise PluginFailed(
-                    f"{self._desk.point} did not finish within {self._seconds:g}s{_where(error)}"
+                    f"{self._site.point} did not finish within {self._seconds:g}s{_where(error)}"
                 ) from error
         if error is not None and not isinstance(error, Exception):
             what = f"{type(error).__name__}: {error}"
-            raise PluginFailed(f"{self._desk.point}: {what}{_where(error)}") from error
+            raise PluginFailed(f"{self._site.point}: {what}{_where(error)}") from error
 
 
 def _where(error: BaseException | None) -> str:
-    """Return the line in which an error was raised."""
+    """Return the line that raised an error."""
     found, trace = "", None if error is None else error.__traceback__
     while trace is not None and trace.tb_frame.f_globals is not globals():
         found = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})"

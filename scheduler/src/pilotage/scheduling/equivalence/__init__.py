@@ -1,1 +1,1 @@
-"""The equivalence cache: results that are kept for pods of one equivalence class."""
+"""The equivalence cache: results for each equivalence class of pods."""

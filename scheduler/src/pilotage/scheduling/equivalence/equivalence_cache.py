@@ -1,4 +1,4 @@
-"""Results for all nodes, kept for each class of pods: only nodes that changed since are evaluated again."""
+"""Caches results for all nodes by class of pods, and evaluates only changed nodes again."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from itertools import islice
@@ -18,13 +18,13 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.equivalence.equivalence_entry import NEVER, EquivalenceEntry
 
 FEW = 24  # changed nodes that are evaluated one by one, which is cheaper than arrays
-MOST_BYTES = 512 * 1024 * 1024  # of all entries; the least recently used goes first
+MOST_BYTES = 512 * 1024 * 1024  # of all entries; the least recently used one is evicted first
 BYTES_PER_NODE = 40
 MOST_ENTRIES = 2048  # however small: with many unique pods, old entries are useless
 FORGOTTEN_AT_ONCE = 8  # entries for each new one
-LONGEST_UNUSED = 300.0  # seconds: unique pods leave entries that are never used again
+LONGEST_UNUSED = 300.0  # seconds: entries of unique pods are never used again
 NOWHERE = -1
-MOST_REJECTIONS = 50_000  # of an entry, whose codes have 16 bits; only reasons with a node's name are so many
+MOST_REJECTIONS = 50_000  # of an entry, whose codes have 16 bits; only reasons that contain node names reach this
 
 
 class EquivalenceCache:
@@ -33,7 +33,7 @@ class EquivalenceCache:
     def __init__(self, runner: Runner, columns: NodeColumns) -> None:
         self._runner = runner
         self._columns = columns
-        self._entries: dict[Hashable, EquivalenceEntry] = {}  # the one that was used last is last
+        self._entries: dict[Hashable, EquivalenceEntry] = {}  # the least recently used first
         plugin_set = runner.plugin_set
         ranked = list(enumerate(plugin_set.filter))
         self._static_filters = [(rank, plugin) for rank, plugin in ranked if plugin.depends_on is STATIC]
@@ -42,7 +42,7 @@ class EquivalenceCache:
         self._static_scores = [plugin for plugin in plugin_set.score if plugin.depends_on is STATIC]
         self._node_scores = [plugin for plugin in plugin_set.score if plugin.depends_on is NODE]
         self.cluster_scores = [plugin for plugin in plugin_set.score if plugin.depends_on is CLUSTER]
-        # Raw scores are remembered, and normalised each time.
+        # Raw scores are cached, and normalised each time.
         self.normalized_scores = [p for p in self._static_scores + self._node_scores if p.normalize is not None]
         remembered = [plugin for _, plugin in self._static_filters + self._node_filters]
         scored = self._static_scores + self._node_scores
@@ -50,12 +50,12 @@ class EquivalenceCache:
         self._scores_with_epoch = [plugin for plugin in scored if _has_epoch(plugin)]
         self._by_shape_alone = all(plugin.same_for_shape for plugin in [*remembered, *scored])
         self._skippable = [plugin.name for plugin in remembered if isinstance(plugin, PreFilter)]
-        # The scores of these need no normalisation where all are the same.
+        # If all scores of these plugins are the same, normalisation is not needed.
         self._keeping_equals = frozenset(plugin.name for plugin in plugin_set.score if keeps_equals(plugin))
 
     @property
     def size(self) -> int:
-        """Return how many entries there are."""
+        """Return the number of entries."""
         return len(self._entries)
 
     def forget(self) -> None:
@@ -72,7 +72,7 @@ class EquivalenceCache:
         static, changed = None, None
         if epochs == entry.filter_epochs:
             static, changed = table.changes_since(*entry.filtered_at)
-        entry.filtered_at = NEVER  # until all went well
+        entry.filtered_at = NEVER  # until this succeeds
         entry.forget(None if static is None else changed)
         if static is None or changed is None:
             entry.scored_at = NEVER  # unchanged nodes may be feasible now, without a score
@@ -95,7 +95,7 @@ class EquivalenceCache:
         static, changed = None, None
         if epochs == entry.score_epochs and skipped == entry.score_skipped:
             static, changed = table.changes_since(*entry.scored_at)
-        entry.scored_at = NEVER  # until all went well
+        entry.scored_at = NEVER  # until this succeeds
         if static is None or changed is None:
             self._score(entry, cycle, cycle.nodes, skipped, static=True)
         elif len(static):
@@ -109,7 +109,7 @@ class EquivalenceCache:
         entry.score_epochs, entry.score_skipped = epochs, skipped
 
     def is_even(self, plugin: Score, score: int | None) -> bool:
-        """Return whether a plugin that gives the same raw score to all nodes prefers none of them."""
+        """Return whether equal raw scores of a plugin are also equal when normalised."""
         if score is None or score < 0 or plugin.name not in self._keeping_equals:
             return False
         return score <= MAX_SCORE or plugin.normalize is not None
@@ -175,7 +175,7 @@ class EquivalenceCache:
         try:
             found = entry.codes_for(verdicts.rejections, rank)[verdicts.codes]
         except IndexError as error:
-            text = "its verdicts name a rejection that it does not give"
+            text = "its verdicts contain a code without a rejection"
             raise failure('running "{}" filter plugin: {}', plugin, text) from error
         if asked is nodes:
             np.copyto(codes, found, where=found != 0)
@@ -229,7 +229,7 @@ class EquivalenceCache:
         entry.ranked[slots] = weighed
 
     def _score_static(self, entry: EquivalenceEntry, cycle: Cycle, nodes: Nodes, skipped: frozenset[str]) -> None:
-        """Compute missing scores that depend on the node object alone."""
+        """Compute missing scores that depend only on the node object."""
         known = entry.static_scored[nodes.slots]
         if known.all():
             return

@@ -1,4 +1,4 @@
-"""What is remembered for one class of pods: verdicts and scores by slot."""
+"""The cached verdicts and scores of one class of pods, by slot."""
 
 from collections.abc import Collection, Iterable
 from typing import Any
@@ -22,21 +22,21 @@ class EquivalenceEntry:
 
     def __init__(self) -> None:
         self.count = 0  # nodes
-        self.used_at = 0.0  # in seconds of a clock that only goes forward
-        self.codes: Codes = np.zeros(0, np.uint16)  # the first rejection of all plugins that are remembered
-        self.static_codes: Codes = np.zeros(0, np.uint16)  # that of the plugins that look at the node object alone
+        self.used_at = 0.0  # in seconds of a monotonic clock
+        self.codes: Codes = np.zeros(0, np.uint16)  # the first rejection of all cacheable plugins
+        self.static_codes: Codes = np.zeros(0, np.uint16)  # the same, for plugins that depend only on the node object
         self.absolute: Ints = np.zeros(0, np.int64)  # weighted scores that need no normalisation, summed
         self.static_absolute: Ints = np.zeros(0, np.int64)
-        self.static_scored: Bools = np.zeros(0, np.bool_)  # the part that depends on the node object alone is known
-        self.ranked: Ints = np.zeros(0, np.int64)  # as absolute, and NOWHERE for the nodes that are rejected
+        self.static_scored: Bools = np.zeros(0, np.bool_)  # the part that depends only on the node object is known
+        self.ranked: Ints = np.zeros(0, np.int64)  # like absolute, with NOWHERE for rejected nodes
         self.raw: dict[str, Ints] = {}  # scores that need normalisation
-        self.uniform: dict[str, int | None] = {}  # those of them that are the same for all feasible nodes
+        self.uniform: dict[str, int | None] = {}  # the value, if it is the same for all feasible nodes
         self.rejected = 0  # nodes
         self.left: Nodes | None = None  # the feasible nodes, if computed since they changed
         self.memory = NodeMemory()  # results of trials on nodes
         self.nominated = NominatedNodeCache()
         self.rejections: list[Rejection] = []
-        self.ranks: NDArray[np.int16] = np.array([LAST_RANK], np.int16)  # by code: the place of the plugin that rejects
+        self.ranks: NDArray[np.int16] = np.array([LAST_RANK], np.int16)  # by code: the position of the rejecting plugin
         self._codes_of: dict[tuple[int, Rejection], int] = {}
         self.filtered_at = NEVER  # static version, version
         self.scored_at = NEVER
@@ -53,7 +53,7 @@ class EquivalenceEntry:
         self.nominated.forget(slots)
 
     def code(self, rejection: Rejection, rank: int) -> int:
-        """Return the code of a rejection by the plugin at a place of the filter order."""
+        """Return the code of a rejection by the plugin at a position of the filter order."""
         known = self._codes_of.get((rank, rejection))
         return int(self.codes_for((rejection,), rank)[1]) if known is None else known
 
@@ -67,13 +67,13 @@ class EquivalenceEntry:
                 code = self._codes_of[rank, rejection] = len(self.rejections)
             table.append(code)
         if len(self.rejections) > MOST_CODES:
-            raise CycleFailed("there are more different reasons than can be remembered")
+            raise CycleFailed("there are more different reasons than the cache can hold")
         if len(self.rejections) > known:
             self.ranks = np.append(self.ranks, np.full(len(self.rejections) - known, rank, np.int16))
         return np.array(table, np.uint16)
 
     def resize(self, count: int) -> None:
-        """Follow the number of nodes; what to say about new ones is not known yet."""
+        """Follow the number of nodes; new ones have no results yet."""
         if len(self.codes) < count:
             size = max(count, len(self.codes) + len(self.codes) // 2)
             for name in ("codes", "static_codes", "absolute", "static_absolute", "static_scored", "ranked"):
@@ -83,11 +83,11 @@ class EquivalenceEntry:
         self.recount()
 
     def recount(self) -> None:
-        """Count the nodes that are rejected."""
+        """Count the rejected nodes."""
         self.rejected = int(np.count_nonzero(self.codes[: self.count]))
 
     def nodes_left(self, nodes: Nodes) -> Nodes:
-        """Return those of all nodes that the verdicts leave."""
+        """Return the feasible nodes."""
         if not self.rejected:
             return nodes
         if self.left is None:
@@ -95,14 +95,14 @@ class EquivalenceEntry:
         return self.left
 
     def totals(self, nodes: Nodes, parts: Iterable[Ints]) -> Ints:
-        """Return the scores of nodes, with those that are not in the entry."""
+        """Return the total scores of nodes, including those that are not in the entry."""
         totals = self.absolute[nodes.slots]
         for part in parts:
             totals += part
         return totals
 
     def keep_raw(self, plugin: str, nodes: Nodes, scores: Ints) -> None:
-        """Keep scores that are to be normalised, and whether they are the same for all nodes so far."""
+        """Keep scores that need normalisation, and whether they are the same for all nodes so far."""
         raw = self.raw.get(plugin)
         if raw is None:
             raw = self.raw[plugin] = np.zeros(len(self.codes), np.int64)

@@ -1,6 +1,6 @@
-"""A dry run of evictions: pods are placed and victims removed, until everything is undone.
+"""A dry run of evictions: places pods and removes victims in memory, and undoes everything afterwards.
 
-Watch events may be handled meanwhile, but nothing may be decided: running pods are hidden.
+Meanwhile watch events may be handled, but no pod may be scheduled: running pods are hidden.
 """
 
 from collections import deque
@@ -13,13 +13,13 @@ from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.outcome import Placed, Unplaced
 
 
-class Pretence:
+class DryRun:
     """Places pods with preemption in memory only."""
 
     def __init__(self, cache: ClusterCache, scheduler: Scheduler, placed: Iterable[Placed] = ()) -> None:
         self._cache = cache
         self._scheduler = scheduler
-        self._placed: list[Placed] = list(placed)  # by now without evictions
+        self._placed: list[Placed] = list(placed)  # so far without evictions
         self._assumed: list[str] = []
         self._gone: deque[str] = deque()  # the uids of the victims
         self._plans: dict[str, tuple[Unplaced, list[Pod]]] = {each.pod.uid: (_on(each), []) for each in self._placed}
@@ -51,14 +51,14 @@ class Pretence:
         return True
 
     def plans(self) -> dict[str, Unplaced]:
-        """Return the node and victims of each pod, by uid; a victim that terminated by itself is none."""
+        """Return the node and victims of each pod, by uid; pods that have terminated meanwhile are no victims."""
         return {
             uid: replace(outcome, victims=tuple(pod.key for pod in victims if self._cache.find_pod(pod.uid)))
             for uid, (outcome, victims) in self._plans.items()
         }
 
     def undo(self) -> Iterator[None]:
-        """Undo everything, step by step; another call can do the rest."""
+        """Undo everything, step by step; if interrupted, another call continues."""
         while self._placed:
             self._scheduler.unreserve(self._placed.pop())
             yield

@@ -1,16 +1,16 @@
-"""One decision about a gang: all of its pods get nodes in memory, or none keeps one.
+"""One decision about a gang: all of its pods get nodes in memory, or none does.
 
-popped pod ── objection? ──> it goes back alone, with the reason
+popped pod ── objection? ──> only this pod is requeued, with the reason
      │
-     └── take its waiting siblings ── the cluster lacks something? ──> all go back, with the reason
+     └── take its waiting siblings ── too few resources in the cluster? ──> all are requeued, with the reason
                     │
                     ├── place one after the other, the largest first ── enough ──> all of them are bound
-                    │                                                └── not enough: give all places back
-                    └── once more, now at others' expense, and only pretending ── enough ──> evict, and wait
-                                                                              └── not enough ──> nobody is evicted
+                    │                                                └── not enough: release all reservations
+                    └── again, as a dry run with preemption ── enough ──> evict, and wait
+                                                            └── not enough ──> no pod is evicted
 
-It runs in steps, so that a large gang does not block others: they run between two steps (`gang_turns`). What
-happens meanwhile counts: deleted pods are left out, and a pod whose node no longer fits is placed again.
+It runs in steps, so that other pods and tasks can run between them (`gang_turns`). Changes meanwhile are respected:
+deleted pods are left out, and a pod whose node no longer fits is placed again.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -27,19 +27,19 @@ from pilotage.scheduling.cost import RestingGangs
 from pilotage.scheduling.cycle import Scheduler
 from pilotage.scheduling.demand import Demand
 from pilotage.scheduling.engine import Engine
-from pilotage.scheduling.gangs.dry_run import Pretence
-from pilotage.scheduling.gangs.gang_places import SPOILT, Gap, Placing
-from pilotage.scheduling.gangs.gang_words import (
+from pilotage.scheduling.gangs.dry_run import DryRun
+from pilotage.scheduling.gangs.gang_outcomes import (
     Decision,
     Gang,
-    all_back,
+    gang_message,
     named,
-    objected,
+    objection_outcome,
     permitted,
-    told,
+    same_outcome,
     waiting_for_room,
 )
-from pilotage.scheduling.gangs.group_news import GroupNews
+from pilotage.scheduling.gangs.gang_places import PLACES_TAKEN, Gap, Placing
+from pilotage.scheduling.gangs.group_reports import GroupReports
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome, Unplaced
 from pilotage.scheduling.outside import SILENT, GroupStatuses
 
@@ -47,7 +47,7 @@ Steps = Generator[Gap, None, list[Decision]]
 
 
 class GangScheduler:
-    """Places gangs; other pods are left to the normal cycle."""
+    """Places gangs; other pods go through the normal cycle."""
 
     def __init__(
         self,
@@ -62,24 +62,24 @@ class GangScheduler:
         self._queue = queue
         self._engines = engines
         self._scheduler = scheduler
-        self._news = GroupNews(groups)
+        self._reports = GroupReports(groups)
         self._demand = Demand(engines)
         self._resting = RestingGangs()
-        self._is_waiting = is_waiting  # whether a pod still has to be placed, checked at its turn
+        self._is_waiting = is_waiting  # whether a pod still needs a node, checked at its turn
 
     def decided_alone(self, pod: Pod, outcome: Outcome) -> None:
-        """Record the outcome of a pod that was placed alone: it may belong to a group nevertheless."""
+        """Record the outcome of a pod that was scheduled alone, in case it belongs to a group."""
         name, plugin = gang_of(pod), self._engines[pod.scheduler_name].gangs
         if name is not None and plugin is not None:
-            self._news.decided_alone(name, plugin, pod, outcome)
+            self._reports.decided_alone(name, plugin, pod, outcome)
 
     def slow_down(self, pod: Pod, seconds: float) -> None:
-        """Let a gang rest after an expensive attempt, including pods that arrive meanwhile."""
+        """Delay the next attempt of a gang after an expensive one, including pods that arrive meanwhile."""
         if (name := gang_of(pod)) is not None:
             self._resting.add(name, seconds)
 
     def schedule(self, first: QueuedPod) -> list[Decision] | None:
-        """Decide about the gang of a popped pod, with all waiting siblings; None if it has no gang."""
+        """Schedule the gang of a popped pod, with all waiting siblings; None if it has no gang."""
         steps = self.steps(first)
         if steps is None:
             return None
@@ -91,7 +91,7 @@ class GangScheduler:
                 return decided
 
     def steps(self, first: QueuedPod) -> Steps | None:
-        """Do the same step by step; if closed before its end, everything is undone."""
+        """Do the same step by step; closing the generator early undoes everything."""
         name, plugin = gang_of(first.pod), self._engines[first.pod.scheduler_name].gangs
         missing = plugin.missing(name, first.pod) if name is not None and plugin is not None else None
         if name is None or plugin is None or missing is None or missing <= 0:
@@ -102,23 +102,23 @@ class GangScheduler:
         if (resting := self._resting.outcome(name)) is not None:
             return [(first, resting)]
         objection = self._objection(name, plugin, first.pod)
-        if objection is not None:  # the siblings got this outcome, each when it was popped, and stay where they are
-            return [(first, objected(plugin, objection))]
+        if objection is not None:  # its siblings get the same outcome when they are popped, and stay in the queue
+            return [(first, objection_outcome(plugin, objection))]
         members = [first, *self._siblings(name, first.pod.scheduler_name)]
         sizes = {}
         for member in members:
             sizes[member.key] = _size(member)
             yield Gap.DECIDE
-        # The largest go first: the others fit around them.
+        # The largest pods go first, since smaller ones fit around them.
         members.sort(key=lambda member: sizes[member.key], reverse=True)
         decided = yield from self._decide(Gang(name, plugin, members, missing))
-        self._news.decided(name, (outcome for _, outcome in decided))
+        self._reports.decided(name, (outcome for _, outcome in decided))
         return decided
 
     def _siblings(self, name: GangName, scheduler: str) -> Iterator[QueuedPod]:
         for sibling in self._queue.pop_gang(name, scheduler):
             if self._cache.is_assumed(sibling.pod.uid):
-                self._queue.done(sibling.pod.uid)  # it is bound, and the event came late
+                self._queue.done(sibling.pod.uid)  # it is bound, and the watch event is late
             else:
                 yield sibling
 
@@ -131,12 +131,12 @@ class GangScheduler:
         """Place all members or requeue all."""
         shortage = gang.plugin.shortage(gang.name, gang.members[0].pod)
         if shortage is not None:
-            return all_back(gang.members, objected(gang.plugin, shortage))
+            return same_outcome(gang.members, objection_outcome(gang.plugin, shortage))
         known = gang.plugin.no_chance(gang.name, gang.pods)
         if known is not None:
             name = frozenset({gang.plugin.name})
             unplaced = Unplaced(known, rejected_by=name, pending=name, nominate=None, is_news=False)
-            return all_back(gang.members, self._demand.judged(unplaced, *gang.least))
+            return same_outcome(gang.members, self._demand.judged(unplaced, *gang.least))
         placing = Placing(gang, self._cache, self._queue, self._scheduler, self._is_waiting)
         try:
             yield from placing.place()
@@ -149,15 +149,16 @@ class GangScheduler:
                 pass
 
     def _preempt(self, gang: Gang, placing: Placing) -> Steps:
-        """Evict others if the whole gang fits then; say why it waits in any case."""
+        """Evict other pods if the whole gang fits then; returns in any case why it waits."""
         found = next(((m, o) for m, o in placing.tried if isinstance(o, Unplaced)), None)
         fit = placing.count()
         if found is None:
             return (yield from self._too_few(gang, placing))
         blocker, why = found
         named_pod = named(gang, blocker.pod)
-        message = told(gang, named_pod, f"the {gang.needed} pods that are needed at once do not all fit", why.message)
-        count = told(gang, named_pod, f"{fit} of the {gang.needed} pods that are needed at once fit", why.message)
+        needed = f"the {gang.needed} pods that are needed at once"
+        message = gang_message(gang, named_pod, f"{needed} do not all fit", why.message)
+        count = gang_message(gang, named_pod, f"{fit} of {needed} fit", why.message)
         engine = self._engines[blocker.pod.scheduler_name]
         planned: Mapping[str, Unplaced] = {}
         nominate: str | None = ""
@@ -166,52 +167,52 @@ class GangScheduler:
         yield from placing.unreserve()
         members = placing.still_there()
         if why.reason == SCHEDULER_ERROR:
-            return all_back(members, replace(why, message=message, note=count, gang_fits=fit), named_pod)
+            return same_outcome(members, replace(why, message=message, note=count, gang_fits=fit), named_pod)
         if any(plan.victims for plan in planned.values()):
             return [(member, waiting_for_room(gang, planned.get(member.pod.uid))) for member in members]
         name, rejected_by = gang.plugin.name, why.rejected_by | {gang.plugin.name}
         outcome = Unplaced(message, why.reason, rejected_by, why.pending, nominate, note=count, gang_fits=fit)
         outcome = self._demand.judged(outcome, *gang.least)
-        # Free resources do not show when a quota admits the gang.
+        # Freed resources do not show when a quota will admit the gang.
         if outcome.reason == UNSCHEDULABLE and gang.plugin.turned_down(gang.name, gang.pods, message):
             outcome = replace(outcome, pending=outcome.pending | {name})
-        return all_back(members, outcome, named_pod)
+        return same_outcome(members, outcome, named_pod)
 
     def _too_few(self, gang: Gang, placing: Placing) -> Steps:
-        """Requeue all because other members were deleted meanwhile."""
+        """Requeue all, because too few members are left after deletions."""
         yield from placing.unreserve()
         members = placing.still_there()
         if not members:
             return []
         objection = gang.plugin.objection(gang.name, members[0].pod, len(members), 0)
-        return all_back(members, SPOILT if objection is None else objected(gang.plugin, objection))
+        return same_outcome(members, PLACES_TAKEN if objection is None else objection_outcome(gang.plugin, objection))
 
     def _plan_evictions(
         self, gang: Gang, placing: Placing
     ) -> Generator[Gap, None, tuple[Mapping[str, Unplaced], str | None]]:
         """Return nodes and victims for enough members, by uid; {} if that is impossible.
 
-        Also returns what happens to earlier nominations: None keeps them, as long as their victims terminate.
+        Also returns the nomination to set for the rest: None keeps earlier ones while their victims terminate.
         """
         yield from placing.keep_the_first()
-        held = placing.give_away()
+        held = placing.hand_over()
         placed = {outcome.pod.uid for outcome in held}
-        pretence = Pretence(self._cache, self._scheduler, held)
+        dry_run = DryRun(self._cache, self._scheduler, held)
         try:
             members = [member for member in gang.members if member.pod.uid not in placed]
             for left, member in zip(range(len(members), 0, -1), members, strict=True):
-                if len(pretence) + left < gang.needed or len(pretence) == gang.needed:
+                if len(dry_run) + left < gang.needed or len(dry_run) == gang.needed:
                     break
                 if placing.is_there(member):
-                    pretence.place(member.pod)
+                    dry_run.place(member.pod)
                 yield Gap.LISTEN
-            for _ in pretence.undo():
+            for _ in dry_run.undo():
                 yield Gap.LISTEN
-            plans = pretence.plans()
+            plans = dry_run.plans()
             planned = {each.pod.uid: plans[each.pod.uid] for each in placing.still_there() if each.pod.uid in plans}
-            return planned if len(planned) >= gang.needed else {}, None if pretence.victims_leave else ""
+            return planned if len(planned) >= gang.needed else {}, None if dry_run.victims_leave else ""
         finally:
-            for _ in pretence.undo():
+            for _ in dry_run.undo():
                 pass
 
 

@@ -9,17 +9,17 @@ from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.cycle import Scheduler
-from pilotage.scheduling.gangs.gang_words import Decision, Gang
+from pilotage.scheduling.gangs.gang_outcomes import Decision, Gang
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 
-ROUNDS = 3  # of placing members again whose nodes others have used
-SPOILT = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
+ROUNDS = 3  # of finding new nodes for members whose nodes other pods have taken
+PLACES_TAKEN = Unplaced("other pods took the places of the group while it was being scheduled", SCHEDULER_ERROR)
 
 
 class Gap(Enum):
-    """What may happen between two steps."""
+    """What may run between two steps."""
 
-    DECIDE = "decide"  # with the gang's reservations visible
+    DECIDE = "decide"  # scheduling too, with the gang's reservations visible
     LISTEN = "listen"  # only watch events and writes: the cache shows a dry run, or nominations for the gang
 
 
@@ -39,9 +39,9 @@ class Placing:
         self._queue = queue
         self._scheduler = scheduler
         self._is_waiting = is_waiting
-        self._nodes: dict[str, Node] = {}  # as of their choice, by uid of the member
+        self._nodes: dict[str, Node] = {}  # when they were chosen, by uid of the member
         self._gone: set[str] = set()  # the uids of members that no longer need to be placed
-        # Others could use what is nominated for pods in flight.
+        # Other pods could use the nodes nominated for pods in flight.
         nominated = any(pod.nominated_node or queue.nominator.node_of(pod) for pod in gang.pods)
         self._gap = Gap.LISTEN if nominated else Gap.DECIDE
         self.tried: list[Decision] = []
@@ -59,19 +59,19 @@ class Placing:
         return uid not in self._gone
 
     def still_there(self) -> list[QueuedPod]:
-        """Return the members that still need a node; none has one."""
+        """Return the members that still need a node, while none has one."""
         return [member for member in self._gang.members if self.is_there(member)]
 
     def place(self) -> Iterator[Gap]:
         """Place members until it is clear that not enough will fit."""
         members, needed = self._gang.members, self._gang.needed
-        left = len(members)  # that are placed, or may still be
+        left = len(members)  # placed, or still to be tried
         for member in members:
             if left < needed:
                 return
             left -= not (self.is_there(member) and self._try(member))
             yield self._gap
-        yield from self._seek_again()
+        yield from self._replace_stale()
 
     def _try(self, member: QueuedPod) -> bool:
         outcome = self._scheduler.schedule(member.pod, preempt=False)
@@ -81,42 +81,42 @@ class Placing:
             self._nodes[member.pod.uid] = info.node
         return info is not None
 
-    def _seek_again(self) -> Iterator[Gap]:
+    def _replace_stale(self) -> Iterator[Gap]:
         """Find other nodes for members whose node no longer fits; afterwards all reservations are valid."""
         for _ in range(ROUNDS):
-            spoilt = yield from self._spoilt()
-            if not spoilt:
+            stale = yield from self._stale()
+            if not stale:
                 return
-            lost = {member.pod.uid for member, _ in spoilt}
+            lost = {member.pod.uid for member, _ in stale}
             self.tried = [(member, outcome) for member, outcome in self.tried if member.pod.uid not in lost]
-            for _, outcome in spoilt:
+            for _, outcome in stale:
                 self._unreserve(outcome)
-            for member, _ in spoilt:
+            for member, _ in stale:
                 if self.is_there(member):
                     self._try(member)
                 yield self._gap
-        self.tried = [(m, SPOILT if self._is_spoilt(o) and self._unreserve(o) else o) for m, o in self.tried]
+        self.tried = [(m, PLACES_TAKEN if self._is_stale(o) and self._unreserve(o) else o) for m, o in self.tried]
 
-    def _spoilt(self) -> Generator[Gap, None, list[Decision]]:
+    def _stale(self) -> Generator[Gap, None, list[Decision]]:
         """Return the members whose node no longer fits, as of now."""
         columns = self._cache.columns
         version, found = columns.pods_version, list[Decision]()
         for each in self.tried:
-            if self._is_spoilt(each[1]):
+            if self._is_stale(each[1]):
                 found.append(each)
             yield self._gap
         changed = columns.changed_since(version)
         if changed is None:
-            return [each for each in self.tried if self._is_spoilt(each[1])]
+            return [each for each in self.tried if self._is_stale(each[1])]
         names = {columns.infos[slot].name for slot in changed.tolist()}
         known = {member.pod.uid for member, _ in found}
         again = (each for each in self.tried if isinstance(each[1], Placed) and self._may_have_changed(each[1], names))
-        return found + [each for each in again if each[0].pod.uid not in known and self._is_spoilt(each[1])]
+        return found + [each for each in again if each[0].pod.uid not in known and self._is_stale(each[1])]
 
     def _may_have_changed(self, placed: Placed, names: Container[str]) -> bool:
         return placed.node in names or self._cache.find_node(placed.node) is None
 
-    def _is_spoilt(self, outcome: Outcome) -> bool:
+    def _is_stale(self, outcome: Outcome) -> bool:
         if not isinstance(outcome, Placed):
             return False
         pod, info = outcome.pod, self._cache.find_node(outcome.node)
@@ -139,14 +139,14 @@ class Placing:
             yield self._gap
 
     def keep_the_first(self) -> Iterator[Gap]:
-        """Release the reservations of members after the first that found none."""
+        """Release the reservations of all members after the first one without a node."""
         first = next(place for place, (_, outcome) in enumerate(self.tried) if not isinstance(outcome, Placed))
         while len(self.tried) > first:
             self._unreserve(self.tried.pop()[1])
             yield self._gap
 
-    def give_away(self) -> list[Placed]:
-        """Return the reservations, which belong to the caller from now on."""
+    def hand_over(self) -> list[Placed]:
+        """Hand the reservations over to the caller."""
         return [outcome for _, outcome in self.settled() if isinstance(outcome, Placed)]
 
     def settled(self) -> list[Decision]:

@@ -1,4 +1,4 @@
-"""The state of a gang when one of its pods is explained: a table of nodes is about the pod alone."""
+"""The state of a gang, for explaining one of its pods: the table of nodes covers only that pod."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -17,10 +17,10 @@ class GangStanding:
 
     name: GangName
     needed: int
-    waiting: int  # that may be tried, this one included
+    waiting: int  # not gated, including this one
     gated: int
-    fitting: int | None = None  # how many of those that are needed fit, if that was tried
-    blocker: str = ""  # a pod that did not, if its requirements differ
+    fitting: int | None = None  # how many of the needed pods fit, if tried
+    blocker: str = ""  # a pod that did not fit, if its spec differs
 
     @property
     def lacking(self) -> int:
@@ -29,11 +29,11 @@ class GangStanding:
 
     @property
     def held(self) -> int:
-        """Return how many of the existing pods must pass their gates first."""
+        """Return how many of the existing pods are still gated."""
         return max(0, self.needed - self.waiting - self.lacking)
 
     def after(self, pod: Pod, decided: Iterable[tuple[QueuedPod, Outcome]]) -> "GangStanding | None":
-        """Return what a decision adds for one of the pods; None if the gang was placed."""
+        """Return the state after a decision; None if the gang was placed."""
         unplaced = [(member.pod, outcome) for member, outcome in decided if isinstance(outcome, Unplaced)]
         mine = next((outcome for each, outcome in unplaced if each.uid == pod.uid), None)
         if mine is None:
@@ -43,7 +43,7 @@ class GangStanding:
 
 
 def standing(queue: SchedulingQueue, engine: Engine, pod: Pod) -> GangStanding | None:
-    """Return the state of the gang of a pod just taken from the queue; None if it has no gang."""
+    """Return the state of the gang of a pod just popped; None if it has no gang."""
     name, plugin = gang_of(pod), engine.gangs
     needed = plugin.missing(name, pod) if name is not None and plugin is not None else None
     if name is None or needed is None or needed <= 0:

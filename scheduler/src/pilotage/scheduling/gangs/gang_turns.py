@@ -1,12 +1,12 @@
-"""Shares the time of the loop between a gang that is being decided and all other pods.
+"""Shares the loop's time between the gang that is being decided and all other pods.
 
 a gang is popped ── slice ── slice ── ... ── decided ── its pods are handled, in slices ── deferred pods queue again
                        │
                        └── after its GRACE: a slice for others. A pod that fits is placed; one that does not, or is
-                           of another gang, is deferred: it may be the gang that is in the way, and that may be undone
+                           of another gang, is deferred: the gang may be in its way, and may still be rolled back
 
-Pods of gangs are deferred as long as pods of any gang are in between: those that are not handled yet, or not back
-in the queue, are not counted as members, and a gang that seems to lack members gets no events about room.
+Pods of gangs are deferred while pods of any gang are decided and not handled yet, or not back in the queue: such pods
+do not count as members, and a gang that seems to lack members is not woken by freed resources.
 """
 
 import asyncio
@@ -17,13 +17,13 @@ from time import perf_counter, thread_time
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.gangs.gang_cycle import GangScheduler, Steps
+from pilotage.scheduling.gangs.gang_outcomes import Decision
 from pilotage.scheduling.gangs.gang_places import Gap
-from pilotage.scheduling.gangs.gang_words import Decision
 from pilotage.scheduling.outcome import Outcome, Placed, Unplaced
 
 GRACE = 0.05  # seconds of work for a gang before others get every second slice: most gangs need less, and stay in order
 
-Take = Callable[[QueuedPod, Outcome, float, float], None]  # a pod, its outcome, when it began, and what it cost
+Take = Callable[[QueuedPod, Outcome, float, float], None]  # the pod, its outcome, when its attempt began, and its cost
 
 
 class GangTurns:
@@ -36,32 +36,32 @@ class GangTurns:
         self._steps: Steps | None = None
         self._gap = Gap.DECIDE
         self._started = self._seconds = 0.0
-        self._decided: deque[Decision] = deque()  # and not handled yet
-        self._nominations = False  # the decision is nominations, which are not visible yet
-        self._aside: deque[QueuedPod] = deque()
+        self._decided: deque[Decision] = deque()  # decided and not handled yet
+        self._nominations = False  # the decision nominates nodes, and the nominations are not visible yet
+        self._deferred: deque[QueuedPod] = deque()
         self._over = asyncio.Event()
         self._over.set()
-        self._awaited = 0  # by how many
+        self._awaited = 0  # the number of waiting callers
 
     @property
     def is_deciding(self) -> bool:
-        """Return whether there are tentative reservations or hidden pods."""
+        """Return whether the cache contains tentative reservations, or hides pods."""
         return self._steps is not None
 
     @property
-    def is_telling(self) -> bool:
-        """Return whether a gang is decided, and not all of its pods are handled."""
+    def is_reporting(self) -> bool:
+        """Return whether a gang is decided and some of its pods are not handled yet."""
         return bool(self._decided)
 
     @property
     def is_awaited(self) -> bool:
-        """Return whether something waits for a moment without a decision: gangs may follow each other forever."""
+        """Return whether a caller waits for `over`: no further gang starts until then, or it could wait forever."""
         return self._awaited > 0
 
     @property
     def is_busy(self) -> bool:
         """Return whether there is work to continue."""
-        return self._steps is not None or bool(self._decided) or bool(self._aside)
+        return self._steps is not None or bool(self._decided) or bool(self._deferred)
 
     async def over(self) -> None:
         """Wait until no gang is being decided."""
@@ -73,15 +73,15 @@ class GangTurns:
             self._awaited -= 1
 
     def begin(self, queued: QueuedPod, started: float, until: float) -> bool:
-        """Start deciding about the gang of a pod; False if it has none."""
+        """Start deciding the gang of a pod; False if it has none."""
         steps = self._gangs.steps(queued)
         if steps is None:
             return False
         self._steps, self._gap = steps, Gap.DECIDE
         self._started, self._seconds = started, 0.0
-        self._queue.doubts.begin()  # readers of free resources see the gang's reservations
+        self._queue.tentative_skips.begin()  # hints see the gang's reservations as used
         self._over.clear()
-        self.go_on(until)
+        self.run_slice(until)
         return True
 
     def close(self) -> None:
@@ -91,16 +91,16 @@ class GangTurns:
 
     def defer(self, queued: QueuedPod) -> None:
         """Defer a pod until the decision is over."""
-        self._aside.append(queued)
+        self._deferred.append(queued)
 
-    def go_on(self, until: float) -> bool:
-        """Continue with the gang up to a time; True if others may run then."""
+    def run_slice(self, until: float) -> bool:
+        """Continue with the gang up to a time; True if other pods may be scheduled then."""
         if self._steps is not None and not self._advance(self._steps, until):
             return self._gap is Gap.DECIDE and self._seconds >= GRACE
-        self._tell(until)
+        self._report(until)
         if not self._decided:
             self._requeue_deferred(until)
-            return not self._aside
+            return not self._deferred
         return not self._nominations
 
     def _advance(self, steps: Steps, until: float) -> bool:
@@ -124,13 +124,13 @@ class GangTurns:
         placed = any(isinstance(outcome, Placed) for outcome in outcomes)
         self._nominations = any(isinstance(outcome, Unplaced) and outcome.nominate for outcome in outcomes)
         if placed:
-            self._queue.doubts.end()  # what they saw as used is used
+            self._queue.tentative_skips.end()  # the hints were right
         else:
-            self._queue.ask_again()
+            self._queue.retry_skipped()
         if self._decided and not placed and not self._nominations:
             self._gangs.slow_down(self._decided[0][0].pod, self._seconds)
 
-    def _tell(self, until: float) -> None:
+    def _report(self, until: float) -> None:
         while self._decided:
             member, outcome = self._decided.popleft()
             self._take(member, outcome, self._started, self._seconds)
@@ -141,7 +141,7 @@ class GangTurns:
 
     def _requeue_deferred(self, until: float) -> None:
         """Put deferred pods back into the queue."""
-        while self._aside:
-            self._queue.put_back(self._aside.popleft())
+        while self._deferred:
+            self._queue.put_back(self._deferred.popleft())
             if perf_counter() >= until:
                 break

@@ -1,1 +1,1 @@
-"""Nodes that other schedulers use, too: the race guard and what belongs to it."""
+"""Sharing nodes with other schedulers: the race guard and its parts."""

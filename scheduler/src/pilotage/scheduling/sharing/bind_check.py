@@ -1,4 +1,4 @@
-"""A check of a node right before the bind, since it was chosen a while ago."""
+"""Checks the chosen node again right before the bind."""
 
 from collections import Counter
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.outcome import Placed
 
 Result = Literal["", "unchanged", "fits", "full", "held"]
-NOT_ASKED: Result = ""  # of a profile without the guard
+NOT_ASKED: Result = ""  # for a profile without the guard
 
 
 class Choice(NamedTuple):
@@ -20,37 +20,37 @@ class Choice(NamedTuple):
     placed: Placed
     info: NodeInfo
     node: Node
-    changes: int  # of the pods on it until then, this one included
+    changes: int  # the number of changes of its pods until then, including this one
 
 
-class SecondLook:
-    """Says why a pod must no longer go to its node; the decision may be out of date."""
+class BindCheck:
+    """Checks whether a decision is out of date: why a pod can no longer use its node."""
 
     def __init__(self, cache: ClusterCache) -> None:
         self._cache = cache
         self._holds, self._active = cache.holds, cache.holds.active
-        self.under_way: dict[str, Choice] = {}  # by uid of the pod
+        self.in_progress: dict[str, Choice] = {}  # by uid of the pod
         self.results: Counter[str] = Counter()
 
     def begin(self, placed: Placed) -> Choice:
-        """Remember how the node is now."""
+        """Remember the current state of the node."""
         info = self._cache.find_node(placed.node)
         assert info is not None
-        choice = self.under_way[placed.pod.uid] = Choice(placed, info, info.node, info.changes)
+        choice = self.in_progress[placed.pod.uid] = Choice(placed, info, info.node, info.changes)
         return choice
 
     def still_fits(self, pod: Pod, node: str) -> bool:
         """Return whether a bind may still be sent."""
-        choice = self.under_way.get(pod.uid)
+        choice = self.in_progress.get(pod.uid)
         if choice is None or choice.placed.node != node:
             return True
         result, why = self._look(choice)
         if why and result:
-            self.results[result] += 1  # a check without findings was counted before
+            self.results[result] += 1  # a check without findings has been counted already
         return not why
 
     def objection(self, choice: Choice) -> str:
-        """Return why the pod must no longer go to its node, or ""."""
+        """Return why the pod must not be bound to its node any more, or ""."""
         result, why = self._look(choice)
         if result:
             self.results[result] += 1
@@ -73,7 +73,7 @@ class SecondLook:
 
 
 def _others_took(placed: Placed, info: NodeInfo) -> str:
-    """Return what others have used of the pod's place since; only the profile's filters can object."""
+    """Return what other pods have taken since; only filters of the profile can object."""
     if not _is_short(placed.pod, info):
         return ""
     without = info.clone()
@@ -87,14 +87,14 @@ def _others_took(placed: Placed, info: NodeInfo) -> str:
 
 
 def _is_short(pod: Pod, info: NodeInfo) -> bool:
-    """Return whether a node with the pod on it has more on it than it can hold."""
+    """Return whether a node is overcommitted with the pod on it."""
     if len(info.pods) > info.node.allowed_pods or any(info.free(resource) < 0 for resource in pod.requests):
         return True
     return any(_is_shared(port[1:], info) for port in pod.shape.host_ports)
 
 
 def _is_shared(port: tuple[str, int], info: NodeInfo) -> bool:
-    """Return whether several pods have the same host port, perhaps at different addresses."""
+    """Return whether several pods use the same host port, possibly on different addresses."""
     return sum(count for used, count in info.used_ports.items() if used[1:] == port) > 1
 
 

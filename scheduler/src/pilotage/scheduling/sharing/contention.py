@@ -1,4 +1,4 @@
-"""How many of a profile's binds kubelets reject: over the last ten minutes, counted by the minute."""
+"""How many binds of a profile kubelets reject, over the last ten minutes."""
 
 from collections import deque
 
@@ -12,11 +12,11 @@ class Contention:
 
     def __init__(self) -> None:
         self.binds = self.rejections = 0  # ever
-        # What there was at the end of minutes: which minute, binds, rejections; the oldest first.
+        # Snapshots at the end of each minute: minute, binds, rejections; the oldest first.
         self._ends: deque[tuple[int, int, int]] = deque([(-1, 0, 0)], maxlen=MINUTES + 1)
 
     def turn(self, now: float) -> None:
-        """Record what there is; at least once a minute, or more is counted as of later minutes."""
+        """Take a snapshot; call this at least once a minute."""
         minute = int(now // MINUTE)
         if self._ends[-1][0] == minute:
             self._ends.pop()

@@ -1,4 +1,4 @@
-"""Binds of other schedulers to our nodes: how often, and where last."""
+"""Binds of other schedulers: their rate, and the last ones by node."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ KEPT_FOR = 600.0  # seconds after the last bind to a node
 
 
 class Lately(NamedTuple):
-    """The last binds of others to one node."""
+    """The last binds of other schedulers to one node."""
 
     last: float
-    pods: int  # of them, each within a moment of the one before
+    pods: int  # bound in a row, each within MOMENT of the one before
     scheduler: str
 
 
@@ -21,7 +21,7 @@ class ForeignBinds:
     def __init__(self) -> None:
         self.total = 0
         self._by_node: dict[str, Lately] = {}
-        self._minute, self._now, self._before = 0, 0, 0  # which minute it is, binds in it, and in the one before
+        self._minute, self._now, self._before = 0, 0, 0  # the current minute, its binds, and those of the minute before
 
     def note(self, node: str, scheduler: str, now: float) -> None:
         """Count a bind."""
@@ -33,20 +33,20 @@ class ForeignBinds:
         self._by_node[node] = Lately(now, pods, scheduler)
 
     def per_minute(self, now: float) -> int:
-        """Return how many there were in the last whole minute, or are in this one if that is more."""
+        """Return the number of the last full minute, or of the current one if that is larger."""
         self._turn(now)
         return max(self._now, self._before)
 
     def at(self, node: str) -> Lately | None:
-        """Return the last binds to a node."""
+        """Return the last foreign binds to a node."""
         return self._by_node.get(node)
 
     def nodes(self) -> list[str]:
-        """Return the nodes that others have used lately."""
+        """Return the nodes that other schedulers have used lately."""
         return list(self._by_node)
 
     def forget_old(self, now: float) -> None:
-        """Forget nodes that others have not used for long."""
+        """Forget nodes that other schedulers have not used for long."""
         self._by_node = {node: each for node, each in self._by_node.items() if now - each.last <= KEPT_FOR}
 
     def _turn(self, now: float) -> None:

@@ -9,33 +9,33 @@ from pilotage.model.pod_spec import PodSpec
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.outcome import Unplaced
 
-GUARD = "RaceGuard"  # the plugin that stands for the race guard in the queue
+GUARD = "RaceGuard"  # in place of a plugin's name in the queue
 HELD = Rejection("node(s) rejected pods recently and are avoided for a while", preemption_helps=False, plugin=GUARD)
 
 
 def held_back(diagnosis: Diagnosis) -> Unplaced:
-    """Return the outcome for a pod that only has to wait: its nomination stays, and no autoscaler is triggered."""
+    """Return the outcome for a pod that only has to wait: it keeps its nomination and triggers no autoscaler."""
     plugins, pending = diagnosis.rejected_by(), diagnosis.pending()
     return Unplaced(diagnosis.message(""), QUEUED, plugins, pending, nominate=None, counted=diagnosis.counted)
 
 
 class HoldEnd(Pod):
-    """Stands for a node that is no longer held: to waiting pods it is as if a pod had left it."""
+    """The event object of a node that is no longer held; for waiting pods it looks like a pod that left it."""
 
 
 def hold_end(node: str) -> HoldEnd:
-    """Return what leaves a node when it is no longer held."""
+    """Return the event object for a node that is no longer held."""
     identity = Metadata(name=f"hold-on-{node}", uid=f"hold-on-{node}")
     return HoldEnd(PodObject(identity, PodSpec(node_name=node)))
 
 
 class HeldNodes(Plugin):
-    """Stands for the race guard in the queue: knows what helps a pod that found nodes held."""
+    """The queueing hint of the race guard, for pods that found nodes held."""
 
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "is_hold_end"),)
 
     def is_hold_end(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether a node is no longer held."""
+        """Return whether the event means that a node is no longer held."""
         return isinstance(old, HoldEnd)
 
 

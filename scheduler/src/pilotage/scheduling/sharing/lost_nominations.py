@@ -1,6 +1,6 @@
-"""Room that was made by evictions and then taken by another scheduler: a node where that continues is avoided.
+"""Tracks resources that evictions freed and another scheduler took; a node where this repeats is avoided.
 
-The owner of a victim recreates it at once, and the other scheduler may place it before the preemptor.
+The victim's controller recreates it at once, and the other scheduler may place it before the preemptor.
 """
 
 from collections.abc import Callable, Container
@@ -12,16 +12,16 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.diagnosis import Diagnosis
 from pilotage.scheduling.post_filter import PostFilterResult
 
-OFTEN = 2  # times, after which a node is avoided
-REST = 300.0  # seconds for which it is
-KEPT = 900.0  # seconds after which it is forgotten
+OFTEN = 2  # losses until a node is avoided
+REST = 300.0  # seconds for which it is avoided
+KEPT = 900.0  # seconds until a loss is forgotten
 ROOM_TAKEN = "node(s) are avoided for a while: other schedulers took the room that evictions made there"
 LOOK = 60.0  # seconds between two sweeps
 
 
 @dataclass(slots=True)
 class _Made:
-    """Room that was made for a pod, and the pods on the node then."""
+    """A node with evictions for a pod, and the pods that were on it."""
 
     node: str
     since: float
@@ -30,7 +30,7 @@ class _Made:
 
 @dataclass(slots=True)
 class _Lost:
-    """How often the room on a node was taken, and until when it is avoided."""
+    """How often the freed resources of a node were lost, and until when it is avoided."""
 
     last: float
     times: int = 0
@@ -38,7 +38,7 @@ class _Lost:
 
 
 class LostNominations:
-    """Tracks the room that was made for each pod."""
+    """Tracks the evictions for each preemptor."""
 
     def __init__(self, cache: ClusterCache, served: Container[str], clock: Callable[[], float]) -> None:
         self._cache, self._served, self._clock = cache, served, clock
@@ -58,15 +58,15 @@ class LostNominations:
         self._made[preemptor.uid] = _Made(node, self._clock(), there)
 
     def left_alone(self, preemptor: Pod) -> dict[str, float]:
-        """Return the nodes on which no pod is evicted for a pod now, and until when."""
-        if not self._made and not self._lost:  # by far the most frequent case
+        """Return the nodes on which nothing is evicted for a pod now, and until when."""
+        if not self._made and not self._lost:  # the common case
             return {}
         self._look(preemptor)
         lost, now = self._lost.get(preemptor.uid, {}), self._clock()
         return {node: each.until for node, each in lost.items() if each.until > now}
 
     def _look(self, preemptor: Pod) -> None:
-        """Check once whether another pod took the room that was made last."""
+        """Check once whether another scheduler's pod took the resources that were freed last."""
         made = self._made.get(preemptor.uid)
         info = None if made is None else self._cache.find_node(made.node)
         if made is None or info is None:
@@ -95,7 +95,7 @@ class LostNominations:
 def without_lost_nominations(
     lost: LostNominations | None, cycle: Cycle, post_filter: PostFilterResult, diagnosis: Diagnosis
 ) -> Diagnosis:
-    """Rule out evictions where the room that they made was taken by other schedulers, for some time."""
+    """Exclude nodes from preemption for a while where other schedulers took the freed resources."""
     left_alone = {} if lost is None else lost.left_alone(cycle.pod)
     slots = [info.slot for name in left_alone if (info := cycle.nodes.find(name)) is not None]
     if not slots:

@@ -1,4 +1,4 @@
-"""Which of several good nodes a pod gets: the best, or while schedulers race, any of the nearly best."""
+"""Chooses among good nodes: the best, or any of the nearly best while schedulers race."""
 
 from random import Random
 
@@ -8,18 +8,17 @@ from numpy.typing import NDArray
 from pilotage.framework.api.nodes import Ints
 from pilotage.framework.api.scoring import MAX_SCORE
 
-MOST_NEAR = 20  # nodes to draw among, unless more of them are the best
+MOST_NEAR = 20  # nodes to choose from, unless more are tied for the best
 ALL = 100  # percent
 
 
 def near_best(totals: Ints, percent: int, draw: Random) -> NDArray[np.intp]:
-    """Return the places of the nodes near the best score, the nearest if there are many.
+    """Return the indices of the nodes near the best score, limited to the nearest.
 
-    Another scheduler that looks for the best node finds the same one. Among equally best nodes one is drawn anyway,
-    however many they are.
+    Another scheduler that looks for the best node finds the same one. Ties for the best score are never cut off.
     """
     best = int(totals.max())
-    # If nodes are nearly full, the best scores are low, and a part of them would be nothing.
+    # On nearly full nodes the best scores are low, and a percentage of them would be nothing.
     near: NDArray[np.intp] = np.flatnonzero(totals >= best - max(abs(best), MAX_SCORE) * percent // ALL)
     if len(near) <= MOST_NEAR:
         return near
@@ -32,6 +31,6 @@ def near_best(totals: Ints, percent: int, draw: Random) -> NDArray[np.intp]:
 
 
 def maxima(totals: Ints) -> NDArray[np.intp]:
-    """Return the places of the nodes with the highest score."""
+    """Return the indices of the nodes with the highest score."""
     best: NDArray[np.intp] = (totals == np.maximum.reduce(totals)).nonzero()[0]
     return best

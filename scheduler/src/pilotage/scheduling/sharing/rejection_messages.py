@@ -10,44 +10,44 @@ from pilotage.model.pod import Pod
 from pilotage.scheduling.sharing.foreign_binds import MOMENT, Lately
 
 JOB_ADVICE = "its Job counts this as a failure: raise backoffLimit while schedulers share nodes"
-OLD_BIND = 30.0  # seconds: a kubelet that handles a pod so late was down, and our view was not the cause
+OLD_BIND = 30.0  # seconds: a kubelet that handles a pod this late was down, so the cause was not a race
 
 
 @dataclass(frozen=True)
-class Story:
-    """All that is known about a rejection."""
+class KubeletReport:
+    """The facts about a rejection."""
 
     pod: Pod
     node: str
     rejection: KubeletRejection
-    free: int | None  # of the resource, as we saw it
+    free: int | None  # of the resource, in our cache
     age: float | None  # of the bind, in seconds
     foreign: Lately | None
     now: float
 
     @property
     def is_old(self) -> bool:
-        """Return whether the kubelet was late, so that a race need not be the cause."""
+        """Return whether the kubelet was late, so that a race is not the likely cause."""
         return self.age is not None and self.age > OLD_BIND
 
 
-def told(story: Story) -> str:
+def event_note(report: KubeletReport) -> str:
     """Return the note of the event."""
-    parts = [_about(story)]
-    if story.is_old:
-        parts.append(f"it was bound {story.age:.0f} s ago")
-    lately = story.foreign
-    if lately is not None and story.now - lately.last <= 2 * MOMENT:
+    parts = [_about(report)]
+    if report.is_old:
+        parts.append(f"it was bound {report.age:.0f} s ago")
+    lately = report.foreign
+    if lately is not None and report.now - lately.last <= 2 * MOMENT:
         pods = "a pod" if lately.pods == 1 else f"{lately.pods} pods"
         parts.append(f"{lately.scheduler} placed {pods} there in the last second")
-    note = f"node {story.node} rejected the pod ({'; '.join(parts)})"
-    owner = story.pod.metadata.controller
+    note = f"node {report.node} rejected the pod ({'; '.join(parts)})"
+    owner = report.pod.metadata.controller
     return f"{note}; {JOB_ADVICE}" if owner is not None and owner.kind == "Job" else note
 
 
-def _about(story: Story) -> str:
-    rejection, resource = story.rejection, story.rejection.resource
-    amounts = {"requested": rejection.requested, "free by its kubelet": rejection.free, "by our cache": story.free}
+def _about(report: KubeletReport) -> str:
+    rejection, resource = report.rejection, report.rejection.resource
+    amounts = {"requested": rejection.requested, "free by its kubelet": rejection.free, "by our cache": report.free}
     if rejection.requested is None or rejection.free is None:
         return rejection.reason
     texts = [f"{quantity_text(resource, number)} {what}" for what, number in amounts.items() if number is not None]
@@ -55,7 +55,7 @@ def _about(story: Story) -> str:
 
 
 def free_by_cache(info: NodeInfo, believed: Mapping[str, int], resource: str) -> int | None:
-    """Return how much of a resource is free on a node in our view; None if it is not an amount."""
+    """Return how much of a resource is free on a node by our cache; None without a resource."""
     if not resource:
         return None
     if resource == PODS:

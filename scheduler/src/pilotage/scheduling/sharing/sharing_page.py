@@ -7,7 +7,7 @@ from pilotage.cache.node_holds import EVERYBODY
 from pilotage.kinds.quota_accounting import quantity_text
 from pilotage.scheduling.sharing.race_guard import BELIEF, Lingering, RaceGuard
 
-MOST_NODES = 1000  # that are shown, the newest last rejection first
+MOST_NODES = 1000  # shown, by their last rejection, the newest first
 HEADER = ("NODE", "REJECTIONS", "LAST", "REASON", "LEFT ALONE", "TAKEN UNSEEN", "OTHERS")
 
 

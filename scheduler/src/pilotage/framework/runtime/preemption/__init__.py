@@ -1,1 +1,1 @@
-"""What plugins that preempt share with the engine that checks their choice."""
+"""Preemption: shared by the plugins that preempt and the engine that checks their choice."""

@@ -1,4 +1,4 @@
-"""Which node to free for a pod: the candidates, and the one with the least harm."""
+"""The candidate nodes for preemption, and the choice of the least harmful one."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,23 +13,23 @@ from pilotage.framework.runtime.preemption.victims import MayGo, Victims, select
 from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.pod import Pod
 
-MOST_FAILURES = 5  # that are reported; each may name its node
+MOST_FAILURES = 5  # reported; each may contain a node name
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 
 
 @dataclass(slots=True)
 class Candidates:
-    """The result of trying nodes: where pods can be evicted, and why not elsewhere."""
+    """The result of trying nodes: the nodes where pods can be evicted, and why others are not."""
 
     wanted: int
     harmless: list[Victims] = field(default_factory=list)
     violating: list[Victims] = field(default_factory=list)
-    rejections: dict[int, Rejection] = field(default_factory=dict)  # by place; without a plugin if no pod may go
+    rejections: dict[int, Rejection] = field(default_factory=dict)  # by index; no plugin if no pod may be evicted
     failures: list[str] = field(default_factory=list)
 
     @property
     def found(self) -> list[Victims]:
-        """Return those that violate no disruption budget, then the others."""
+        """Return the candidates, first those that violate no disruption budget."""
         return self.harmless + self.violating
 
     @property
@@ -42,9 +42,9 @@ class Candidates:
         return counts
 
     def add(self, place: int, outcome: Victims | Rejection) -> bool:
-        """Record what was found on a node, and return whether to stop: at the earliest once one violates no budget.
+        """Record the result for a node, and return whether to stop: not before one candidate violates no budget.
 
-        Past the wanted number a candidate is ignored.
+        Candidates above the wanted number are ignored.
         """
         if isinstance(outcome, Rejection):
             self.rejections[place] = outcome
@@ -65,14 +65,14 @@ def try_nodes(
     now: float,
     may_go: MayGo | None = None,
 ) -> Candidates:
-    """Try one node after the other until there are enough candidates; `may_go` says which pods can be victims."""
+    """Try one node after the other until there are enough candidates; `may_go` selects possible victims."""
     candidates = Candidates(wanted)
     for place in places:
         try:
             if candidates.add(place, _outcome(cycle, place, pod, verdicts, budgets, now, may_go)):
                 break
         except (CycleFailed, PluginFailed) as failure:
-            candidates.failures.append(str(failure))  # of no interest as long as there is another node
+            candidates.failures.append(str(failure))  # reported only if no other node is found
     return candidates
 
 
@@ -85,8 +85,8 @@ def _outcome(
     now: float,
     may_go: MayGo | None,
 ) -> Victims | Rejection:
-    """Return the outcome of evictions on one node; of equal pods only the first has to try."""
-    if may_go is None:  # if not, it may depend on anything
+    """Return the outcome of evictions on one node, which is cached for equal pods."""
+    if may_go is None:  # otherwise the outcome may depend on anything
         known: tuple[DisruptionBudgets, Victims | Rejection] | None = cycle.recall("evictions", slot)
         if known is not None and known[0] is budgets:
             return known[1]
@@ -97,9 +97,9 @@ def _outcome(
 
 
 def no_room(nodes: int, candidates: Candidates, ruled_out: Counter[str], untried: int = 0) -> NoRoom:
-    """Return why none of the nodes can be freed; fails if trying failed everywhere.
+    """Return why no node can be freed; PluginFailed if every try failed.
 
-    Some of them may have been ruled out without a try.
+    Some nodes may have been excluded without a try.
     """
     failures = list(dict.fromkeys(candidates.failures))
     if failures:
@@ -112,7 +112,7 @@ def no_room(nodes: int, candidates: Candidates, ruled_out: Counter[str], untried
 
 
 def least_harmful(candidates: Sequence[Victims], now: float) -> Victims:
-    """Return the best of at least one candidate; the first of several that are equally good."""
+    """Return the best of at least one candidate, the first one among equals."""
     return min(candidates, key=lambda victims: victims.harm(now))
 
 

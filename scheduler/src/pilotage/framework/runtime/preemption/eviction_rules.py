@@ -15,7 +15,7 @@ FAILED = 'running the eviction rule of plugin "{}": {}'
 
 
 def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts) -> Nominated | NoRoom | None:
-    """Return why no other pod has to be evicted for the pod of the cycle, from the first plugin that says so."""
+    """Return the first plugin's reason why no other pod has to be evicted for the pod of the cycle."""
     for plugin in rules:
         with fence(FAILED, plugin):
             coming = plugin.enough_leave(cycle, cycle.pod, verdicts)
@@ -25,7 +25,7 @@ def enough_leave(rules: Iterable[EvictionRule], cycle: Cycle, verdicts: Verdicts
 
 
 def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
-    """Return whether every plugin lets a pod be evicted for the pod of the cycle."""
+    """Return whether every plugin allows the eviction of a pod for the pod of the cycle."""
     for plugin in rules:
         with fence(FAILED, plugin):
             if not plugin.may_evict(cycle, cycle.pod, victim):
@@ -34,7 +34,7 @@ def may_evict(rules: Iterable[EvictionRule], cycle: Cycle, victim: Pod) -> bool:
 
 
 def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
-    """Return why evictions would not help with the current notes, from the first plugin that objects."""
+    """Return the first plugin's objection to evictions, given the current notes."""
     for plugin in rules:
         with fence(FAILED, plugin):
             rejection = plugin.objection(cycle, cycle.pod)
@@ -44,7 +44,7 @@ def objection(rules: Iterable[EvictionRule], cycle: Cycle) -> Rejection | None:
 
 
 def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequence[Pod]) -> None:
-    """Inform every plugin about pods that are being evicted; a failure of one does not affect the others."""
+    """Notify every plugin of pods that are being evicted; a failure of one does not affect the others."""
     for plugin in rules:
         try:
             plugin.evictions_began(preemptor, victims)
@@ -53,7 +53,7 @@ def evictions_began(rules: Iterable[EvictionRule], preemptor: Pod, victims: Sequ
 
 
 def called_off(rules: Iterable[EvictionRule], victims: Sequence[Pod]) -> None:
-    """Inform every plugin about pods that stay after all."""
+    """Notify every plugin of pods that are not evicted after all."""
     for plugin in rules:
         try:
             plugin.called_off(victims)

@@ -1,4 +1,4 @@
-"""What pods of lower priority use on each node, counted once and then kept up to date."""
+"""Usage of pods of lower priority on each node, kept up to date incrementally."""
 
 from collections import OrderedDict
 
@@ -8,11 +8,11 @@ from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
 from pilotage.framework.api.remit import EVERYTHING, Remit
 from pilotage.model.quantity import LARGEST
 
-PRIORITIES = 16  # clusters rarely have more in use; one that is not kept costs a look at every pod
+PRIORITIES = 16  # clusters rarely use more; for any other, all pods are read
 
 
 class Tally:
-    """The pods below one priority that may be evicted, by slot: how many there are, and what they use."""
+    """The number and usage of evictable pods below one priority, by slot."""
 
     def __init__(self, priority: int, nodes: Nodes, remit: Remit = EVERYTHING) -> None:
         self._priority = priority
@@ -31,15 +31,15 @@ class Tally:
 
     @property
     def foreign(self) -> Ints:
-        """Return how many there are besides that belong to other schedulers."""
+        """Return how many more there are that belong to other schedulers."""
         return self._foreign
 
     def used(self, resource: str) -> Ints | int:
-        """Return how much of a resource they use; 0 if none of them uses it."""
+        """Return their usage of a resource; 0 if none of them uses it."""
         return self._used.get(resource, 0)
 
     def catch_up(self, nodes: Nodes) -> None:
-        """Count those nodes again that have changed; the nodes are all of a cluster."""
+        """Count the changed nodes again; `nodes` are all nodes of a cluster."""
         if self._version == nodes.pods_version and self._nodes.same_cluster(nodes):
             return
         changed = nodes.changed_since(self._version) if self._nodes.same_cluster(nodes) else None
@@ -60,7 +60,7 @@ class Tally:
 
     def _resize(self, size: int) -> None:
         if size != len(self._counts):
-            # A node that moved into a slot is among the changes, and counted again.
+            # The changes include nodes that moved to another slot.
             self._counts, self._foreign = _resized(self._counts, size), _resized(self._foreign, size)
             self._used = {resource: _resized(column, size) for resource, column in self._used.items()}
 
@@ -81,7 +81,7 @@ class Tally:
         for resource, amount in sums.items():
             if resource not in self._used:
                 self._used[resource] = np.zeros(len(self._counts), np.int64)
-            self._used[resource][slot] = min(amount, LARGEST)  # pods may ask for anything
+            self._used[resource][slot] = min(amount, LARGEST)  # requests may be absurdly large
 
 
 class LowerPriorityUsage:
@@ -91,7 +91,7 @@ class LowerPriorityUsage:
         self._tallies: OrderedDict[int, Tally] = OrderedDict()
 
     def below(self, priority: int, nodes: Nodes, remit: Remit = EVERYTHING) -> Tally:
-        """Return the tally of pods with a lower priority than this, as of now; the nodes are all of a cluster."""
+        """Return the current tally of pods with a lower priority than this; `nodes` are all nodes of a cluster."""
         tally = self._tallies.get(priority)
         if tally is None or tally.remit is not remit:
             tally = self._tallies[priority] = Tally(priority, nodes, remit)

@@ -1,4 +1,4 @@
-"""Where preemption is worth trying, found for all nodes at once."""
+"""Determines where preemption is worth trying, for all nodes at once."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from pilotage.model.pod import Pod
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Which nodes could be freed by evicting pods, which of them are worth a try, and why the others are not."""
+    """The nodes that evictions could help, those of them worth a try, and why the others are not."""
 
     candidates: Bools
     potential: Bools
-    reasons: Counter[str]  # why candidates were ruled out
+    reasons: Counter[str]  # why candidates were excluded
     ruled_out: int
 
 
 def outlook(cycle: Cycle, pod: Pod, verdicts: Verdicts, lower: Tally) -> Outlook:
-    """Rule out the candidates without a pod to evict, and those too small even if all such pods went.
+    """Exclude nodes without a pod to evict, and those that lack resources even without all such pods.
 
-    The latter would, if tried, be rejected with these very reasons: whatever let the pod pass before it was found too
-    large for a node does so again when there are fewer pods.
+    A try on the latter would end with the same reasons: plugins that accept the pod before the resource check also
+    accept it with fewer pods on the node.
     """
     candidates = helped(verdicts)
     potential = candidates & (lower.counts > 0)
@@ -48,13 +48,13 @@ def outlook(cycle: Cycle, pod: Pod, verdicts: Verdicts, lower: Tally) -> Outlook
 
 
 def helped(verdicts: Verdicts) -> Bools:
-    """Mark the nodes whose verdict evictions could change."""
+    """Return a mask of the nodes whose verdict evictions could change."""
     by_code = [False, *(each.preemption_helps and not each.pending for each in verdicts.rejections)]
     return np.array(by_code, np.bool_)[verdicts.codes]
 
 
 def with_room(nodes: Nodes, pod: Pod) -> Bools:
-    """Mark the nodes that have as much left as a pod requests."""
+    """Return a mask of the nodes with enough free resources for a pod's requests."""
     found: Bools = nodes.pod_count < nodes.allowed_pods
     for resource, amount in pod.requests.items():
         found = found & (nodes.allocatable(resource) - nodes.requested(resource) >= amount)
@@ -62,7 +62,7 @@ def with_room(nodes: Nodes, pod: Pod) -> Bools:
 
 
 def _shortages(verdicts: Verdicts) -> dict[str, Bools]:
-    """Return for each reason that is a shortage the codes of the rejections with it."""
+    """Return the codes of the rejections by resource shortage, by reason."""
     found: dict[str, Bools] = {}
     for code, rejection in enumerate(verdicts.rejections, 1):
         if rejection.preemption_helps and short_of(rejection):
@@ -79,7 +79,7 @@ def _lacks(nodes: Nodes, pod: Pod, resource: str, lower: Tally) -> Bools:
 
 
 def _nominated(cycle: Cycle) -> Bools:
-    """Mark the nominated nodes, whose nominated pods may count and add to the reasons."""
+    """Return a mask of the nominated nodes, where nominated pods may add reasons."""
     if cycle.nominated_for_others is not None:
         return cycle.nominated_for_others
     nominated = np.zeros(len(cycle.nodes), np.bool_)

@@ -1,4 +1,4 @@
-"""What a node is short of for a pod, by the messages of NodeResourcesFit, and what else fits beside the pod."""
+"""The resources that a node lacks for a pod, from messages of NodeResourcesFit, and which pods still fit beside it."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,13 +8,13 @@ from pilotage.model.pod import Pod
 
 FIT = "NodeResourcesFit"
 TOO_MANY_PODS, INSUFFICIENT = "Too many pods", "Insufficient "
-PODS = "a place among the pods"  # as a resource, of which every pod takes one; no real one is called so
+PODS = "a place among the pods"  # as a resource of which every pod uses one; not a valid resource name
 
 
 def short_of(rejection: Rejection | None) -> tuple[str, ...]:
-    """Return the resources that a node has too little of; none if it was rejected for any other cause.
+    """Return the resources that a node lacks; none if it was rejected for another reason.
 
-    There is enough of all others, or they are not checked: they do not matter, whichever pods leave.
+    All other resources suffice or are not checked, so they do not matter for the choice of victims.
     """
     if rejection is None or rejection.plugin != FIT:
         return ()
@@ -23,14 +23,14 @@ def short_of(rejection: Rejection | None) -> tuple[str, ...]:
 
 
 def resource_of(reason: str) -> str:
-    """Return the resource that a reason names, or "" if it is about something else."""
+    """Return the resource that a reason names, or "" for another reason."""
     if reason == TOO_MANY_PODS:
         return PODS
     return reason.removeprefix(INSUFFICIENT) if reason.startswith(INSUFFICIENT) else ""
 
 
 class Room:
-    """What is left on a node, of the resources that it was short of, once the pod is on it."""
+    """The free amounts of a node's scarce resources with the pod on it."""
 
     def __init__(self, pod: Pod, info: NodeInfo, resources: Sequence[str], leaving: Iterable[Pod] = ()) -> None:
         requests = pod.requests
@@ -41,10 +41,10 @@ class Room:
             for resource in resources
         }
         for other in leaving:
-            self.give_back(other)
+            self.release(other)
 
     def take(self, other: Pod) -> bool:
-        """Reserve room for another pod, too, if there is enough."""
+        """Reserve resources for another pod if they suffice."""
         usage, left = other.usage, self._left
         for resource, amount in left.items():
             if usage.get(resource, resource == PODS) > amount:
@@ -53,8 +53,8 @@ class Room:
             left[resource] -= usage.get(resource, resource == PODS)
         return True
 
-    def give_back(self, other: Pod) -> None:
-        """Release the room of a pod that is gone."""
+    def release(self, other: Pod) -> None:
+        """Release the resources of a pod."""
         usage, left = other.usage, self._left
         for resource in left:
             left[resource] += usage.get(resource, resource == PODS)

@@ -1,4 +1,4 @@
-"""Which pods have to leave one node so that another pod fits: the fewest and least important."""
+"""Selects the victims on one node so that a pod fits: the fewest and least important ones."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from pilotage.kinds.disruption import DisruptionBudgets
 from pilotage.model.moments import seconds_of
 from pilotage.model.pod import Pod
 
-MayGo = Callable[[Pod], bool]  # says which pods can be victims, before all other rules
+MayGo = Callable[[Pod], bool]  # selects possible victims, before all other rules
 
 NO_VICTIMS = Rejection("No preemption victims found for incoming pod", preemption_helps=False)
 ALL_FOREIGN = Rejection("Pods of other schedulers are not evicted", preemption_helps=False)
 
 
-# Makes every priority positive, so that two victims never count less than one.
+# Makes every priority positive, so that two victims never weigh less than one.
 OFFSET = 1 << 31
 
 
 @dataclass(frozen=True, slots=True)
 class Victims:
-    """The pods to evict to free a node, most important first, and how many of them violate a disruption budget."""
+    """The pods to evict from a node, most important first, and how many of them violate a disruption budget."""
 
     node: str
     pods: tuple[Pod, ...]
@@ -33,11 +33,11 @@ class Victims:
 
     @property
     def other_nodes(self) -> tuple[str, ...]:
-        """Return the nodes besides where some of them are."""
+        """Return the other nodes that some of them are on."""
         return tuple(dict.fromkeys(pod.node_name for pod in self.pods if pod.node_name != self.node))
 
     def harm(self, now: float) -> tuple[float, ...]:
-        """Return how much harm is done, the worst first; it is asked for whenever nodes are compared."""
+        """Return the sort key by harm, the most important criterion first; evaluated for each comparison of nodes."""
         if self._harm is None:
             highest = self.pods[0].priority
             total = sum(pod.priority + OFFSET for pod in self.pods)
@@ -47,11 +47,11 @@ class Victims:
             object.__setattr__(self, "_starts", (known, 0.0 if None in most_important else inf))
         assert self._harm is not None
         first, unknown = self._starts
-        return *self._harm, -min(first, now + unknown)  # a pod that has just started loses little
+        return *self._harm, -min(first, now + unknown)  # a pod that has just started loses little work
 
 
 def started(pod: Pod, now: float) -> float:
-    """Return when a pod started; one without a start does so now."""
+    """Return when a pod started; now if it has not."""
     moment = seconds_of(pod.status.start_time)
     return now if moment is None else moment
 
@@ -62,9 +62,9 @@ def by_importance(pods: Iterable[Pod], now: float) -> list[Pod]:
 
 
 def needs_neighbours(pod: Pod) -> bool:
-    """Return whether a pod may depend on the pods that would be evicted for it.
+    """Return whether a pod may depend on pods that would be evicted for it.
 
-    To all filters but the one for required affinity, fewer pods on a node are never worse.
+    For all filters except required affinity, fewer pods on a node are never worse.
     """
     affinity = pod.spec.affinity
     return affinity is not None and affinity.pod_affinity is not None and bool(affinity.pod_affinity.required)
@@ -78,10 +78,10 @@ def select_victims(
     short: Sequence[str] = (),
     may_go: MayGo | None = None,
 ) -> Victims | Rejection:
-    """Return which pods to evict from the node of the trial, or why that does not help.
+    """Return the pods to evict from the node of the trial, or why evictions do not help.
 
-    `short` names the resources that the node lacks, if they are why it rejected the pod; it saves calls and
-    changes no result. `may_go` says which pods can be victims; without it, every pod of lower priority.
+    `short` names the resources that the node lacks, if that is why it rejected the pod; it saves calls without changing
+    the result. `may_go` selects possible victims; without it, every pod of lower priority is one.
     """
     may_go = may_go or (lambda other: other.priority < pod.priority)
     could_go = [other for other in trial.info.pods.values() if may_go(other)]
@@ -109,7 +109,7 @@ def select_victims(
 
 
 def _allowed(trial: Trial, ranked: Sequence[Pod]) -> list[Pod]:
-    """Remove pods, the least important first, if the rules permit it then; each removal may save the next pod."""
+    """Remove pods that the rules permit to evict, the least important first; each removal may protect the next pod."""
     gone: set[str] = set()
     for other in reversed(ranked):
         if trial.may_evict(other):
@@ -119,9 +119,9 @@ def _allowed(trial: Trial, ranked: Sequence[Pod]) -> list[Pod]:
 
 
 def _without_room(trial: Trial, pod: Pod, victims: Sequence[Pod], short: Sequence[str]) -> set[str] | None:
-    """Return those that have no room beside the pod and the victims before them, by uid; None if others must go, too.
+    """Return the pods that do not fit beside the pod and more important ones, by uid; None if that is not sufficient.
 
-    If the pod fits when these alone are gone, it would at every step on which more are.
+    If the pod fits without only these, it also fits at every step on which more pods are removed.
     """
     room = Room(pod, trial.info, short, leaving=victims)
     leaving = [other for other in victims if not room.take(other)]
@@ -131,7 +131,7 @@ def _without_room(trial: Trial, pod: Pod, victims: Sequence[Pod], short: Sequenc
 
 
 def _clear(trial: Trial, victims: Iterable[Pod]) -> Rejection | None:
-    """Remove all that are left; return why the pod does not fit even then."""
+    """Remove all remaining pods; return why the pod does not fit even then."""
     for other in victims:
         if other.uid in trial.info.pods:
             trial.remove(other)
@@ -139,7 +139,7 @@ def _clear(trial: Trial, victims: Iterable[Pod]) -> Rejection | None:
 
 
 def not_reprieved(trial: Trial, victims: Iterable[Pod], room: Room) -> set[str]:
-    """Put back one after the other as long as the pod fits; return the rest by uid."""
+    """Add pods back one after the other while the pod still fits; return the rest by uid."""
     leaving: set[str] = set()
     for other in victims:
         if room.take(other):
@@ -147,6 +147,6 @@ def not_reprieved(trial: Trial, victims: Iterable[Pod], room: Room) -> set[str]:
             if trial.verdict() is None:
                 continue
             trial.remove(other)
-            room.give_back(other)
+            room.release(other)
         leaving.add(other.uid)
     return leaving

@@ -158,7 +158,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         """Return which quota would not admit these pods besides those that already request nodes."""
         return self._demand.ask(self.ledger(self.handle.objects), pods)
 
-    def asks_no_more(self, pod: Pod) -> bool:
+    def withdraw_request(self, pod: Pod) -> bool:
         """Record that a pod no longer requests a node."""
         return self._demand.withdraw(pod)
 

@@ -31,7 +31,7 @@ from pilotage.plugins.volumes.volume_binding.volume_progress import (
 BETWEEN_LOOKS = 1.0  # seconds; changes of nodes and pods, and missed events, are noticed as late as by kube-scheduler
 BETWEEN_PODS = 0.001  # seconds between the checks of two pods, so that thousands do not block the loop
 OUT_OF_TIME = "context deadline exceeded"
-NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or the node is gone"
+NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or node no longer exists"
 
 _Key = tuple[type[Any], str, str]
 

@@ -1,4 +1,4 @@
-"""Where a decision that is made in memory may differ from that of the scheduler, and why: one line for each reason."""
+"""Reasons why a decision made in memory may differ from the scheduler's, one line for each."""
 
 from collections.abc import Iterator
 
@@ -14,8 +14,8 @@ from pilotage.profiles import Profile
 GATE = "; kube-scheduler waits for the others only with its feature gate GenericWorkload"
 
 
-def doubts(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
-    """Yield what to know before taking the decision for the scheduler's."""
+def caveats(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Iterator[str]:
+    """Yield the caveats of a simulated decision."""
     plugins = profile.plugin_set.plugins()
     yield from _unasked(ready, [name for name, plugin in plugins.items() if isinstance(plugin, UsesLoad)])
     yield from _forgotten([name for name, plugin in plugins.items() if isinstance(plugin, RemembersStays)], pod, result)
@@ -23,7 +23,7 @@ def doubts(ready: Configured, profile: Profile, pod: Pod, result: Result) -> Ite
 
 
 def _unasked(ready: Configured, by_load: list[str]) -> Iterator[str]:
-    """List in one line what only a running scheduler consults."""
+    """Yield a line with the sources that only a running scheduler consults."""
     parts = ["the configuration's extenders"] if ready.loaded.config.extenders else []
     if by_load:
         parts.append(f"how busy nodes are ({', '.join(by_load)} prefer{'s' * (len(by_load) == 1)} no node here)")

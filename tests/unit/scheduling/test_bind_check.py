@@ -57,7 +57,7 @@ async def test_what_others_have_taken(
         live.create(foreign(f"x{place}", **fields))
     ready.set_result(None)
     await live.settle()
-    assert live.core.bindings.second_look.results == {result: 1}
+    assert live.core.bindings.bind_check.results == {result: 1}
     assert live.api.binds == ([] if why else [("a", "n1")])
     assert live.place(mine) == ("backoff" if why else "nowhere")
     if why:
@@ -111,7 +111,7 @@ async def test_only_one_of_two_has_to_go() -> None:
     ready.set_result(None)
     await live.settle()
     assert len(live.api.binds) == 1
-    assert live.core.bindings.second_look.results == {"full": 1, "fits": 1}
+    assert live.core.bindings.bind_check.results == {"full": 1, "fits": 1}
 
 
 async def test_a_node_that_has_rejected_pods_since() -> None:
@@ -120,7 +120,7 @@ async def test_a_node_that_has_rejected_pods_since() -> None:
     ready.set_result(None)
     await live.settle()
     assert live.api.binds == []
-    assert live.core.bindings.second_look.results == {"held": 1}
+    assert live.core.bindings.bind_check.results == {"held": 1}
     assert live.api.events[-1][-1] == 'node "n1" has rejected pods since it was chosen'
     await asyncio.sleep(4)
     await live.settle()
@@ -134,13 +134,13 @@ async def test_a_profile_without_the_guard_looks_as_kube_scheduler_does() -> Non
     ready.set_result(None)
     await live.settle()
     assert live.api.binds == [("a", "n1")]
-    assert live.core.bindings.second_look.results == {}
+    assert live.core.bindings.bind_check.results == {}
 
 
 async def test_a_request_that_waits_for_a_connection_is_looked_at_as_it_is_sent() -> None:
     pod = make_pod("a", uid="a", cpu="600m")
     live, ready = await held_up(pod)
-    look = live.core.bindings.second_look
+    look = live.core.bindings.bind_check
     assert look.still_fits(pod, "n1")
     live.create(foreign("x", cpu="500m"))
     assert not look.still_fits(pod, "n1")

@@ -1,8 +1,8 @@
-"""Ends Python code that swallows exceptions raised inside of it.
+"""Aborts Python code that swallows the exceptions raised in it.
 
-`while True: try: ... except BaseException: pass` keeps whatever a signal raises in its `try`. So the lines that follow
-are traced, and each of them raises once more, until one of them is outside of every `try` of its function. A line whose
-raising is swallowed is not tried again, and one that leaves its function is: its caller may swallow, too.
+`while True: try: ... except BaseException: pass` swallows everything that a signal raises in its `try`. So the
+following lines are traced, and each of them raises again, until one is outside of every `try` of its function. A line
+whose exception was swallowed is not used again, unless the exception left the function: its caller may swallow it, too.
 """
 
 import sys
@@ -16,20 +16,20 @@ Line = tuple[CodeType, int]
 HANDLER_BEGINS = opmap["PUSH_EXC_INFO"]
 
 
-class Insistence:
-    """Traces the functions of one call, from the innermost one to the one that was called, until they return."""
+class ForcedAbort:
+    """Traces the functions of one call, from the innermost to the outermost, until they return."""
 
     def __init__(self, error: Callable[[], BaseException]) -> None:
         self._error = error
-        self._in_vain: set[Line] = set()
+        self._swallowed: set[Line] = set()
         self._frames: set[FrameType] = set()
         self._last: tuple[FrameType, Line] | None = None
         self._before = sys.gettrace(), sys.getprofile()
         self._is_over = False
 
-    def begin(self, under_way: Iterable[FrameType], *, once: bool = False) -> None:
+    def begin(self, running: Iterable[FrameType], *, once: bool = False) -> None:
         """Trace the running functions of the call; with `once`, its cleanup is not interrupted."""
-        self._frames = set(under_way)
+        self._frames = set(running)
         for frame in self._frames:
             frame.f_trace = self._trace
         if not once:
@@ -47,18 +47,17 @@ class Insistence:
         line = frame.f_code, frame.f_lineno
         if self._is_over:
             return None
-        if event != "line" or line in self._in_vain or self._is_handling(frame):
+        if event != "line" or line in self._swallowed or self._is_handling(frame):
             return self._trace
-        self._in_vain.add(line)
+        self._swallowed.add(line)
         self._last = frame, line
-        raise self._error()  # with which Python stops to trace
+        raise self._error()  # which also makes Python stop tracing
 
     def _is_handling(self, frame: FrameType) -> bool:
-        """Return whether an `except` of the call begins or is under way: Python would not put away what it handles."""
-        # Nothing but the instruction shows that a `with` has just caught an error: `sys.exc_info` knows of it one
-        # instruction later, and for an outer `with` that gets what an inner one passes on there is no event
-        # "exception" before the line. A repeated signal instead of lines would always find the same `try`, and
-        # `sys.monitoring` is not in Python 3.11.
+        """Return whether the call is inside of an `except`: Python would not reset the exception being handled."""
+        # Only the instruction shows that a `with` has just caught an error: `sys.exc_info` contains it one instruction
+        # later, and if an inner `with` re-raises to an outer one, no "exception" event precedes the line. Repeated
+        # signals instead of lines would always hit the same `try`, and Python 3.11 lacks `sys.monitoring`.
         if frame.f_code.co_code[frame.f_lasti] == HANDLER_BEGINS:
             return True
         handled = sys.exc_info()[1]
@@ -68,10 +67,10 @@ class Insistence:
     def _profile(self, frame: FrameType, event: str, _arg: object) -> None:
         if event == "return" and not self._is_over:
             if self._last is not None and self._last[0] is frame:
-                self._in_vain.discard(self._last[1])
+                self._swallowed.discard(self._last[1])
                 self._last = None
             sys.settrace(_ignore)
 
 
 def _ignore(_frame: FrameType, _event: str, _arg: object) -> None:
-    """Do not trace functions that are called from now on."""
+    """Do not trace functions called from now on."""

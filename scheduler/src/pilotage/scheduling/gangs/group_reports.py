@@ -1,4 +1,4 @@
-"""Statuses of Kubernetes' own PodGroups: that they are scheduled, or why not; as kube-scheduler does."""
+"""Status conditions of Kubernetes' own PodGroups, scheduled or not, as in kube-scheduler."""
 
 from collections.abc import Iterable
 
@@ -9,14 +9,14 @@ from pilotage.scheduling.outcome import SCHEDULER_ERROR, UNSCHEDULABLE, Outcome,
 from pilotage.scheduling.outside import GroupStatuses
 
 
-class GroupNews:
+class GroupReports:
     """Turns decisions into conditions of groups; gangs of other kinds have no such status."""
 
     def __init__(self, statuses: GroupStatuses) -> None:
         self._statuses = statuses
 
     def decided(self, gang: GangName, outcomes: Iterable[Outcome]) -> None:
-        """Handle a joint decision; if any pod is placed, enough of them are."""
+        """Handle a decision about a gang; if any pod is placed, enough of them are."""
         if gang.source != NATIVE:
             return
         why: Unplaced | None = None
@@ -31,11 +31,11 @@ class GroupNews:
             self._statuses.waits(gang, reason, why.note or why.message)
 
     def decided_alone(self, gang: GangName, plugin: FormsGangs, pod: Pod, outcome: Outcome) -> None:
-        """Handle the decision about one pod: its group has no minimum, or reached it, or extenders are involved."""
+        """Handle the decision about a single pod of a group without a minimum, above it, or with extenders."""
         if isinstance(outcome, Placed):
             is_whole = plugin.name not in outcome.waits
         else:
             missing = plugin.missing(gang, pod)
-            is_whole = missing is None or missing > 0  # else the group has what it needs, and this one is extra
+            is_whole = missing is None or missing > 0  # otherwise the group is complete, and this pod is extra
         if is_whole:
             self.decided(gang, [outcome])

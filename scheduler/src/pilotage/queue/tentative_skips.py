@@ -1,9 +1,9 @@
-"""Pods that events did not help while tentative reservations were held: the hints may have been wrong."""
+"""Pods that events skipped while a gang held tentative reservations: the hints may have been wrong."""
 
 from pilotage.queue.queued_pod import QueuedPod
 
 
-class Doubts:
+class TentativeSkips:
     """Records pods between `begin` and `end`, and none at other times."""
 
     def __init__(self) -> None:
