@@ -1,6 +1,5 @@
 """One program under two names: how it calls itself, what its help needs, and what completes its words."""
 
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -15,8 +14,6 @@ from pilotage.cli.program import program_name
 
 Pilotage = Callable[..., Result]
 SMALL = sorted(name for name, listed in COMMANDS.items() if listed.small)
-# Each costs a tenth of the time that help may take, or more.
-HEAVY = ("asyncio", "http.client", "ssl", "yaml", "msgspec", "pydantic", "numpy", "importlib.metadata")
 
 
 @pytest.fixture
@@ -47,14 +44,6 @@ def test_help_and_examples_have_the_name_that_was_typed(monkeypatch: pytest.Monk
     if verb:
         assert f"  kubectl pilotage {verb[0]}" in text.partition("Examples:")[2]
         assert "  pilotage " not in text
-
-
-@pytest.mark.parametrize("words", [["--help"], *([each, "--help"] for each in SMALL), ["__complete", "queue", "--"]])
-def test_help_imports_nothing_that_takes_time(words: list[str]) -> None:
-    program = f"import sys; from pilotage.cli import main\ntry: main({words})\nexcept SystemExit: pass\n"
-    program += f"print('\\n' + repr([name for name in {HEAVY} if name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_verb_that_was_mistyped(pilotage: Pilotage) -> None:

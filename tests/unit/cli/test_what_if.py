@@ -220,7 +220,7 @@ async def test_a_class_of_the_cluster(world: World) -> None:
     file.write_text(yaml.safe_dump(deployment(replicas=2, cpu="2", priorityClassName="high")))
     result = await world.run("what-if", "-f", str(file))
     assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith("2 of 2 pods fit. 1 pod would be lost: no controller makes it anew. 1 eviction.\n")
+    assert result.stdout.startswith("2 of 2 pods fit. 1 pod would be lost: no controller recreates it. 1 eviction.\n")
 
 
 async def test_no_rights(world: World) -> None:
@@ -233,4 +233,4 @@ async def test_no_rights(world: World) -> None:
 async def test_nobody_answers(world: World) -> None:
     result = await world.run("drain-sim", "n1", url="http://127.0.0.1:1")
     assert result.exit_code == 2
-    assert "does not answer" in result.stderr
+    assert "does not respond" in result.stderr

@@ -35,7 +35,7 @@ async def nodes_of_cluster(access: Access) -> dict[str, Any]:
     except ApiError as error:
         raise Refused(error.status, error.message) from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise NotReached(f"the API server at {access.server} does not answer: {error}") from error
+        raise NotReached(f"the API server at {access.server} does not respond: {error}") from error
     finally:
         await api.close()
     if reading.missing:

@@ -1,22 +1,9 @@
 """`pilotage capacity`: how many copies of some pods fit, and what stops the next one."""
 
-from typing import Any
-
 import click
 
 from pilotage.cli.command import BadInput, PlainCommand
-from pilotage.cli.what_if_asking import request_of, tell
-from pilotage.cli.what_if_flags import (
-    CLUSTER,
-    MANIFESTS,
-    NODE_CHANGES,
-    manifests_in,
-    node_changes,
-    profile_of,
-    where_of,
-    with_options,
-)
-from pilotage.cli.what_if_table import capacity_text
+from pilotage.cli.what_if_flags import Question, asks_what_if
 
 EPILOG = """\b
 Examples:
@@ -29,16 +16,16 @@ Exit code: 0 if a copy fits, 3 if none does, 2 if the question cannot be answere
 
 
 @click.command("capacity", cls=PlainCommand, epilog=EPILOG)
-@with_options(MANIFESTS, NODE_CHANGES, CLUSTER)
-def command(files: tuple[str, ...], output: str, **given: Any) -> None:
-    """Tell how many copies of the manifests fit, now and with each change, and what stops the next one.
+@asks_what_if()
+def command(question: Question) -> None:
+    """Show how many copies of the manifests fit, now and with each change, and what stops the next one.
 
-    Nobody is evicted for them, and at most 10,000 pods are tried. Nothing is changed.
+    No pod is evicted for them, and at most 10,000 pods are tried. Nothing is changed.
     """
-    where = where_of(given)
-    manifests = manifests_in(files, where.namespace)
+    from pilotage.cli.what_if_asking import ask, manifests_of  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_table import capacity_text
+
+    manifests = manifests_of(question)
     if not manifests:
         raise BadInput("say which pods: -f FILE with a Pod, a Deployment, a Job or the like")
-    changes = [*node_changes(given), {"add": {"manifests": manifests}}]
-    request = request_of({}, changes, profile=profile_of(given["profile"]), ask=["fill", "others"])
-    tell(where, request, output, capacity_text)
+    ask(question, [{"add": {"manifests": manifests}}], ["fill", "others"], capacity_text)

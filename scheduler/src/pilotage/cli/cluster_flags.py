@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import wraps
 from typing import Any
 
@@ -37,7 +38,24 @@ class Asked:
         return self.source.startswith("https://")
 
 
-def asks_a_cluster(*, namespaced: bool = True, source: bool = True) -> Callable[[Function], Function]:
+class About(Enum):
+    """What -n and -A are about."""
+
+    NAMESPACE = "the objects of a namespace, or of all"
+    MANIFESTS = "manifests that name no namespace"
+    CLUSTER = "nothing: the answer is about the whole cluster, and both are accepted as kubectl accepts them"
+
+
+class Auto(Enum):
+    """Who answers by default."""
+
+    SCHEDULER = "auto takes the scheduler if you may ask it, else local"
+    PROGRAM = "auto takes local if your rights suffice, else live"
+
+
+def asks_a_cluster(
+    about: About = About.NAMESPACE, *, source: Auto | None = Auto.SCHEDULER
+) -> Callable[[Function], Function]:
     """Add kubectl's flags to a command, whose function gets them as one `asked`."""
 
     def add(function: Function) -> Function:
@@ -45,7 +63,7 @@ def asks_a_cluster(*, namespaced: bool = True, source: bool = True) -> Callable[
         def gathered(**given: Any) -> Any:
             return function(asked=_asked(given), **given)
 
-        wanted = [*_WAY, *(_NAMESPACE if namespaced else ()), *(_SOURCE if source else ())]
+        wanted = [*_WAY, *_NAMESPACE[about], *(() if source is None else (_source(source), *_SCHEDULER))]
         decorated: Function = gathered
         for option in reversed(wanted):
             decorated = option(decorated)
@@ -103,26 +121,41 @@ _WAY = (
     click.option("--as", "as_user", default="", metavar="USER", help="Ask the API server as somebody else."),
     click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="A group of --as. Can be repeated."),
 )
-_NAMESPACE = (
-    click.option(
+
+
+def _namespace(help_text: str = "") -> Callable[[Function], Function]:
+    return click.option(
         "-n",
         "--namespace",
         default="",
         metavar="NAME",
         shell_complete=_namespaces,
-        help="The namespace. Default: that of the kubeconfig's context.",
-    ),
-    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces."),
-)
-_SOURCE = (
-    click.option(
+        hidden=not help_text,
+        help=f"{help_text} Default: that of the kubeconfig's context.",
+    )
+
+
+def _all_namespaces(*, hidden: bool = False) -> Callable[[Function], Function]:
+    return click.option("-A", "--all-namespaces", is_flag=True, hidden=hidden, help="All namespaces.")
+
+
+def _source(auto: Auto) -> Callable[[Function], Function]:
+    return click.option(
         "--source",
         default=AUTO,
         show_default=True,
         metavar="auto|live|local|FILE|https://...",
         help="Who answers: the running scheduler (live), this program from what the API server has (local), or from a "
-        "file with manifests; auto takes the scheduler where you may, else local.",
-    ),
+        f"file with manifests; {auto.value}.",
+    )
+
+
+_NAMESPACE = {
+    About.NAMESPACE: (_namespace("The namespace."), _all_namespaces()),
+    About.MANIFESTS: (_namespace("The namespace of manifests that name none."), _all_namespaces(hidden=True)),
+    About.CLUSTER: (_namespace(), _all_namespaces(hidden=True)),
+}
+_SCHEDULER = (
     click.option(
         "--release",
         default="",

@@ -6,7 +6,7 @@ import click
 
 from pilotage.cli.asking import cluster, run
 from pilotage.cli.candidates import profiles as profile_names
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, plugin_dir_option, verbose_option
 from pilotage.cli.files import FileCluster
 from pilotage.cli.named import PROFILE, named, quoted
@@ -40,7 +40,7 @@ Exit code: 0 if both do the same, 3 if they differ, 2 if it cannot be told.
     metavar="spec|running|last-good|GENERATION",
     help="What the comparison begins with. Default: what all replicas ran last; with -f, the spec in the cluster.",
 )
-@asks_a_cluster(namespaced=False, source=False)
+@asks_a_cluster(About.CLUSTER, source=None)
 @plugin_dir_option
 @output_option()
 @verbose_option

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pilotage.cli.asking import Here, cluster, opened_quietly, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
 from pilotage.cli.printing import coloured, print_table, printed
 from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API
@@ -36,7 +36,7 @@ Exit code: 0 if nothing is at fault, 3 if something is; 2 if the cluster cannot 
 
 
 @click.command("doctor", cls=PlainCommand, epilog=EPILOG)
-@asks_a_cluster(namespaced=False)
+@asks_a_cluster(About.CLUSTER)
 @click.option("--all", "everything", is_flag=True, help="Show what is well, too.")
 @output_option()
 @verbose_option

@@ -1,13 +1,10 @@
 """`pilotage drain-sim`: where the pods of nodes would go if they were drained; nothing is drained."""
 
-from typing import Any
-
 import click
 
+from pilotage.cli.candidates import nodes as node_names
 from pilotage.cli.command import PlainCommand
-from pilotage.cli.what_if_asking import request_of, tell
-from pilotage.cli.what_if_flags import CLUSTER, where_of, with_options
-from pilotage.cli.what_if_table import what_if_text
+from pilotage.cli.what_if_flags import Question, asks_what_if
 
 EPILOG = """\b
 Examples:
@@ -16,22 +13,26 @@ Examples:
   pilotage drain-sim -l pool=old
 
 \b
-Exit code: 0 if all pods find another place, 3 if some do not or a budget keeps them, 2 if it cannot be told.
+Exit code: 0 if all pods find another place, 3 if some do not or a budget keeps them, 2 if the question cannot be
+answered.
 """
 
 
 @click.command("drain-sim", cls=PlainCommand, epilog=EPILOG)
-@click.argument("nodes", nargs=-1, metavar="NODE...")
+@click.argument(
+    "nodes", nargs=-1, metavar="NODE...", shell_complete=lambda context, _parameter, word: node_names(context, word)
+)
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Nodes by labels, such as pool=old.")
-@with_options(CLUSTER)
-def command(nodes: tuple[str, ...], selector: str, output: str, **given: Any) -> None:
-    """Tell where the pods of nodes would go, who would wait, and which budget blocks; nothing is drained.
+@asks_what_if(manifests=False)
+def command(question: Question, nodes: tuple[str, ...], selector: str) -> None:
+    """Show where the pods of nodes would go, which would wait, and which budget blocks. Nothing is drained.
 
     The nodes are drained together, as by `kubectl drain`: none of them takes pods any more.
     """
-    where = where_of(given)
     if not nodes and not selector:
         raise click.UsageError("Name a node, or nodes by -l SELECTOR.")
-    changes = [{"drain": {"nodes": list(nodes), "selector": selector}}]
-    request = request_of({}, changes, ask=["placements", "evictions", "others"])
-    tell(where, request, output, lambda answer: what_if_text(answer, ""))
+    from pilotage.cli.what_if_asking import ask  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_table import what_if_text
+
+    drained = {"drain": {"nodes": list(nodes), "selector": selector}}
+    ask(question, [drained], ["placements", "evictions", "others"], what_if_text)

@@ -26,8 +26,9 @@ async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
     """Decide about a pod; NotAllowed or BadInput tells why that cannot be."""
 
     def question(place: str) -> Question:
-        file = None if by.config is None else Path(by.config)
-        return Question(place, name, file, by.config_map, by.plugin_folders, by.with_remedies, by.why_not)
+        chosen = by.configuration
+        file = None if chosen.file is None else Path(chosen.file)
+        return Question(place, name, file, chosen.config_map, chosen.plugin_folders, by.with_remedies, by.why_not)
 
     try:
         if asked.is_file:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from pilotage.cli.configuration_flags import Configuration
 from pilotage.cli.printing import age, span
 from pilotage.cli.tables import table
 
@@ -13,11 +14,9 @@ TITLE = "What would help, each tried on this cluster (-o yaml has the patches):"
 
 @dataclass(frozen=True)
 class By:
-    """Whose configuration decides, that of a file, of a ConfigMap, or what serves the pod; and what else is asked."""
+    """Whose configuration decides, and what else is asked."""
 
-    config: str | None = None
-    config_map: tuple[str, str] | None = None
-    plugin_folders: tuple[str, ...] = ()
+    configuration: Configuration
     with_remedies: bool = True
     why_not: str = ""  # a node
 

@@ -7,7 +7,7 @@ import click
 from pilotage.cli.asking import Here, opened, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
-from pilotage.cli.named import POD, PROFILE, named, quoted
+from pilotage.cli.named import ONE_NAMESPACE, POD, PROFILE, named, quoted
 from pilotage.cli.printing import age, print_table, printed
 from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
@@ -55,14 +55,18 @@ async def _found(asked: Asked, kind: str, name: str) -> dict[str, Any]:
 
 
 async def _of_pod(here: Here, name: str) -> list[dict[str, Any]]:
+    if here.asked.all_namespaces:
+        raise BadInput(ONE_NAMESPACE)
     place = here.namespace
     if here.scheduler is not None:
         try:
             told = await here.scheduler.get(f"/pods/{quoted(place)}/{quoted(name)}")
-            return attempts_history(told.get("attempts", ()))
         except Refused as error:
             if not error.is_absent:  # one that another scheduler serves
                 raise
+            told = {}
+        if told.get("attempts"):  # else it was placed long ago, and events may know more
+            return attempts_history(told["attempts"])
     pod = await here.documents.get(f"{namespaced('pods', place)}/{quoted(name)}")
     return pod_history(pod, await _events(here, namespaced("events", place), "Pod", name))
 

@@ -19,6 +19,7 @@ ALIASES = {
     "cronjob": ("cj",),
     "podgroup": ("pg",),
 }
+ONE_NAMESPACE = "a pod cannot be named across all namespaces; write -n NAMESPACE instead of -A"
 # Anything else could be another path of the API.
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
 

@@ -5,12 +5,9 @@ from typing import Any
 
 import click
 
-from pilotage import app
 from pilotage.cli.command import BadInput, PlainCommand, plugin_dir_option, verbose_option
 from pilotage.cli.formats import as_json
-from pilotage.cli.plugin_facts import facts
 from pilotage.cli.tables import table
-from pilotage.config.suggestions import did_you_mean
 
 EPILOG = """\b
 Examples:
@@ -31,6 +28,10 @@ def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None
 
     Plugins come with pilotage, with installed packages (entry point group pilotage.plugins), or from a folder.
     """
+    from pilotage import app  # the plugins take half a second to import
+    from pilotage.cli.plugin_facts import facts
+    from pilotage.config.suggestions import did_you_mean
+
     catalogue, _ = app.plugins(plugin_dirs)
     if name is None:
         everything = [facts(entry) for entry in catalogue]

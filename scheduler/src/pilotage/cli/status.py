@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from pilotage.cli.asking import Here, opened, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import clear, coloured, print_table, printed
 from pilotage.cluster.kubectl.names import PROFILES
@@ -31,7 +31,7 @@ Exit code: 0 if all is well, 3 if something is not, or was not within the time; 
 
 @click.command("status", cls=PlainCommand, epilog=EPILOG)
 @click.argument("names", nargs=-1, metavar="[PROFILE]...")
-@asks_a_cluster(namespaced=False)
+@asks_a_cluster(About.CLUSTER)
 @click.option("-w", "--watch", is_flag=True, help="Show it again with every change.")
 @click.option("--wait", is_flag=True, help="Wait until all is well, or until it is clear that it will not be.")
 @click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="How long --wait waits.")

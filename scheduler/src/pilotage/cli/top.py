@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from pilotage.cli.asking import Here, opened, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import amount, print_table, printed, share
 from pilotage.views.objects.fullness import CPU, MEMORY, SORTS, fullness, ranked
@@ -25,7 +25,7 @@ Exit code: 0; 2 if it cannot be told.
 
 @click.command("top", cls=PlainCommand, epilog=EPILOG)
 @click.argument("what", type=click.Choice(["nodes", "plugins"]), default="nodes")
-@asks_a_cluster(namespaced=False)
+@asks_a_cluster(About.CLUSTER)
 @click.option("--sort", type=click.Choice(SORTS), default=CPU, show_default=True, help="Which nodes come first.")
 @click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many lines.")
 @output_option("wide", "name")

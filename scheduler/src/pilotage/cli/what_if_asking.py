@@ -1,27 +1,54 @@
-"""Asks a what-if of a cluster or of files, and tells the answer."""
+"""Asks a what-if of a cluster, of files or of a scheduler, and prints the answer."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
 
+from pilotage.app.explaining import CannotExplain, LacksRights
+from pilotage.app.what_if_local import By, Here, in_cluster, in_files
 from pilotage.cli.asking import opened, run
-from pilotage.cli.cluster_flags import LIVE, Asked
+from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, note
 from pilotage.cli.formats import FORMATS
-from pilotage.cli.what_if_flags import LOCAL, Where
-from pilotage.cluster.kubectl.way import Way
+from pilotage.cli.what_if_flags import Change, Question
+from pilotage.cluster.credentials.access import context_namespace, find
+from pilotage.offline.manifest_entries import documents_of, objects_in
+from pilotage.offline.manifests import BadManifests
 from pilotage.offline.what_if.answer import WhatIfAnswer, as_data
 from pilotage.offline.what_if.request import MOST_SECONDS, WhatIf, WrongRequest, read
+from pilotage.offline.what_if.run import title
 from pilotage.views.answers import RemedyShown
 
-PATIENT: dict[str, Any] = {"seconds": MOST_SECONDS}  # nobody else waits for what this program does
+PATIENT: dict[str, Any] = {"seconds": MOST_SECONDS}  # a scheduler has other work, and this program has none
+Answered = tuple[WhatIfAnswer, dict[str, Any]]  # for people and for programs
+Text = Callable[[WhatIfAnswer, str, bool], str]
 
 
-def request_of(base: dict[str, Any], changes: list[dict[str, Any]], **more: Any) -> WhatIf:
+def ask(
+    question: Question, changes: Sequence[Change], asks: Sequence[str], text: Text, base: Change | None = None
+) -> None:
+    """Ask for the changes of the flags and these, print the answer, and end as it says.
+
+    `base` is a whole request, which the changes come before; `asks` is what to answer, [] for what `base` asks.
+    """
+    request = request_of(base or {}, [*question.changes, *changes], profile=_profile_of(question), ask=asks)
+    [(answer, data)] = run(answers(question, [request]))
+    if question.output == "table":
+        for each in answer.assumptions[1:]:  # the first one is always the same
+            note(f"assumed: {each}")
+        click.echo(text(answer, _head(request), question.headers))
+    else:
+        click.echo(FORMATS[question.output](data))
+    fits = answer.verdict == "fits" if answer.fill is None else answer.fill.copies > 0
+    if not fits:
+        raise SystemExit(NOT_ALL_PLACED)
+
+
+def request_of(base: Change, changes: Sequence[Change], **more: Any) -> WhatIf:
     """Return the request; BadInput says what is wrong with it."""
     given = {"kind": "WhatIf", "limits": PATIENT, **base, **{name: each for name, each in more.items() if each}}
     try:
@@ -30,66 +57,127 @@ def request_of(base: dict[str, Any], changes: list[dict[str, Any]], **more: Any)
         raise BadInput(str(error)) from None
 
 
-def tell(where: Where, request: WhatIf, output: str, text: Callable[[WhatIfAnswer], str]) -> None:
-    """Ask, print the answer, and end as it says."""
-    answer, data = _answered(where, request)
-    for each in answer.assumptions[1:] if output == "table" else ():  # the first one is always the same
-        note(f"assumed: {each}")
-    click.echo(text(answer) if output == "table" else FORMATS[output](data))
-    fits = answer.verdict == "fits" if answer.fill is None else answer.fill.copies > 0
-    if not fits:
-        raise SystemExit(NOT_ALL_PLACED)
+def _head(request: WhatIf) -> str:
+    """Return the title of the column with all changes; "" if there are only new pods."""
+    others = [each for each in request.changes if each.add is None and each.add_pods is None]
+    return title(others[0]) if len(others) == 1 and others[0].use_profile is None else "THEN" if others else ""
 
 
-def _answered(where: Where, request: WhatIf) -> tuple[WhatIfAnswer, dict[str, Any]]:
-    if where.source == LIVE or where.source.startswith("https://"):
-        return run(_by_scheduler(where, request))
-    from pilotage.app.explaining import CannotExplain  # the engine takes half a second to import
-    from pilotage.app.what_if_local import By, ask_cluster, ask_files
-    from pilotage.cluster.credentials.access import find
+# ---------------------------------------------------------------------------------------------------- who answers
 
-    config = None if where.config is None else Path(where.config)
-    by = By(config, _named(where.config_map), where.plugin_dirs)
+
+async def answers(question: Question, requests: Sequence[WhatIf]) -> list[Answered]:
+    """Return the answers of whoever is asked: this program if it may read the cluster, else the scheduler."""
+    asked = question.asked
+    if asked.source == LIVE or asked.is_address:
+        return await _by_scheduler(question, requests)
     try:
-        if where.source == LOCAL:
-            told = asyncio.run(
-                ask_cluster(
-                    find(where.kubeconfig, context=where.context, user=where.as_user, groups=where.as_groups),
-                    request,
-                    by,
-                )
-            )
-        else:
-            told = ask_files([where.source], request, by)
-    except (WrongRequest, CannotExplain) as error:
+        here = await _here(question, requests)
+    except LacksRights as error:
+        return await _instead(question, requests, str(error))
+    except CannotExplain as error:
         raise BadInput(str(error)) from None
-    for text in told.notes:
+    for text in here.notes:
         note(text)
-    return told.answer, as_data(told.answer)
+    try:
+        found = [here.answer(request) for request in requests]
+    except WrongRequest as error:
+        raise BadInput(str(error)) from None
+    return [(answer, as_data(answer)) for answer in found]
 
 
-async def _by_scheduler(where: Where, request: WhatIf) -> tuple[WhatIfAnswer, dict[str, Any]]:
+async def _instead(question: Question, requests: Sequence[WhatIf], why: str) -> list[Answered]:
+    """Ask the scheduler because rights are missing here, unless somebody else is meant to decide."""
+    asked = question.asked
+    if asked.source != AUTO or question.configuration.is_named:
+        raise BadInput(why)
+    try:
+        found = await _by_scheduler(replace(question, asked=replace(asked, source=LIVE)), requests)
+    except BadInput as error:
+        raise BadInput(f"{why}; {error}") from None
+    note(f"for a decision here {why}")
+    return found
+
+
+async def _here(question: Question, requests: Sequence[WhatIf]) -> Here:
+    """Read the cluster, or the files that stand for it."""
+    asked, chosen = question.asked, question.configuration
+    by = By(None if chosen.file is None else Path(chosen.file), chosen.config_map, chosen.plugin_folders)
+    if asked.is_file:
+        return in_files([asked.source], by)
+    return await in_cluster(find(asked.way.kubeconfig, **_way(asked)), requests, by)
+
+
+def _way(asked: Asked) -> dict[str, Any]:
+    return {"context": asked.way.context, "user": asked.way.user, "groups": asked.way.groups}
+
+
+async def _by_scheduler(question: Question, requests: Sequence[WhatIf]) -> list[Answered]:
     """Ask the scheduler, which decides with what it knows, and shows what the user may see."""
-    way = Way(where.kubeconfig, where.context, where.as_user, where.as_groups)
-    asked = Asked(way, where.namespace, source=where.source, release=where.release, token_from=where.token_from)
-    if where.config is not None or where.config_map is not None:
+    if question.configuration.is_named:
         raise BadInput("the scheduler decides with its own configuration; leave --config and --config-map out")
-    async with opened(asked) as here:
+    async with opened(question.asked) as here:
         assert here.scheduler is not None
-        body = request.model_dump_json(by_alias=True, exclude_none=True).encode()
-        data = await here.scheduler.post("/what-if", body)
+        found = []
+        for request in requests:
+            body = request.model_dump_json(by_alias=True, exclude_none=True).encode()
+            data = await here.scheduler.post("/what-if", body)
+            found.append((_read(data), data))
+        return found
+
+
+def _read(data: dict[str, Any]) -> WhatIfAnswer:
     answer = msgspec.convert(data, WhatIfAnswer)
     waiting = [
         msgspec.structs.replace(each, remedies=msgspec.convert(each.remedies, list[RemedyShown]))
         for each in answer.waiting
     ]
-    return msgspec.structs.replace(answer, waiting=waiting), data
+    return msgspec.structs.replace(answer, waiting=waiting)
 
 
-def _named(config_map: str | None) -> tuple[str, str] | None:
-    if config_map is None:
-        return None
-    namespace, slash, name = config_map.partition("/")
-    if not (namespace and slash and name) or "/" in name:
-        raise BadInput(f"--config-map {config_map}: write NAMESPACE/NAME")
-    return namespace, name
+# ------------------------------------------------------------------------------------------------------ manifests
+
+
+def manifests_of(question: Question) -> list[dict[str, Any]]:
+    """Return the manifests of -f; those that name no namespace are in that of -n, or of the context."""
+    if not question.files:
+        return []
+    asked = question.asked
+    namespace = asked.namespace
+    if not namespace and not asked.is_file:
+        namespace = context_namespace(asked.way.kubeconfig, context=asked.way.context)
+    return [_in_namespace(each, namespace) for each in _manifests_in(question.files)]
+
+
+def _manifests_in(names: Iterable[str]) -> list[dict[str, Any]]:
+    problems: list[str] = []
+    found = []
+    for document in documents_of(names, problems):
+        for manifest, place in objects_in(document):
+            if isinstance(manifest, dict) and manifest.get("kind"):
+                found.append(manifest)
+            else:
+                problems.append(f"{place}: an object is a map with apiVersion, kind and metadata")
+    if problems:
+        raise BadManifests(problems)
+    return found
+
+
+def _in_namespace(manifest: dict[str, Any], namespace: str) -> dict[str, Any]:
+    metadata = manifest.get("metadata")
+    if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):
+        return manifest
+    return {**manifest, "metadata": {**metadata, "namespace": namespace}}
+
+
+def _profile_of(question: Question) -> str | dict[str, Any] | None:
+    """Return the profile that decides: a name, or the spec in a file."""
+    named = question.profile
+    if named is None or not (Path(named).is_file() or "/" in named or named.endswith((".yaml", ".yml", ".json"))):
+        return named
+    found = [each for each in _manifests_in([named]) if each.get("kind") == "SchedulerProfile"]
+    if len(found) != 1:
+        raise BadInput(f"--profile {named}: there must be one SchedulerProfile in it, not {len(found)}")
+    spec = dict(found[0].get("spec") or {})
+    spec.setdefault("schedulerName", (found[0].get("metadata") or {}).get("name") or "what-if")
+    return spec

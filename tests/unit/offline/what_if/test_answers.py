@@ -60,7 +60,7 @@ def test_who_is_evicted_and_against_which_budget() -> None:
     cluster = [make_node("n1", cpu="4"), low, budget]
     answer = ask(cluster, high)
     assert answer.verdict == "fits"
-    assert answer.summary == "1 of 1 pod fits. 1 eviction, 1 of them against a disruption budget."
+    assert answer.summary == "1 of 1 pod fits. 1 eviction, 1 of which violates a disruption budget."
     assert [(each.pod, each.by, each.budget, each.violated) for each in answer.evictions] == [
         ("default/low", "default/web-1", "default/low-budget", True)
     ]

@@ -115,7 +115,7 @@ def test_a_drained_node_gives_its_pods_to_others() -> None:
     ]
     answer = ask(cluster, {"drain": {"nodes": ["n1"]}})
     assert nodes_of(answer) == {"n2": 2}
-    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller makes it anew."
+    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller recreates it."
     assert {each.pod for each in answer.evictions if each.lost} == {"default/bare"}
     assert answer.verdict == "partly"
 

@@ -64,7 +64,7 @@ class SchedulerClient:
         except (ssl.SSLEOFError, ConnectionResetError, http.client.RemoteDisconnected) as error:
             raise NotReached(f"nothing answers at its port; {OLD}") from error
         except (OSError, http.client.HTTPException) as error:
-            raise NotReached(f"the scheduler at {self.address} does not answer: {error}") from error
+            raise NotReached(f"the scheduler at {self.address} does not respond: {error}") from error
         finally:
             connection.close()
         return _read(answer.status, content)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pilotage.cluster.kubectl.identity import Identity, bearer, identity_of
+from pilotage.cluster.kubectl.names import API_PORT, AUDIENCE
 from pilotage.cluster.kubectl.port_forward import forwarded
 from pilotage.cluster.kubectl.programme import Kubectl
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
@@ -14,7 +15,6 @@ from pilotage.cluster.kubectl.replicas import SELECTOR, USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
-PORT, AUDIENCE = 10260, "pilotage"
 SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 NAME_ONE = "name one with --release NAMESPACE/NAME"
 
@@ -64,7 +64,7 @@ async def scheduler(kubectl: Kubectl, documents: Documents, wanted: Wanted) -> A
     found = await replicas_of(documents, wanted.release)
     chosen = _one_of(found, wanted.release)
     identity = await identity_for(kubectl, wanted.token_from)
-    async with forwarded(kubectl, chosen.namespace, chosen.name, PORT) as port:
+    async with forwarded(kubectl, chosen.namespace, chosen.name, API_PORT) as port:
         yield SchedulerClient(f"https://127.0.0.1:{port}", identity, fingerprint=chosen.fingerprint)
 
 

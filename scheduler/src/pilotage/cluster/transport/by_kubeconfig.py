@@ -44,4 +44,4 @@ class ByKubeconfig:
     def _meant(self, error: Exception) -> Exception:
         if isinstance(error, ApiError):
             return Refused(error.status, error.message)
-        return NotReached(f"the API server at {self._access.server} does not answer: {error}")
+        return NotReached(f"the API server at {self._access.server} does not respond: {error}")

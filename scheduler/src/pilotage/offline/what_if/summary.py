@@ -25,7 +25,7 @@ def _sentences(answer: WhatIfAnswer, now: int | None, play: Play) -> Iterator[st
         yield f"{counted(len(departures.blocked), 'pod')} cannot be evicted: a disruption budget allows no more"
     if departures.lost:
         number = len(departures.lost)
-        yield f"{counted(number, 'pod')} would be lost: no controller makes {'it' if number == 1 else 'them'} anew"
+        yield f"{counted(number, 'pod')} would be lost: no controller recreates {'it' if number == 1 else 'them'}"
     if play.request.asks("evictions") and answer.fill is None:
         yield from _evicted(play)
     if answer.others is not None and (number := answer.others.placed_count):
@@ -45,7 +45,11 @@ def _evicted(play: Play) -> Iterator[str]:
     if not evicted and not play.added:
         return
     violated, text = sum(bool(each.overdrawn) for each in evicted), counted(len(evicted), "eviction")
-    yield f"{text}, {violated} of them against a disruption budget" if violated else text
+    yield (
+        f"{text}, {violated} of which {'violates' if violated == 1 else 'violate'} a disruption budget"
+        if violated
+        else text
+    )
 
 
 def assumptions(play: Play) -> Iterator[str]:
