@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import pytest
 
 from kit.asked_cluster import AskedCluster, asked_cluster
+from pilotage.testing import node_manifest, pod_manifest
 
 SHORT = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes."
 READY = (("Accepted", "True", "Accepted"), ("Ready", "True", "Acknowledged"))
@@ -180,6 +181,41 @@ class TestTop:
         file.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [node, pod]}))
         result = await cluster.run("top", "--source", str(file), "--no-headers")
         assert result.stdout.splitlines()[0].split() == ["n1", "1500m/4", "38%", "1Gi/8Gi", "12%", "1/10"]
+
+    async def shapes_of(self, cluster: AskedCluster, *words: str) -> list[list[str]]:
+        cluster.api.put("nodes", node_manifest("n1", cpu="4", memory="8Gi", fake=False))
+        cluster.api.put("pods", pod_manifest("web-1", namespace="shop", cpu="500m", node="n1"))
+        cluster.api.put("pods", pod_manifest("web-2", namespace="shop", cpu="500m", node="n1"))
+        cluster.api.put("pods", pod_manifest("train", namespace="lab", cpu="3"))
+        result = await cluster.run("top", "shapes", "--no-headers", *words)
+        assert result.exit_code == 0, result.stderr
+        return [line.split() for line in result.stdout.splitlines()]
+
+    async def test_how_many_more_of_each_shape_fit(self, cluster: AskedCluster) -> None:
+        web = ["2", "cpu", "500m", "shop/web-1", "0", "cpu"]  # train takes the rest
+        train = ["1", "1", "cpu", "3", "lab/train", "0", "cpu"]
+        assert await self.shapes_of(cluster, "--source", "local", "-A") == [web, train]
+        assert await self.shapes_of(cluster, "--source", "local", "-n", "shop") == [web]
+
+    async def test_shapes_by_the_scheduler(self, live: AskedCluster) -> None:
+        fill = {"changes": "now", "copies": 7, "stoppedBy": "memory", "where": "n1: 7"}
+        told(live, "/what-if", {"kind": "WhatIfAnswer", "verdict": "fits", "fill": fill})
+        assert await self.shapes_of(live, "-n", "shop", "-o", "wide") == [
+            ["2", "cpu", "500m", "shop/web-1", "7", "memory", "n1:", "7"]
+        ]
+        assert live.scheduler is not None
+        [sent] = live.scheduler.bodies
+        assert (sent["ask"], list(sent["changes"][0])) == (["fill", "others"], ["add"])
+
+    async def test_without_the_right_to_ask_the_scheduler_shapes_are_counted_here(self, live: AskedCluster) -> None:
+        assert live.scheduler is not None
+        live.scheduler.refusals["/what-if"] = 403
+        assert len(await self.shapes_of(live, "-n", "shop")) == 1
+
+    async def test_a_shape_that_the_scheduler_does_not_serve_is_left_out(self, live: AskedCluster) -> None:
+        assert live.scheduler is not None
+        live.scheduler.refusals["/what-if"] = 400
+        assert await self.shapes_of(live, "-n", "shop", "--source", "live") == []
 
     async def test_plugins_are_known_to_the_scheduler_alone(self, cluster: AskedCluster, live: AskedCluster) -> None:
         cost = {"profile": "batch", "plugin": "Priority", "point": "score", "calls": 9, "seconds": 0.5, "p50": 2e-6}

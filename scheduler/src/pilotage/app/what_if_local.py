@@ -40,7 +40,7 @@ class By:
 
 
 @dataclass(frozen=True)
-class Here:
+class Copy:
     """A copy of a cluster in which questions are answered, and what there is to say about how it was made."""
 
     world: World
@@ -52,7 +52,7 @@ class Here:
         return exhaust(run(request, self.world, source=self.source))
 
 
-def in_files(names: Iterable[str], by: By) -> Here:
+def in_files(names: Iterable[str], by: By) -> Copy:
     """Return the cluster in files: manifests or dumps; BadManifests and others say what is wrong with them."""
     catalogue, added = plugins(by.plugin_folders)
     found = read_manifests(names, None, KindTable(catalogue.kinds()))
@@ -61,14 +61,14 @@ def in_files(names: Iterable[str], by: By) -> Here:
     else:
         ready = configured_with(by.config, catalogue, added)
     world = World(moment_in(found.objects), scheduling_of(lambda: ready))
-    return Here(world, FILE, list(ready.loaded.warnings))
+    return Copy(world, FILE, list(ready.loaded.warnings))
 
 
-async def in_cluster(access: Access, requests: Sequence[WhatIf], by: By) -> Here:
+async def in_cluster(access: Access, requests: Sequence[WhatIf], by: By) -> Copy:
     """Read a cluster once, for these questions; CannotExplain says why that is impossible. Nothing is written."""
     api = ApiClient(access, agent=AGENT, timeout=60.0)
     try:
-        return Here(*await _world(api, requests, by))
+        return Copy(*await _world(api, requests, by))
     except ApiError as error:
         raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:

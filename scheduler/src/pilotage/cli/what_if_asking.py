@@ -9,13 +9,15 @@ import click
 import msgspec
 
 from pilotage.app.explaining import CannotExplain, LacksRights
-from pilotage.app.what_if_local import By, Here, in_cluster, in_files
+from pilotage.app.what_if_local import By, Copy, in_cluster, in_files
 from pilotage.cli.asking import opened, run
 from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, note
+from pilotage.cli.configuration_flags import Configuration
 from pilotage.cli.formats import FORMATS
 from pilotage.cli.what_if_flags import Change, Question
 from pilotage.cluster.credentials.access import context_namespace, find
+from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 from pilotage.offline.manifest_entries import documents_of, objects_in
 from pilotage.offline.manifests import BadManifests
 from pilotage.offline.what_if.answer import WhatIfAnswer, as_data
@@ -36,7 +38,7 @@ def ask(
     `base` is a whole request, which the changes come before; `asks` is what to answer, [] for what `base` asks.
     """
     request = request_of(base or {}, [*question.changes, *changes], profile=_profile_of(question), ask=asks)
-    [(answer, data)] = run(answers(question, [request]))
+    answer, data = run(_answered(question, request))
     if question.output == "table":
         for each in answer.assumptions[1:]:  # the first one is always the same
             note(f"assumed: {each}")
@@ -66,64 +68,67 @@ def _head(request: WhatIf) -> str:
 # ---------------------------------------------------------------------------------------------------- who answers
 
 
-async def answers(question: Question, requests: Sequence[WhatIf]) -> list[Answered]:
-    """Return the answers of whoever is asked: this program if it may read the cluster, else the scheduler."""
+async def _answered(question: Question, request: WhatIf) -> Answered:
+    """Ask this program if it may read the cluster, else the scheduler."""
     asked = question.asked
     if asked.source == LIVE or asked.is_address:
-        return await _by_scheduler(question, requests)
+        return await _by_scheduler(question, request)
     try:
-        here = await _here(question, requests)
+        copy = await copied(asked, [request], question.configuration)
     except LacksRights as error:
-        return await _instead(question, requests, str(error))
-    except CannotExplain as error:
-        raise BadInput(str(error)) from None
-    for text in here.notes:
+        return await _instead(question, request, str(error))
+    for text in copy.notes:
         note(text)
     try:
-        found = [here.answer(request) for request in requests]
+        answer = copy.answer(request)
     except WrongRequest as error:
         raise BadInput(str(error)) from None
-    return [(answer, as_data(answer)) for answer in found]
+    return answer, as_data(answer)
 
 
-async def _instead(question: Question, requests: Sequence[WhatIf], why: str) -> list[Answered]:
+async def _instead(question: Question, request: WhatIf, why: str) -> Answered:
     """Ask the scheduler because rights are missing here, unless somebody else is meant to decide."""
     asked = question.asked
     if asked.source != AUTO or question.configuration.is_named:
         raise BadInput(why)
     try:
-        found = await _by_scheduler(replace(question, asked=replace(asked, source=LIVE)), requests)
+        found = await _by_scheduler(replace(question, asked=replace(asked, source=LIVE)), request)
     except BadInput as error:
         raise BadInput(f"{why}; {error}") from None
     note(f"for a decision here {why}")
     return found
 
 
-async def _here(question: Question, requests: Sequence[WhatIf]) -> Here:
-    """Read the cluster, or the files that stand for it."""
-    asked, chosen = question.asked, question.configuration
-    by = By(None if chosen.file is None else Path(chosen.file), chosen.config_map, chosen.plugin_folders)
+async def copied(asked: Asked, requests: Sequence[WhatIf], configuration: Configuration) -> Copy:
+    """Read the cluster, or the files that stand for it; LacksRights if that is not allowed."""
+    file = None if configuration.file is None else Path(configuration.file)
+    by = By(file, configuration.config_map, configuration.plugin_folders)
     if asked.is_file:
         return in_files([asked.source], by)
-    return await in_cluster(find(asked.way.kubeconfig, **_way(asked)), requests, by)
+    way = asked.way
+    access = find(way.kubeconfig, context=way.context, user=way.user, groups=way.groups)
+    try:
+        return await in_cluster(access, requests, by)
+    except LacksRights:
+        raise
+    except CannotExplain as error:
+        raise BadInput(str(error)) from None
 
 
-def _way(asked: Asked) -> dict[str, Any]:
-    return {"context": asked.way.context, "user": asked.way.user, "groups": asked.way.groups}
-
-
-async def _by_scheduler(question: Question, requests: Sequence[WhatIf]) -> list[Answered]:
+async def _by_scheduler(question: Question, request: WhatIf) -> Answered:
     """Ask the scheduler, which decides with what it knows, and shows what the user may see."""
     if question.configuration.is_named:
         raise BadInput("the scheduler decides with its own configuration; leave --config and --config-map out")
     async with opened(question.asked) as here:
         assert here.scheduler is not None
-        found = []
-        for request in requests:
-            body = request.model_dump_json(by_alias=True, exclude_none=True).encode()
-            data = await here.scheduler.post("/what-if", body)
-            found.append((_read(data), data))
-        return found
+        return await posted(here.scheduler, request)
+
+
+async def posted(scheduler: SchedulerClient, request: WhatIf) -> Answered:
+    """Send a question to a scheduler."""
+    body = request.model_dump_json(by_alias=True, exclude_none=True).encode()
+    data = await scheduler.post("/what-if", body)
+    return _read(data), data
 
 
 def _read(data: dict[str, Any]) -> WhatIfAnswer:
