@@ -13,6 +13,9 @@ Examples:
   pilotage check-config scheduler.yaml
   pilotage check-config scheduler.yaml -o json | jq '.profiles[].schedulerName'
   pilotage check-config examples/profiles/bin-packing.yaml
+
+\b
+Exit code: 0 if it is valid, 2 if not.
 """
 
 

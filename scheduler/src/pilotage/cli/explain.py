@@ -152,7 +152,11 @@ async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, 
     story = explain_here.told(answer, wish.detail)
     if wish.attempts:
         note(f"attempts are known to the scheduler alone; ask it with --source live, or see {program_name()} history")
-    return story, explain_here.data(answer), answer.result.node is not None or bool(answer.pod.node_name)
+    return (
+        story,
+        explain_here.data(answer, "file" if asked.is_file else LOCAL),
+        answer.result.node is not None or bool(answer.pod.node_name),
+    )
 
 
 async def _without_deciding(

@@ -4,15 +4,25 @@ from typing import Any
 
 from pilotage.cli.asking import Here
 from pilotage.cli.command import BadInput
-from pilotage.cli.explain_words import By, Detail, attempts_lines, groups_lines, node_lines, place_line, remedies_lines
+from pilotage.cli.explain_words import (
+    KIND,
+    By,
+    Detail,
+    attempts_lines,
+    groups_lines,
+    node_lines,
+    place_line,
+    remedies_lines,
+)
 from pilotage.cli.named import quoted
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.waiting import message, reason_groups
 
 PAGES = {Detail.GROUPS: "1", Detail.NODES: "50", Detail.ALL: "500"}  # nodes in one answer
-# As `simulate --explain` has them; what a scheduler or a status does not tell is empty.
+# As `simulate --explain` has them; what a scheduler or a status does not say is empty.
 EMPTY: dict[str, Any] = {
+    "kind": KIND,
     "node": None,
     "message": "",
     "reason": "",

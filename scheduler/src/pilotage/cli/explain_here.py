@@ -10,7 +10,7 @@ from pilotage.cli.cluster_flags import Asked
 from pilotage.cli.command import BadInput
 from pilotage.cli.explain_pod import explained_data, explained_text
 from pilotage.cli.explain_remedies import remedies_text, why_not_data
-from pilotage.cli.explain_words import By, Detail, grouped, groups_lines
+from pilotage.cli.explain_words import KIND, By, Detail, grouped, groups_lines
 from pilotage.cluster.credentials.access import find
 from pilotage.model.pod import Pod
 from pilotage.scheduling.explanation import Explanation
@@ -60,11 +60,16 @@ def told(answer: Answer, detail: Detail) -> str:
     return "\n".join([first, *others])
 
 
-def data(answer: Answer) -> dict[str, Any]:
+def data(answer: Answer, source: str) -> dict[str, Any]:
     """Return the same for programs, as docs/explain.md describes it."""
-    now = {"currentNode": answer.pod.node_name, "statusMessage": status_message(answer.pod)}
+    now = {
+        "kind": KIND,
+        "source": source,
+        "currentNode": answer.pod.node_name,
+        "statusMessage": status_message(answer.pod),
+    }
     story = explained_data(answer.result, answer.explanation, answer.remedies)
-    return {**story, **now, **why_not_data(answer.why_not)}
+    return {**now, **story, **why_not_data(answer.why_not)}
 
 
 def status_message(pod: Pod) -> str:

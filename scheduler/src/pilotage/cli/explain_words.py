@@ -9,6 +9,7 @@ from pilotage.cli.configuration_flags import Configuration
 from pilotage.cli.printing import age, span
 from pilotage.cli.tables import table
 
+KIND = "Explanation"
 TITLE = "What would help, each tried on this cluster (-o yaml has the patches):"
 
 

@@ -15,7 +15,9 @@ def as_yaml(data: Any) -> str:
     import yaml  # only this format needs it
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")
+    # By way of JSON: YAML knows no subclasses of plain types, and writes what stands in two places as an alias.
+    plain = json.loads(json.dumps(data))
+    return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")
 
 
 FORMATS: dict[str, Callable[[Any], str]] = {"json": as_json, "yaml": as_yaml}

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from pilotage.cli.command import PlainCommand, verbose_option
+from pilotage.cli.command import PlainCommand, WithExamples, verbose_option
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -20,7 +20,11 @@ changed; 3 if the operator rejected it or rolled it back, so that the previous s
 """
 
 
-@click.group("profile", epilog=EXAMPLES)
+class _Group(WithExamples, click.Group):
+    """The two directions of a switch."""
+
+
+@click.group("profile", cls=_Group, epilog=EXAMPLES)
 def command() -> None:
     """Enable or disable a plugin of a SchedulerProfile.
 

@@ -13,6 +13,11 @@ def what_if_text(answer: WhatIfAnswer, changes: str, headers: bool) -> str:
     return "\n".join([answer.summary, *_sections(answer, changes, headers)])
 
 
+def drain_text(answer: WhatIfAnswer, _changes: str, headers: bool) -> str:
+    """Return what a drain would do: it is the question, and needs no column that names it."""
+    return what_if_text(answer, "", headers)
+
+
 def capacity_text(answer: WhatIfAnswer, _changes: str, headers: bool) -> str:
     """Return how many copies fit."""
     rows = [[each.changes, str(each.copies), each.stopped_by, each.where] for each in answer.capacity]
