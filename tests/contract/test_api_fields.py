@@ -1,4 +1,4 @@
-"""Fields of the read API and of what commands print are added, never renamed or removed: lists have all there ever were."""
+"""Fields of the read API and of what commands print are added, never renamed or removed: lists have all of them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -467,7 +467,11 @@ class TestWhatIsInTheWay:
         [
             pytest.param(["wep"], 'there is no pod default/wep, or it has finished; did you mean "web"?', id="a slip"),
             pytest.param(["far"], "there is no pod default/far, or it has finished; there is one in shop", id="far"),
-            pytest.param(["zzzzzz"], "there is no pod default/zzzzzz, or it has finished\n", id="nothing like it"),
+            pytest.param(
+                ["zzzzzz"],
+                "default/zzzzzz, or it has finished; see kubectl get pods -n default\n",
+                id="nothing like it",
+            ),
             pytest.param(["odd"], "which no configuration here serves; name the configuration of that", id="unserved"),
             pytest.param(["web", "--config", "/no.yaml"], "/no.yaml", id="no such file"),
             pytest.param(["web", "--config-map", "x"], "--config-map x: write NAMESPACE/NAME", id="no namespace"),

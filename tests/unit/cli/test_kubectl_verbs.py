@@ -256,7 +256,11 @@ class TestHistory:
     @pytest.mark.parametrize(
         ("word", "said"),
         [
-            pytest.param("bach", "there is no SchedulerProfile bach; for a pod write pod/bach", id="a strange profile"),
+            pytest.param(
+                "bach",
+                "SchedulerProfile bach; there are: none; for a pod write pod/bach",
+                id="a strange profile",
+            ),
             pytest.param("node/n1", "write one of pod/NAME, schedulerprofile/NAME", id="a strange kind"),
             pytest.param("pod/a%2Fb", "is no name of an object in Kubernetes", id="a name that is a path"),
         ],

@@ -124,7 +124,7 @@ WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     ),
     "one copy too many": (
         ("what-if", *CLUSTER, "-f", WEB, "--copies", 10_001),
-        "changes[0].add.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`)",
+        "--copies 10001: write a number from 1 to 10000; pilotage capacity shows how many fit",
     ),
     "new nodes like nothing": (("what-if", *CLUSTER, "--add-nodes", 2), "--add-nodes N and --like NODE go together"),
     "new nodes like a node that is not there": (

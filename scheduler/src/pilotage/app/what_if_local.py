@@ -13,7 +13,7 @@ from pilotage.app.informers import kinds_read
 from pilotage.app.what_if import scheduling_of
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
 from pilotage.kinds.every import KindTable
 from pilotage.kinds.kube_object import KubeObject
@@ -72,7 +72,7 @@ async def in_cluster(access: Access, requests: Sequence[WhatIf], by: By) -> Copy
     except ApiError as error:
         raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(f"the API server at {access.server} does not respond: {error}") from error
+        raise CannotExplain(no_response(access.server, error)) from error
     finally:
         await api.close()
 

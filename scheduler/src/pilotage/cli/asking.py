@@ -1,14 +1,16 @@
 """Who answers: the running scheduler, this program out of what the API server has, or a file."""
 
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
 from pilotage.cli.command import BadInput, note
+from pilotage.cli.named import quoted
 from pilotage.cli.program import is_small
-from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.names import PROFILES
+from pilotage.cluster.kubectl.refusals import NoCluster, NotReached, Refused
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 
 # Help and completion do without whatever asks: they must be there at once.
@@ -44,6 +46,32 @@ class Here:
         from pilotage.cluster.kubectl.way_in import replicas_of
 
         return await replicas_of(self.documents, self.asked.release)
+
+
+async def profiles(documents: Documents, instead: str = "") -> list[dict[str, Any]]:
+    """Return all SchedulerProfiles; BadInput if the cluster knows no such kind, with what may be meant `instead`."""
+    try:
+        return await documents.items(PROFILES)
+    except Refused as error:
+        if error.is_absent:
+            raise BadInput(f"the cluster serves no SchedulerProfiles; is Pilotage installed?{instead}") from None
+        raise
+
+
+async def profile(documents: Documents, name: str, instead: str = "") -> dict[str, Any]:
+    """Return one SchedulerProfile; BadInput if there is none, with what may be meant `instead`."""
+    try:
+        return await documents.get(f"{PROFILES}/{quoted(name)}")
+    except Refused as error:
+        if not error.is_absent:
+            raise
+    there = [str(each["metadata"]["name"]) for each in await profiles(documents, instead)]
+    raise BadInput(f"{no_profile(name, there)}{instead}")
+
+
+def no_profile(name: str, there: Iterable[str]) -> str:
+    """Return what to say of a profile that is not there."""
+    return f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}"
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -121,6 +149,8 @@ async def _scheduler(
             raise NotReached(NO_OTHER_USER)
         client = await _client(asked, documents, stack)
         who = await client.get("/access")
+    except NoCluster:
+        raise
     except (NotReached, Refused) as error:
         if asked.source != AUTO:
             raise BadInput(f"no scheduler answers: {error}") from None

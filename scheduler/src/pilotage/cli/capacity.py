@@ -22,10 +22,11 @@ def command(question: Question) -> None:
 
     No pod is evicted for them, and at most 10,000 pods are tried. Nothing is changed.
     """
-    from pilotage.cli.what_if_asking import ask, manifests_of  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_manifests import manifests_of
     from pilotage.cli.what_if_table import capacity_text
 
-    manifests = manifests_of(question)
-    if not manifests:
+    new = manifests_of(question)
+    if not new:
         raise BadInput("say which pods: -f FILE with a Pod, a Deployment, a Job or the like")
-    ask(question, [{"add": {"manifests": manifests}}], ["fill", "others"], capacity_text)
+    ask(question, Wanted(["fill", "others"], new), capacity_text)

@@ -4,15 +4,14 @@ from typing import Any
 
 import click
 
-from pilotage.cli.asking import cluster, run
+from pilotage.cli.asking import cluster, profile, run
 from pilotage.cli.candidates import profiles as profile_names
 from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, plugin_dir_option, verbose_option
 from pilotage.cli.files import FileCluster
-from pilotage.cli.named import PROFILE, named, quoted
+from pilotage.cli.named import PROFILE, named
 from pilotage.cli.printing import coloured, print_table, printed
 from pilotage.cluster.kubectl.names import PROFILES
-from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.views.objects.differences import differences
 
 DIFFERENT = NOT_ALL_PLACED
@@ -32,7 +31,9 @@ Exit code: 0 if both do the same, 3 if they differ, 2 if it cannot be told.
 
 
 @click.command("diff", cls=PlainCommand, epilog=EPILOG)
-@click.argument("profile", shell_complete=lambda context, _parameter, word: profile_names(context, word))
+@click.argument(
+    "name", metavar="PROFILE", shell_complete=lambda context, _parameter, word: profile_names(context, word)
+)
 @click.option("-f", "--filename", "file", metavar="FILE", help="What it is compared with; - for standard input.")
 @click.option(
     "--from",
@@ -46,7 +47,7 @@ Exit code: 0 if both do the same, 3 if they differ, 2 if it cannot be told.
 @verbose_option
 def command(
     asked: Asked,
-    profile: str,
+    name: str,
     file: str | None,
     origin: str | None,
     plugin_dirs: tuple[str, ...],
@@ -57,7 +58,7 @@ def command(
 
     Two specs that are written differently and do the same are equal here.
     """
-    _, name = named(profile, PROFILE, {PROFILE})
+    _, name = named(name, PROFILE, {PROFILE})
     found = run(_profile(asked, name))
     begin = origin or (SPEC if file else RUNNING)
     before, after = _spec(found, begin), _in_file(file, name) if file else _spec(found, SPEC)
@@ -70,13 +71,7 @@ def command(
 
 async def _profile(asked: Asked, name: str) -> dict[str, Any]:
     async with cluster(asked) as documents:
-        try:
-            return await documents.get(f"{PROFILES}/{quoted(name)}")
-        except Refused as error:
-            if not error.is_absent:
-                raise
-            there = [each["metadata"]["name"] for each in await documents.items(PROFILES)]
-            raise BadInput(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}") from None
+        return await profile(documents, name)
 
 
 def _spec(profile: dict[str, Any], origin: str) -> dict[str, Any]:

@@ -31,8 +31,8 @@ def command(question: Question, nodes: tuple[str, ...], selector: str) -> None:
     """
     if not nodes and not selector:
         raise click.UsageError("Name a node, or nodes by -l SELECTOR.")
-    from pilotage.cli.what_if_asking import ask  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
     from pilotage.cli.what_if_table import drain_text
 
     drained = {"drain": {"nodes": list(nodes), "selector": selector}}
-    ask(question, [drained], ["placements", "evictions", "others"], drain_text)
+    ask(question, Wanted(["placements", "evictions", "others"], changes=[drained]), drain_text)

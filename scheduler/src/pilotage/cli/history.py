@@ -4,12 +4,11 @@ from typing import Any
 
 import click
 
-from pilotage.cli.asking import Here, opened, run
+from pilotage.cli.asking import Here, opened, profile, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
 from pilotage.cli.named import ONE_NAMESPACE, POD, PROFILE, named, quoted
 from pilotage.cli.printing import age, print_table, printed
-from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.history import attempts_history, pod_history, profile_history
@@ -72,13 +71,8 @@ async def _of_pod(here: Here, name: str) -> list[dict[str, Any]]:
 
 
 async def _of_profile(here: Here, name: str) -> list[dict[str, Any]]:
-    try:
-        profile = await here.documents.get(f"{PROFILES}/{quoted(name)}")
-    except Refused as error:
-        if not error.is_absent:
-            raise
-        raise BadInput(f"there is no SchedulerProfile {name}; for a pod write pod/{name}") from None
-    items = profile_history(profile, await _events(here, "/api/v1/events", "SchedulerProfile", name))
+    found = await profile(here.documents, name, f"; for a pod write pod/{name}")
+    items = profile_history(found, await _events(here, "/api/v1/events", "SchedulerProfile", name))
     if here.scheduler is None:
         return items
     try:

@@ -14,7 +14,7 @@ from pilotage.cli.tables import table
 UNITS = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 KIBI, THOUSAND = 1024, 1000
 BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-NONE = "<none>"
+UNKNOWN = "<unknown>"  # as kubectl writes the age of what has no date
 
 
 def printed(data: Any, output: str) -> bool:
@@ -48,6 +48,8 @@ def age(since: str | None, now: datetime | None = None) -> str:
         then = datetime.fromisoformat(since)
     except ValueError:
         return since
+    if not then.timestamp():
+        return UNKNOWN
     return span(((now or datetime.now(UTC)) - then).total_seconds())
 
 

@@ -5,11 +5,10 @@ from typing import Any
 
 import click
 
-from pilotage.cli.asking import Here, opened, run
+from pilotage.cli.asking import Here, no_profile, opened, profiles, run
 from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import clear, coloured, print_table, printed
-from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import Documents
 from pilotage.views.objects.health import health, is_lost
@@ -135,7 +134,7 @@ async def _status(
 
 async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
     """Return how all is now, and whether waiting changes nothing any more."""
-    profiles = await _profiles(here.documents, names)
+    own = await _profiles(here.documents, names)
     try:
         replicas = await here.replicas()
     except Refused as error:
@@ -143,7 +142,7 @@ async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], boo
             raise
         replicas = []
         note(f"replicas are not shown: {error.message}; --release NAMESPACE names where you may see them")
-    found = health(profiles, replicas)
+    found = health(own, replicas)
     if here.scheduler is not None:
         try:
             _add_overview(found, await here.scheduler.get("/overview"))
@@ -151,22 +150,17 @@ async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], boo
             if not error.is_forbidden:
                 raise
             note(f"what only the scheduler knows is left out: {error.message}")
-    if not profiles and not replicas:
+    if not own and not replicas:
         raise BadInput("there is no SchedulerProfile and no scheduler of Pilotage here; is it installed?")
-    return found, is_lost(profiles)
+    return found, is_lost(own)
 
 
 async def _profiles(documents: Documents, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    try:
-        found = await documents.items(PROFILES)
-    except Refused as error:
-        if error.is_absent:
-            raise BadInput("the cluster does not serve SchedulerProfiles; is Pilotage installed?") from None
-        raise
+    found = await profiles(documents)
     there = [each["metadata"]["name"] for each in found]
     for name in names:
         if name not in there:
-            raise NotThere(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}")
+            raise NotThere(no_profile(name, there))
     return [each for each in found if not names or each["metadata"]["name"] in names]
 
 

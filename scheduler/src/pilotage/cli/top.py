@@ -1,11 +1,12 @@
 """`pilotage top`: how full nodes are by requests, how many more of each shape of pods fit, and what plugins cost."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from pilotage.cli.asking import Here, opened, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import AUTO, LIVE, LOCAL, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import amount, print_table, printed, share
 from pilotage.views.objects.fullness import CPU, MEMORY, SORTS, fullness, ranked
@@ -70,9 +71,10 @@ async def _table(here: Here) -> dict[str, Any]:
 
 
 async def _plugins(asked: Asked) -> dict[str, Any]:
-    async with opened(asked, by_itself="nothing") as here:
-        if here.scheduler is None:
-            raise BadInput("only a running scheduler knows what its plugins cost; docs/kubectl.md says how to reach it")
+    if asked.source == LOCAL or asked.is_file:
+        raise BadInput("only a running scheduler knows what its plugins cost; ask it with --source live")
+    async with opened(replace(asked, source=LIVE) if asked.source == AUTO else asked) as here:
+        assert here.scheduler is not None
         return await here.scheduler.get("/plugins")
 
 

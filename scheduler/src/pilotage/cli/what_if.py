@@ -3,7 +3,8 @@
 import click
 
 from pilotage.cli.command import BadInput, PlainCommand
-from pilotage.cli.what_if_flags import Question, asks_what_if
+from pilotage.cli.program import program_name
+from pilotage.cli.what_if_flags import MOST, Question, asks_what_if
 
 EPILOG = """\b
 Examples:
@@ -29,20 +30,24 @@ def command(question: Question, copies: int | None, no_others: bool, more: tuple
     New pods, and those that lose their place, are decided as the scheduler would, with gangs, quotas, preemption and
     disruption budgets, in a copy of the cluster in memory.
     """
-    from pilotage.cli.what_if_asking import ask, manifests_of  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_manifests import manifests_of
     from pilotage.cli.what_if_table import what_if_text
 
-    manifests = manifests_of(question)
-    requests = [each for each in manifests if each.get("kind") == "WhatIf"]
+    written = manifests_of(question)
+    requests = [manifest for manifest, _ in written if manifest["kind"] == "WhatIf"]
     if len(requests) > 1:
         raise BadInput(f"there are {len(requests)} requests of kind WhatIf in the files; ask one at a time")
-    new = [each for each in manifests if each.get("kind") != "WhatIf"]
+    new = [each for each in written if each.manifest["kind"] != "WhatIf"]
     if copies is not None and not new:
         raise BadInput("--copies N multiplies the manifests of -f FILE; name one")
-    added = [{"add": {"manifests": new, **({} if copies is None else {"copies": copies})}}] if new else []
+    if copies is not None and not 1 <= copies <= MOST:
+        raise BadInput(
+            f"--copies {copies}: write a number from 1 to {MOST}; {program_name()} capacity shows how many fit"
+        )
     if not (requests or new or question.changes):
         raise BadInput("say what would change: new pods by -f FILE, or nodes, such as --drain NODE; see --help")
     base = requests[0] if requests else {}
     asks = ["placements", "evictions", *([] if no_others else ["others"]), *more]
-    wanted = [] if base.get("ask") and not more and not no_others else asks
-    ask(question, added, wanted, what_if_text, base=base)
+    own = base.get("ask") and not more and not no_others
+    ask(question, Wanted([] if own else asks, new, copies, base=base), what_if_text)

@@ -1,7 +1,8 @@
 """Asks a what-if of a cluster, of files or of a scheduler, and prints the answer."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +17,44 @@ from pilotage.cli.command import NOT_ALL_PLACED, BadInput, note
 from pilotage.cli.configuration_flags import Configuration
 from pilotage.cli.formats import FORMATS
 from pilotage.cli.what_if_flags import Change, Question
-from pilotage.cluster.credentials.access import context_namespace, find
+from pilotage.cli.what_if_manifests import Written, profile_of
+from pilotage.cluster.credentials.access import find
+from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
-from pilotage.offline.manifest_entries import documents_of, objects_in
-from pilotage.offline.manifests import BadManifests
 from pilotage.offline.what_if.answer import WhatIfAnswer, as_data
 from pilotage.offline.what_if.request import MOST_SECONDS, WhatIf, WrongRequest, read
 from pilotage.offline.what_if.run import title
 from pilotage.views.answers import RemedyShown
 
+INVALID = 422  # a request about what is not there
 PATIENT: dict[str, Any] = {"seconds": MOST_SECONDS}  # a scheduler has other work, and this program has none
+NUMBERED = re.compile(r"^(?:manifests, document|manifest) (\d+)(?=\b)", re.MULTILINE)
 Answered = tuple[WhatIfAnswer, dict[str, Any]]  # for people and for programs
 Text = Callable[[WhatIfAnswer, str, bool], str]
 
 
-def ask(
-    question: Question, changes: Sequence[Change], asks: Sequence[str], text: Text, base: Change | None = None
-) -> None:
-    """Ask for the changes of the flags and these, print the answer, and end as it says.
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked besides the changes that flags stand for."""
 
-    `base` is a whole request, which the changes come before; `asks` is what to answer, [] for what `base` asks.
-    """
-    request = request_of(base or {}, [*question.changes, *changes], profile=_profile_of(question), ask=asks)
-    answer, data = run(_answered(question, request))
+    asks: Sequence[str] = ()  # () for what `base` asks
+    new: Sequence[Written] = ()
+    copies: int | None = None
+    changes: Sequence[Change] = ()
+    base: Change = field(default_factory=dict)  # a whole request; the others come before what it changes
+
+
+def ask(question: Question, wanted: Wanted, text: Text) -> None:
+    """Ask, print the answer, and end as it says."""
+    changes = [*question.changes, *wanted.changes]
+    if wanted.new:
+        copies = {} if wanted.copies is None else {"copies": wanted.copies}
+        changes.append({"add": {"manifests": [each.manifest for each in wanted.new], **copies}})
+    request = request_of(wanted.base, changes, profile=profile_of(question), ask=wanted.asks)
+    try:
+        answer, data = run(_answered(question, request))
+    except BadInput as error:
+        raise BadInput(_in_words_of_files(str(error), wanted)) from None
     if question.output == "table":
         for each in answer.assumptions[1:]:  # the first one is always the same
             note(f"assumed: {each}")
@@ -48,6 +64,13 @@ def ask(
     fits = answer.verdict == "fits" if answer.fill is None else answer.fill.copies > 0
     if not fits:
         raise SystemExit(NOT_ALL_PLACED)
+
+
+def _in_words_of_files(text: str, wanted: Wanted) -> str:
+    """Return an error with the files in it: a request holds manifests without their places."""
+    if wanted.base:
+        return text
+    return NUMBERED.sub(lambda found: str(wanted.new[int(found[1]) - 1].place), text)
 
 
 def request_of(base: Change, changes: Sequence[Change], **more: Any) -> WhatIf:
@@ -121,13 +144,24 @@ async def _by_scheduler(question: Question, request: WhatIf) -> Answered:
         raise BadInput("the scheduler decides with its own configuration; leave --config and --config-map out")
     async with opened(question.asked) as here:
         assert here.scheduler is not None
-        return await posted(here.scheduler, request)
+        try:
+            return await posted(here.scheduler, request)
+        except Refused as error:
+            if error.status != INVALID:
+                raise
+            raise BadInput(error.message) from None
 
 
 async def posted(scheduler: SchedulerClient, request: WhatIf) -> Answered:
     """Send a question to a scheduler."""
     body = request.model_dump_json(by_alias=True, exclude_none=True).encode()
-    data = await scheduler.post("/what-if", body)
+    try:
+        data = await scheduler.post("/what-if", body)
+    except Refused as error:
+        if error.is_absent:
+            text = f"the scheduler answers no what-if ({error.message}); upgrade it, or use --source local"
+            raise BadInput(text) from None
+        raise
     return _read(data), data
 
 
@@ -138,51 +172,3 @@ def _read(data: dict[str, Any]) -> WhatIfAnswer:
         for each in answer.waiting
     ]
     return msgspec.structs.replace(answer, waiting=waiting)
-
-
-# ------------------------------------------------------------------------------------------------------ manifests
-
-
-def manifests_of(question: Question) -> list[dict[str, Any]]:
-    """Return the manifests of -f; those that name no namespace are in that of -n, or of the context."""
-    if not question.files:
-        return []
-    asked = question.asked
-    namespace = asked.namespace
-    if not namespace and not asked.is_file:
-        namespace = context_namespace(asked.way.kubeconfig, context=asked.way.context)
-    return [_in_namespace(each, namespace) for each in _manifests_in(question.files)]
-
-
-def _manifests_in(names: Iterable[str]) -> list[dict[str, Any]]:
-    problems: list[str] = []
-    found = []
-    for document in documents_of(names, problems):
-        for manifest, place in objects_in(document):
-            if isinstance(manifest, dict) and manifest.get("kind"):
-                found.append(manifest)
-            else:
-                problems.append(f"{place}: an object is a map with apiVersion, kind and metadata")
-    if problems:
-        raise BadManifests(problems)
-    return found
-
-
-def _in_namespace(manifest: dict[str, Any], namespace: str) -> dict[str, Any]:
-    metadata = manifest.get("metadata")
-    if not namespace or not isinstance(metadata, dict) or metadata.get("namespace"):
-        return manifest
-    return {**manifest, "metadata": {**metadata, "namespace": namespace}}
-
-
-def _profile_of(question: Question) -> str | dict[str, Any] | None:
-    """Return the profile that decides: a name, or the spec in a file."""
-    named = question.profile
-    if named is None or not (Path(named).is_file() or "/" in named or named.endswith((".yaml", ".yml", ".json"))):
-        return named
-    found = [each for each in _manifests_in([named]) if each.get("kind") == "SchedulerProfile"]
-    if len(found) != 1:
-        raise BadInput(f"--profile {named}: there must be one SchedulerProfile in it, not {len(found)}")
-    spec = dict(found[0].get("spec") or {})
-    spec.setdefault("schedulerName", (found[0].get("metadata") or {}).get("name") or "what-if")
-    return spec

@@ -14,6 +14,9 @@ from pilotage.cli.configuration_flags import Configuration, configuration_option
 Function = Callable[..., Any]
 Change = dict[str, Any]
 
+MOST = 10_000  # copies, and nodes: offline.what_if.request, which help does without
+EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
 _MANIFESTS = (
     click.option(
         "-f",
@@ -104,6 +107,8 @@ def _new_nodes(counts: Sequence[int], like: Sequence[str]) -> Iterator[Change]:
     if len(counts) != len(like):
         raise BadInput("--add-nodes N and --like NODE go together: how many nodes, and which one they are like")
     for count, node in zip(counts, like, strict=True):
+        if not 1 <= count <= MOST:
+            raise BadInput(f"--add-nodes {count}: write a number from 1 to {MOST}")
         yield {"addNodes": {"like": node, "count": count}}
 
 
@@ -123,8 +128,8 @@ def _taint(given: str) -> Change:
     if colon and node and len(taint) > 1 and taint.endswith("-"):
         return {"taint": {"nodes": [node], "remove": [taint.removesuffix("-").partition(":")[0]]}}
     key, _, value = what.partition("=")
-    if not (node and key and effect):
-        raise BadInput(f"--taint {given}: write NODE:KEY=VALUE:NoSchedule, or NODE:KEY- to remove a taint")
+    if not (node and key and effect in EFFECTS):
+        raise BadInput(f"--taint {given}: write NODE:KEY=VALUE:{'|'.join(EFFECTS)}, or NODE:KEY- to remove a taint")
     return {"taint": {"nodes": [node], "taints": [{"key": key, "value": value, "effect": effect}]}}
 
 

@@ -218,11 +218,11 @@ WRONG = {
     ),
     "no such pod": (
         {"evict": {"pods": ["web-7"]}},
-        'evict: no pod default/web-7 runs on a node; did you mean "default/web-1"?',
+        'evict: there is no pod default/web-7 on a node; did you mean "default/web-1"?',
     ),
     "no quota to change by so much": (
         {"quota": {"namespace": "default", "max": {"cpu": "+1"}}},
-        "quota: name one of the elastic quotas of default (there are: none)",
+        "quota: there is no elastic quota in default; give a new one a name, and amounts without + and -",
     ),
     "a pod that nobody serves": (
         {"addPods": {"schedulerName": "default-schedular"}},
@@ -253,8 +253,8 @@ WRONG = {
     ),
     "more pods than anybody may ask about": (
         {"add": {"manifests": [deployment(replicas=2000)], "copies": 6}},
-        "6 copies of 2000 pods: 12000 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for how "
-        "many fit",
+        "6 copies of 2000 pods: 12000 are more than the 10000 that a question may add; ask for fewer, "
+        "or see how many fit (`pilotage capacity`)",
     ),
 }
 

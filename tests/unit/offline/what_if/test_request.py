@@ -45,8 +45,8 @@ WRONG: dict[str, tuple[Any, str]] = {
     "a quota of nothing": ({"changes": [{"quota": {"namespace": "a"}}]}, "changes[0].quota: give max or min"),
     "one copy too many": (
         {"changes": [{"addPods": {"copies": 10_001}}]},
-        "changes[0].addPods.copies: 10001 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for "
-        "how many fit",
+        "changes[0].addPods.copies: 10001 are more than the 10000 that a question may add; ask for fewer, "
+        "or see how many fit (`pilotage capacity`)",
     ),
     "no copy": (
         {"changes": [{"addPods": {"copies": 0}}]},

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.refusals import NoCluster, NotReached, Refused
 from pilotage.cluster.kubectl.way import Way
 
 LONGEST_RUN = 60.0  # seconds
@@ -25,6 +25,7 @@ STATUS = {
     "InternalError": 500,
     "ServiceUnavailable": 503,
 }
+NO_SERVER = re.compile(r"[Cc]onnect(ion)? to the server")
 SERVER_SAID = re.compile(r"Error from server(?: \((\w+)\))?: (.*)", re.DOTALL)
 _LONGEST_QUOTE = 500
 _NOTHING: Mapping[str, str] = {}
@@ -84,4 +85,4 @@ def failure(said: str) -> Refused | NotReached:
     if found is not None:
         return Refused(STATUS.get(found[1] or "", 500), " ".join(found[2].split())[:_LONGEST_QUOTE])
     text = " ".join(said.split()).removeprefix("error: ")[-_LONGEST_QUOTE:] or "nothing"
-    return NotReached(f"kubectl failed and said: {text}")
+    return (NoCluster if NO_SERVER.search(text) else NotReached)(f"kubectl failed and said: {text}")

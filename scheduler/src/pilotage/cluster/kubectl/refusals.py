@@ -23,3 +23,7 @@ class Refused(Exception):
 
 class NotReached(Exception):
     """There is no answer: no server, no program, no credentials; the text says what to do."""
+
+
+class NoCluster(NotReached):
+    """Not even the API server responds, so that there is nobody else to ask."""

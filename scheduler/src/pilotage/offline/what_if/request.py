@@ -199,7 +199,7 @@ def read(given: Any) -> WhatIf:
         raise WrongRequest(f"the request is nested more than {DEEPEST} levels deep; no manifest is")
     request, faults = read_section(WhatIf, given)
     problems = [f"{each.text}; {each.hint}" if each.hint else each.text for each in faults]
-    if request is not None:
+    if request is not None and not problems:  # a change with an unknown field would seem to have none
         problems += _problems(request)
     if request is None or problems:
         raise WrongRequest(*problems)
@@ -300,4 +300,5 @@ def _about_copies(request: WhatIf) -> Iterator[str]:
 
 def too_many(pods: int, most: int) -> str:
     """Return what to say to somebody who asks about too many pods."""
-    return f"{pods} are more than {most}; ask for fewer, or by `fill` (`pilotage capacity`) for how many fit"
+    instead = "ask for fewer, or see how many fit (`pilotage capacity`)"
+    return f"{pods} are more than the {most} that a question may add; {instead}"
