@@ -149,14 +149,6 @@ async def test_somebody_else_is_named_to_the_api_server(cluster: AskedCluster) -
         pytest.param(["queue", "--as-group", "devs"], "--as-group needs --as; name the user, too", id="a group alone"),
         pytest.param(["queue", "-n", "shop", "-A"], "-n names one namespace and -A all of them", id="one and all"),
         pytest.param(
-            ["queue", "--source", "nowhere.yaml"],
-            "cannot read nowhere.yaml: No such file or directory; --source takes auto, live, local, a file or https://",
-            id="a file that is not there",
-        ),
-        pytest.param(
-            ["queue", "--context", "elsewhere"], "there is no context 'elsewhere'; there is it", id="a strange context"
-        ),
-        pytest.param(
             ["queue", "--token-from", "asker", "--source", "https://127.0.0.1:1"],
             "--token-from asker: write NAMESPACE/SERVICEACCOUNT",
             id="an account without its namespace",
@@ -172,15 +164,3 @@ async def test_bad_input_is_one_sentence(cluster: AskedCluster, words: list[str]
     assert result.exit_code == 2
     assert told in result.stderr
     assert result.stdout == ""
-
-
-async def test_no_cluster(cluster: AskedCluster) -> None:
-    result = await cluster.run("queue", KUBECONFIG="/nowhere", HOME="/nowhere")
-    assert result.exit_code == 2
-    assert result.stderr.startswith("no cluster is configured: ")
-
-
-async def test_no_rights(cluster: AskedCluster) -> None:
-    cluster.api.refusals["/api/v1/namespaces/default/pods"] = 403
-    result = await cluster.run("queue", "--source", "local")
-    assert (result.exit_code, result.stderr) == (2, "refused by the test; pilotage doctor shows what you may do\n")
