@@ -76,7 +76,7 @@ def _said(error: Exception) -> str:
         return f"{error}; {program_name()} doctor shows what you may do"
     if not _lacks_the_engine(error):
         return str(error)
-    return f"this is the small plugin, which asks a running scheduler; for an answer without one, install all: {WHOLE}"
+    return f"this is the small plugin, which asks a running scheduler; for an answer without one, {WHOLE}"
 
 
 def _is_bad_input_of_the_engine(error: Exception) -> bool:

@@ -63,12 +63,12 @@ class CommandsOnDemand(click.Group):
         return list(_offered())
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command; who mistyped is told what is near."""
+        """Find the command; the error for a mistyped one names a similar one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            if not near or "Did you mean" in error.message:
+            near = get_close_matches(args[0], _offered(), n=1)
+            if not near or args[0] in COMMANDS or "Did you mean" in error.message:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
@@ -78,7 +78,7 @@ class CommandsOnDemand(click.Group):
         if listed is None:
             return None
         if is_small() and not listed.small:
-            raise click.UsageError(f"{cmd_name} is not in the small plugin; install all: {WHOLE}")
+            raise click.UsageError(f"{cmd_name} is not in the small plugin; {WHOLE}")
         command = import_module(listed.module).command
         assert isinstance(command, click.Command)
         return command

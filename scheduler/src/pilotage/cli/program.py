@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 PLUGIN = "kubectl-pilotage"
 ENDINGS = (".exe", ".pyz")
-WHOLE = "pipx install pilotage, or uv tool install pilotage"
+WHOLE = "install the wheel of the release with pipx or uv (docs/kubectl.md)"
 
 
 def program_name(called_as: str | None = None) -> str:

@@ -128,7 +128,7 @@ def _releases(facts: Facts) -> Iterator[Finding]:
         title = f"{deployment['metadata']['namespace']}/{deployment['metadata']['name']}"
         if version and facts.program and version != facts.program:
             text = f"{title} is of version {version}, this program of {facts.program}"
-            yield Finding("version", WARNING, text, f"pipx install pilotage=={version}, or upgrade the release")
+            yield Finding("version", WARNING, text, f"install the wheel of {version}, or upgrade the release")
 
 
 def _release(name: str, own: Sequence[Replica]) -> Iterator[Finding]:
