@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from kit.small_api import SmallApi, small_api
+from kit.stand_in_kubectl import config
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import PluginFile, unit_data
@@ -53,16 +54,8 @@ class World:
         self.api.put("events", {"metadata": metadata, "involvedObject": about, "reason": reason, "message": message})
 
     async def explain(self, *words: str, url: str = "", namespace: str = "") -> Result:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": url or self.api.url}}],
-            "users": [{"name": "it", "user": {}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it", "namespace": namespace}}],
-        }
         file = self.folder / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file.write_text(yaml.safe_dump(config(url or self.api.url, {}, namespace)))
         arguments = ["explain", "--kubeconfig", str(file), *words]
         result = await asyncio.to_thread(CliRunner().invoke, main, arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception

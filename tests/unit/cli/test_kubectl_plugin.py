@@ -1,25 +1,18 @@
 """One program under two names: how it calls itself, what its help needs, and what completes its words."""
 
 import sys
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner, Result
 
-from kit.asked_cluster import AskedCluster, asked_cluster
+from kit.asked_cluster import AskedCluster
 from pilotage.cli.group import COMMANDS
 from pilotage.cli.printing import amount, share, span
 from pilotage.cli.program import program_name
 
 Pilotage = Callable[..., Result]
 SMALL = sorted(name for name, listed in COMMANDS.items() if listed.small)
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path) as found:
-        yield found
 
 
 @pytest.mark.parametrize(

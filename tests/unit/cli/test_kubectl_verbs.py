@@ -1,13 +1,11 @@
 """What the verbs of the kubectl plugin print, with a scheduler that answers and without one, and how they end."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from kit.asked_cluster import AskedCluster, asked_cluster
+from kit.asked_cluster import AskedCluster
 from pilotage.testing import node_manifest, pod_manifest
 
 SHORT = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes."
@@ -15,18 +13,6 @@ READY = (("Accepted", "True", "Accepted"), ("Ready", "True", "Acknowledged"))
 ROLLED_BACK = (("RolledBack", "True", "PluginFailing"), ("Ready", "False", "RolledBack"))
 WAITING = (("Accepted", "True", "Accepted"), ("Ready", "False", "Waiting"))
 ANSWER = {"at": "2026-01-01T00:00:00Z", "revision": 1, "source": "live"}
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-async def live(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path, with_scheduler=True) as found:
-        yield found
 
 
 def told(cluster: AskedCluster, path: str, answer: dict[str, Any]) -> None:

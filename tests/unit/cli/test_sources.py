@@ -1,7 +1,6 @@
 """Who answers: a scheduler behind a forwarded port, the API server, or a file; and what is said about it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -13,18 +12,10 @@ GROUP = {"key": "Insufficient cpu", "pods": 3, "oldest": "2026-01-01T00:00:00Z",
 NO_API = "an older release has no read API: upgrade it, or use --source local"
 
 
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-async def live(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path, with_scheduler=True) as found:
-        assert found.scheduler is not None
-        found.scheduler.answers["/queue"] = {**QUEUE, "total": 3, "groups": [GROUP]}
-        yield found
+@pytest.fixture(autouse=True)
+def three_pods_wait(live: AskedCluster) -> None:
+    assert live.scheduler is not None
+    live.scheduler.answers["/queue"] = {**QUEUE, "total": 3, "groups": [GROUP]}
 
 
 async def test_a_scheduler_is_asked_over_a_forwarded_port_with_the_token_of_the_kubeconfig(live: AskedCluster) -> None:

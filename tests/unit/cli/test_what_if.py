@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from kit.small_api import SmallApi, small_api
+from kit.stand_in_kubectl import config
 from kit.what_if_ground import deployment
 from pilotage.cli import main
 from pilotage.testing import node_manifest, pod_manifest
@@ -163,16 +164,8 @@ class World:
 
     async def run(self, *words: str, url: str = "") -> Result:
         """Run the program."""
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": url or self.api.url}}],
-            "users": [{"name": "it", "user": {}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it"}}],
-        }
         file = self.folder / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file.write_text(yaml.safe_dump(config(url or self.api.url, {})))
         result = await asyncio.to_thread(CliRunner().invoke, main, [*words, "--kubeconfig", str(file)])
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
         return result

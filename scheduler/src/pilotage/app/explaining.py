@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -90,9 +91,16 @@ class Answer:
 
 async def explain_live(access: Access, question: Question) -> Answer:
     """Read a cluster and decide about one of its pods in memory, as its scheduler would now."""
-    api = ApiClient(access, agent=AGENT, timeout=60.0)
-    try:
+    async with asking(access, AGENT) as api:
         return await _explained(api, question)
+
+
+@asynccontextmanager
+async def asking(access: Access, agent: str) -> AsyncIterator[ApiClient]:
+    """Give a client of an API server; CannotExplain if it refuses or does not respond."""
+    api = ApiClient(access, agent=agent, timeout=60.0)
+    try:
+        yield api
     except ApiError as error:
         raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:

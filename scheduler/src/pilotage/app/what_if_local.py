@@ -8,12 +8,11 @@ from typing import Any
 
 from pilotage.app import Configured, configured, configured_with, plugins, profiles_configured
 from pilotage.app.cluster_reading import ClusterReading
-from pilotage.app.explaining import CannotExplain, LacksRights, Question, loaded, sources
+from pilotage.app.explaining import CannotExplain, LacksRights, Question, asking, loaded, sources
 from pilotage.app.informers import kinds_read
 from pilotage.app.what_if import scheduling_of
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
 from pilotage.kinds.every import KindTable
 from pilotage.kinds.kube_object import KubeObject
@@ -66,15 +65,8 @@ def in_files(names: Iterable[str], by: By) -> Copy:
 
 async def in_cluster(access: Access, requests: Sequence[WhatIf], by: By) -> Copy:
     """Read a cluster once, for these questions; CannotExplain says why that is impossible. Nothing is written."""
-    api = ApiClient(access, agent=AGENT, timeout=60.0)
-    try:
+    async with asking(access, AGENT) as api:
         return Copy(*await _world(api, requests, by))
-    except ApiError as error:
-        raise CannotExplain(f"the API server rejected the request: {error}") from error
-    except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(no_response(access.server, error)) from error
-    finally:
-        await api.close()
 
 
 async def _world(api: ApiClient, requests: Sequence[WhatIf], by: By) -> tuple[World, str, list[str]]:
