@@ -16,7 +16,7 @@ from pilotage.testing import node_manifest, pod_manifest
 
 DOCTOR = "; kubectl pilotage doctor shows what you may do"
 NO_RIGHTS = ("you are not allowed to list ", "kubectl create clusterrolebinding explainer --clusterrole=")
-INSTALLED = "the cluster serves no SchedulerProfiles; is Pilotage installed?"
+INSTALLED = "the cluster does not serve SchedulerProfiles; is Pilotage installed?"
 NONE = "no scheduler answers: there is no scheduler of Pilotage"
 
 
@@ -89,7 +89,7 @@ def test_a_scheduler_without_a_read_api(admin: Person, control_plane: ControlPla
     address = f"https://127.0.0.1:{port}"
     assert said_by(admin, "queue", "--source", address).startswith(f"no scheduler answers: the scheduler at {address} ")
     with control_plane.pilotage(f"--secure-port={port}", "--api-port=0"):
-        old = "an older release has no read API: upgrade it, or use --source local"
+        old = "older releases have no read API; upgrade, or use --source local"
         for words in (("queue", "-A"), ("top", "plugins"), ("drain-sim", "n1")):
             for _ in range(100):
                 last = said_by(admin, *words, "--source", address)

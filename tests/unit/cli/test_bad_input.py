@@ -20,7 +20,7 @@ EXAMPLES = REPOSITORY / "examples/what-if"
 WEB = str(EXAMPLES / "web.yaml")
 HERE: Words = ("--source", str(EXAMPLES / "cluster.yaml"))
 GIVE = "give manifests, or the output of kubectl get -o yaml"
-NO_API = "an older release has no read API: upgrade it, or use --source local"
+NO_API = "older releases have no read API; upgrade, or use --source local"
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ MANIFESTS: dict[str, tuple[list[str], str]] = {
         ["[1, 2]"],
         "in.yaml, document 1: an object is a map with apiVersion, kind and metadata",
     ),
-    "an empty file": ([], "there is no object in in.yaml; give manifests, or the output of kubectl"),
+    "an empty file": ([], "in.yaml contains no objects; give manifests, or the output of kubectl"),
     "an object without a version": (
         ["{kind: Pod, metadata: {name: web}}"],
         "in.yaml, document 1: apiVersion: Required value",
@@ -72,7 +72,7 @@ MANIFESTS: dict[str, tuple[list[str], str]] = {
     ),
     "objects that are no pods and make none": (
         ["{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}"],
-        "the manifests make no pods; give a Pod, a Deployment, a Job or the like",
+        "the manifests create no pods; give a Pod, a Deployment, a Job or the like",
     ),
     "a request with a field that there is not": (
         ["{kind: WhatIf, changes: [{addNode: {like: n1}}]}"],
@@ -80,7 +80,7 @@ MANIFESTS: dict[str, tuple[list[str], str]] = {
     ),
     "two requests": (
         ["{kind: WhatIf}", "{kind: WhatIf}"],
-        "there are 2 requests of kind WhatIf in the files; ask one at a time",
+        "the files contain 2 requests of kind WhatIf; use one at a time",
     ),
 }
 
@@ -99,12 +99,12 @@ FILES: dict[str, tuple[str | bytes | None, str]] = {
         None,
         "cannot read in.yaml: No such file or directory; --source takes auto, live, local, a file or https://...",
     ),
-    "a file that is no text": (b"\xff\xfe\x00", f"in.yaml is no text in UTF-8; {GIVE}"),
+    "a file that is no text": (b"\xff\xfe\x00", f"in.yaml is not UTF-8 text; {GIVE}"),
     "a file that is no JSON": (
         '{"a" 1}',
-        f"in.yaml is no JSON (Expecting ':' delimiter: line 1 column 6 (char 5)); {GIVE}",
+        f"in.yaml is not valid JSON (Expecting ':' delimiter: line 1 column 6 (char 5)); {GIVE}",
     ),
-    "a file that holds no object": ("[1, 2]", f"in.yaml holds something that is no Kubernetes object; {GIVE}"),
+    "a file that holds no object": ("[1, 2]", f"in.yaml contains something other than Kubernetes objects; {GIVE}"),
 }
 
 
@@ -138,7 +138,7 @@ QUESTIONS: dict[str, tuple[Words, str]] = {
     "a drain of a node that is not there": (("drain-sim", "n11", *HERE), 'there is no node n11; did you mean "n1"?'),
     "10,001 copies": (
         ("what-if", "-f", WEB, "--copies", "10001", *HERE),
-        "--copies 10001: write a number from 1 to 10000; pilotage capacity shows how many fit",
+        "--copies 10001: use a number from 1 to 10000; pilotage capacity shows how many fit",
     ),
     "3,334 copies of three pods": (
         ("what-if", "-f", WEB, "--copies", "3334", *HERE),
@@ -147,15 +147,15 @@ QUESTIONS: dict[str, tuple[Words, str]] = {
     ),
     "no copy": (
         ("what-if", "-f", WEB, "--copies", "0", *HERE),
-        "--copies 0: write a number from 1 to 10000; pilotage capacity shows how many fit",
+        "--copies 0: use a number from 1 to 10000; pilotage capacity shows how many fit",
     ),
     "10,001 nodes": (
         ("what-if", "--add-nodes", "10001", "--like", "n1", *HERE),
-        "--add-nodes 10001: write a number from 1 to 10000",
+        "--add-nodes 10001: use a number from 1 to 10000",
     ),
     "an effect that no taint has": (
         ("what-if", "--taint", "n1:gpu=yes:Never", *HERE),
-        "--taint n1:gpu=yes:Never: write NODE:KEY=VALUE:NoSchedule|PreferNoSchedule|NoExecute, or NODE:KEY- to remove "
+        "--taint n1:gpu=yes:Never: use NODE:KEY=VALUE:NoSchedule|PreferNoSchedule|NoExecute, or NODE:KEY- to remove "
         "a taint",
     ),
     "a pod that runs nowhere": (
@@ -176,7 +176,7 @@ QUESTIONS: dict[str, tuple[Words, str]] = {
     ),
     "a plugin's cost without a scheduler": (
         ("top", "plugins", "--source", "local"),
-        "only a running scheduler knows what its plugins cost; ask it with --source live",
+        "only a running scheduler knows what its plugins cost; use --source live",
     ),
 }
 
@@ -298,7 +298,7 @@ async def test_a_release_without_a_read_api(cluster: AskedCluster, words: Words)
     async with answering(b"") as port:
         cluster.kubectl.forwards_to(port)
         result = await cluster.run(*words, "--source", "live")
-    assert is_one_sentence(result, f"no scheduler answers: nothing answers at its port; {NO_API}")
+    assert is_one_sentence(result, f"no scheduler answers: its port does not respond; {NO_API}")
 
 
 @pytest.mark.parametrize("words", [("drain-sim", "n1"), ("capacity", "-f", WEB)], ids=" ".join)
@@ -309,7 +309,7 @@ async def test_a_release_that_answers_no_what_if(words: Words, tmp_path: Path) -
     note, said = result.stderr.splitlines()
     assert note == "note: source: the scheduler, as jane"
     assert said == (
-        "the scheduler answers no what-if (/what-if: the scheduler says 404); upgrade it, or use --source local"
+        "the scheduler does not support what-if (/what-if: the scheduler says 404); upgrade it, or use --source local"
     )
 
 
@@ -323,7 +323,7 @@ DEFINITIONS: dict[str, tuple[Words, str]] = {
 @pytest.mark.parametrize(("words", "more"), DEFINITIONS.values(), ids=DEFINITIONS)
 async def test_a_cluster_without_pilotage(cluster: AskedCluster, words: Words, more: str) -> None:
     cluster.api.refusals["/apis/pilotage.dev"] = 404
-    said = f"the cluster serves no SchedulerProfiles; is Pilotage installed?{more}"
+    said = f"the cluster does not serve SchedulerProfiles; is Pilotage installed?{more}"
     assert is_one_sentence(await cluster.run(*words), said)
 
 

@@ -163,7 +163,7 @@ async def test_for_programs(world: World) -> None:
 
 async def test_a_pod_that_is_being_deleted_is_no_longer_placed(world: World) -> None:
     world.pod("web", cpu="1", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    assert "note: the pod is being deleted, so no scheduler places it any more" in (await world.explain("web")).stderr
+    assert "note: the pod is being deleted and will not be scheduled" in (await world.explain("web")).stderr
 
 
 @pytest.mark.parametrize(
@@ -661,7 +661,7 @@ async def test_many_nodes_are_told_in_groups(world: World) -> None:
         "  --nodes shows nodes one by one.",
     ]
     nodes = (await world.explain("web", "--no-remedies", "--nodes")).stdout.splitlines()
-    assert (len(nodes), nodes[-1]) == (1 + 1 + 50 + 1, "  12 more nodes are left out; --all shows them.")
+    assert (len(nodes), nodes[-1]) == (1 + 1 + 50 + 1, "  12 more nodes are not shown; use --all.")
     assert len((await world.explain("web", "--no-remedies", "--all")).stdout.splitlines()) == 1 + 1 + 62
 
 

@@ -34,7 +34,7 @@ class TestQueue:
         lines = (await cluster.run("queue", "-A", "--source", "local", "--no-headers")).stdout.splitlines()
         assert [line.split()[0] for line in lines] == ["2", "1"]
         assert "Insufficient cpu, node(s) had untolerated taint(s)  wait  shop/web-1" in lines[0]
-        assert lines[1].split()[2:] == ["no", "attempt", "has", "ended", "yet", "lab/new"]
+        assert lines[1].split()[2:] == ["not", "attempted", "yet", "lab/new"]
 
     async def test_one_by_one(self, cluster: AskedCluster) -> None:
         result = await cluster.run("queue", "-n", "shop", "--source", "local", "--pods", "-o", "name")
@@ -46,7 +46,7 @@ class TestQueue:
 
     async def test_nobody_waits(self, cluster: AskedCluster) -> None:
         result = await cluster.run("queue", "-n", "empty", "--source", "local")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no pod waits\n")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no pod is waiting\n")
 
     async def test_what_would_help_comes_from_the_scheduler(self, live: AskedCluster) -> None:
         remedy = {"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3: fits on n2"}
@@ -113,7 +113,7 @@ class TestStatus:
         cluster.replica("one")
         found = await cluster.data("status", "--source", "local")
         assert found["well"] is False
-        assert [each["text"] for each in found["alarms"]] == ["no replica is known to lead"]
+        assert [each["text"] for each in found["alarms"]] == ["no leader is known"]
 
     async def test_what_only_the_scheduler_knows(self, live: AskedCluster) -> None:
         live.profile("batch", *READY)
@@ -127,7 +127,7 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            pytest.param([], "is it installed?", id="nothing is there"),
+            pytest.param([], "is Pilotage installed?", id="nothing is there"),
             pytest.param(["bach"], "there is no SchedulerProfile bach; there are: none", id="a strange profile"),
         ],
     )
@@ -248,7 +248,7 @@ class TestHistory:
                 id="a strange profile",
             ),
             pytest.param("node/n1", "write one of pod/NAME, schedulerprofile/NAME", id="a strange kind"),
-            pytest.param("pod/a%2Fb", "is no name of an object in Kubernetes", id="a name that is a path"),
+            pytest.param("pod/a%2Fb", "is not a valid name of a Kubernetes object", id="a name that is a path"),
         ],
     )
     async def test_bad_input(self, cluster: AskedCluster, word: str, said: str) -> None:
@@ -283,9 +283,9 @@ class TestDiff:
         ("words", "said"),
         [
             pytest.param(["bach"], "there is no SchedulerProfile bach; there are: batch", id="a strange profile"),
-            pytest.param(["batch"], "the profile has no spec that is running", id="nothing ran yet"),
-            pytest.param(["batch", "--from", "9"], "last-good or one of the generations 1", id="a strange generation"),
-            pytest.param(["batch", "-f", "{}"], "there is no SchedulerProfile batch in it", id="a file of others"),
+            pytest.param(["batch"], "the profile has no running spec yet", id="nothing ran yet"),
+            pytest.param(["batch", "--from", "9"], "last-good, or one of the generations 1", id="a strange generation"),
+            pytest.param(["batch", "-f", "{}"], "contains no SchedulerProfile batch", id="a file of others"),
         ],
     )
     async def test_bad_input(self, cluster: AskedCluster, words: list[str], said: str) -> None:
@@ -322,7 +322,7 @@ class TestDoctor:
         result = await cluster.run("doctor", "--no-headers")
         assert result.exit_code == 0
         [line] = result.stdout.splitlines()
-        assert line.startswith("warning  scheduler  the scheduler does not answer you: kubectl failed and said: ")
+        assert line.startswith("warning  scheduler  you have no access to the scheduler: kubectl failed: ")
 
     async def test_what_is_wrong_comes_with_what_to_do(self, cluster: AskedCluster) -> None:
         cluster.api.answers["/version"] = {"gitVersion": "v1.30.2"}
@@ -403,7 +403,7 @@ class TestExplainLive:
             "  NODE  FITS  BECAUSE                                                    TOTAL",
             "  n1    no    NodeResourcesFit: Insufficient cpu (wants 6, 4 of 4 free)",
             "  n2    yes                                                                  7",
-            "  1 more nodes are left out; --all shows them.",
+            "  1 more nodes are not shown; use --all.",
         ]
 
     async def test_it_has_the_fields_that_a_decision_here_has(self, live: AskedCluster) -> None:
@@ -467,4 +467,4 @@ class TestWhatIfLive:
     async def test_it_has_its_own_configuration(self, live: AskedCluster) -> None:
         result = await live.run("drain-sim", "n1", "--source", "live", "--config", "x.yaml")
         assert result.exit_code == 2
-        assert "the scheduler decides with its own configuration" in result.stderr
+        assert "the scheduler uses its own configuration" in result.stderr

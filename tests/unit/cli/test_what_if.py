@@ -117,24 +117,24 @@ def test_a_profile_that_does_not_run_yet(pilotage: Pilotage, write: Write) -> No
 WRONG: dict[str, tuple[tuple[object, ...], str]] = {
     "nothing at all": (
         ("what-if", *CLUSTER),
-        "say what would change: new pods by -f FILE, or nodes, such as --drain NODE",
+        "nothing would change; add pods with -f FILE, or change nodes",
     ),
     "copies of nothing": (
         ("what-if", *CLUSTER, "--copies", 2),
-        "--copies N multiplies the manifests of -f FILE; name one",
+        "--copies requires manifests; name them with -f FILE",
     ),
     "new nodes like nothing": (("what-if", *CLUSTER, "--add-nodes", 2), "--add-nodes N and --like NODE go together"),
     "a file that is not there": (("what-if", *CLUSTER, "-f", "no.yaml"), "no.yaml: no such file or folder"),
-    "a label that is none": (("what-if", *CLUSTER, "--label", "n1"), "--label n1: write NODE:KEY=VALUE"),
-    "a taint that is none": (("what-if", *CLUSTER, "--taint", "n1:a"), "--taint n1:a: write NODE:KEY=VALUE:NoSchedule"),
-    "a quota that is none": (("what-if", *CLUSTER, "--quota", "a"), "--quota a: write NAMESPACE:cpu=+2"),
+    "a label that is none": (("what-if", *CLUSTER, "--label", "n1"), "--label n1: use NODE:KEY=VALUE"),
+    "a taint that is none": (("what-if", *CLUSTER, "--taint", "n1:a"), "--taint n1:a: use NODE:KEY=VALUE:NoSchedule"),
+    "a quota that is none": (("what-if", *CLUSTER, "--quota", "a"), "--quota a: use NAMESPACE:cpu=+2"),
     "a profile that is not there": (
         ("what-if", *CLUSTER, "-f", WEB, "--profile", "batch"),
-        "Deployment shop/web: no profile has its schedulerName batch (there are default-scheduler); name a profile",
+        "Deployment shop/web: no profile has its schedulerName batch (there is default-scheduler); choose a profile",
     ),
     "no pods to fill with": (
         ("capacity", *CLUSTER),
-        "say which pods: -f FILE with a Pod, a Deployment, a Job or the like",
+        "no pods are named; use -f FILE with a Pod, a Deployment, a Job or the like",
     ),
     "two configurations": (
         ("drain-sim", "n1", *CLUSTER, "--config", "a", "--config-map", "b/c"),

@@ -95,7 +95,7 @@ def test_where_it_would_have_to_decide_it_says_what_is_missing(built: Path, tmp_
 def test_without_kubectl_it_says_so(built: Path) -> None:
     done = run(built, "queue", PATH="/nowhere")
     assert done.returncode == 2
-    assert done.stderr.startswith("kubectl is not on PATH, and this needs it")
+    assert done.stderr.startswith("kubectl is required, and not on PATH")
 
 
 def test_the_workflow_publishes_it() -> None:

@@ -31,7 +31,7 @@ LOCAL, FILE = "local", "file"
 
 @dataclass(frozen=True)
 class By:
-    """Whose configuration decides: that of a file, of a ConfigMap, or what serves the pods."""
+    """The configuration that decides: of a file, of a ConfigMap, or the one that serves the pods."""
 
     config: Path | None = None
     config_map: tuple[str, str] | None = None
@@ -40,14 +40,14 @@ class By:
 
 @dataclass(frozen=True)
 class Copy:
-    """A copy of a cluster in which questions are answered, and what there is to say about how it was made."""
+    """A copy of a cluster in which questions are answered, and notes about it."""
 
     world: World
     source: str
     notes: Sequence[str] = ()
 
     def answer(self, request: WhatIf) -> WhatIfAnswer:
-        """Answer a question; WrongRequest if it names what is not there."""
+        """Answer a question; WrongRequest if it names something that does not exist."""
         return exhaust(run(request, self.world, source=self.source))
 
 
@@ -90,7 +90,7 @@ async def _world(api: ApiClient, requests: Sequence[WhatIf], by: By) -> tuple[Wo
 async def _configured(
     api: ApiClient, reading: ClusterReading, by: By, asked: Collection[str], wanted: Collection[str]
 ) -> tuple[list[Configured], list[str]]:
-    """Return the configurations that serve pods, and what to say of schedulers that nothing here serves."""
+    """Return the configurations that serve pods, and notes about schedulers that none of them serves."""
     question = Question("", "", by.config, by.config_map, by.plugin_folders)
     found: dict[str, Configured] = {}
     notes: list[str] = []

@@ -11,7 +11,7 @@ Examples:
   pilotage capacity -f train.yaml --add-nodes 2 --like gpu-1 --cordon n3
 
 \b
-Exit code: 0 if a copy fits, 3 if none does, 2 if the question cannot be answered.
+Exit code: 0 if a copy fits, 3 if none does, 2 if there is no answer.
 """
 
 
@@ -28,5 +28,5 @@ def command(question: Question) -> None:
 
     new = manifests_of(question)
     if not new:
-        raise BadInput("say which pods: -f FILE with a Pod, a Deployment, a Job or the like")
+        raise BadInput("no pods are named; use -f FILE with a Pod, a Deployment, a Job or the like")
     ask(question, Wanted(["fill", "others"], new), capacity_text)

@@ -1,4 +1,4 @@
-"""The flags that say whose configuration decides: that of a file, of a ConfigMap, or what serves the pods."""
+"""The flags for the configuration that decides: in a file, in a ConfigMap, or the one that serves the pods."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Configuration:
-    """Whose configuration decides; without a file and a ConfigMap, what serves the pods."""
+    """The configuration that decides; without a file and a ConfigMap, the one that serves the pods."""
 
     file: str | None = None
     config_map: tuple[str, str] | None = None  # namespace and name
@@ -22,12 +22,12 @@ class Configuration:
 
     @property
     def is_named(self) -> bool:
-        """Whether the user says which configuration decides."""
+        """Whether the user has chosen it."""
         return self.file is not None or self.config_map is not None
 
 
 def configuration_options(function: Function) -> Function:
-    """Add --config, --config-map and --plugin-dir to a command, whose function gets them as one `configuration`."""
+    """Add --config, --config-map and --plugin-dir; the function receives them as `configuration`."""
 
     @wraps(function)
     def gathered(*, config: str | None, config_map: str | None, plugin_dirs: tuple[str, ...], **given: Any) -> Any:

@@ -13,8 +13,7 @@ Examples:
   pilotage drain-sim -l pool=old
 
 \b
-Exit code: 0 if all pods find another place, 3 if some do not or a budget keeps them, 2 if the question cannot be
-answered.
+Exit code: 0 if all pods find another node, 3 if some do not or a budget blocks, 2 if there is no answer.
 """
 
 
@@ -22,15 +21,15 @@ answered.
 @click.argument(
     "nodes", nargs=-1, metavar="NODE...", shell_complete=lambda context, _parameter, word: node_names(context, word)
 )
-@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Nodes by labels, such as pool=old.")
+@click.option("-l", "--selector", default="", metavar="SELECTOR", help="Nodes with these labels, such as pool=old.")
 @asks_what_if(manifests=False)
 def command(question: Question, nodes: tuple[str, ...], selector: str) -> None:
-    """Show where the pods of nodes would go, which would wait, and which budget blocks. Nothing is drained.
+    """Show where the pods of nodes would go, which would wait, and which budgets block. Nothing is drained.
 
-    The nodes are drained together, as by `kubectl drain`: none of them takes pods any more.
+    All nodes are cordoned first, as by `kubectl drain`.
     """
     if not nodes and not selector:
-        raise click.UsageError("Name a node, or nodes by -l SELECTOR.")
+        raise click.UsageError("Name a node, or nodes with -l SELECTOR.")
     from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
     from pilotage.cli.what_if_table import drain_text
 

@@ -38,7 +38,7 @@ Exit code: 0 if the pod has a node or would get one now, 3 if it is pending, 2 i
 
 @dataclass(frozen=True)
 class Wish:
-    """How much is to be told, and by whose configuration."""
+    """What to explain, with which configuration, and how to print it."""
 
     by: By
     detail: Detail
@@ -53,9 +53,9 @@ class Wish:
     shell_complete=lambda context, _parameter, word: pod_names(context, word),
 )
 @asks_a_cluster(source=Auto.PROGRAM)
-@click.option("--attempts", is_flag=True, help="Show the last attempts that the scheduler remembers.")
-@click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one, also where there are many.")
-@click.option("--all", "everything", is_flag=True, help="Show all nodes, however many.")
+@click.option("--attempts", is_flag=True, help="Show the last attempts, which only the scheduler knows.")
+@click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one even if there are many.")
+@click.option("--all", "everything", is_flag=True, help="Show all nodes.")
 @configuration_options
 @click.option(
     "--why-not",
@@ -65,7 +65,7 @@ class Wish:
     shell_complete=lambda context, _parameter, word: node_names(context, word),
     help="Compare NODE with the pod's node, plugin by plugin.",
 )
-@click.option("--no-remedies", is_flag=True, help="Do not look for changes that would place the pod.")
+@click.option("--no-remedies", is_flag=True, help="Do not search for changes that would place the pod.")
 @output_option()
 @verbose_option
 def command(
@@ -80,13 +80,13 @@ def command(
     output: str,
     no_headers: bool,
 ) -> None:
-    """Explain node by node and plugin by plugin why a pod is pending, or why it runs on its node.
+    """Explain why a pod is pending or why it runs on its node, for each node and plugin.
 
-    Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
-    kube-scheduler for default-scheduler, otherwise the one that Pilotage's operator wrote. Without the rights to read
-    all of that, it shows the scheduler's own answer, or what it wrote into the pod's status. Nothing is written.
+    Reads the current state of the cluster and decides in memory, with the configuration of the pod's scheduler:
+    kube-scheduler's defaults for default-scheduler, otherwise the one that Pilotage's operator wrote. If your rights
+    do not suffice for that, the scheduler is asked, or the pod's status is shown. Nothing is written.
 
-    KIND/NAME, such as deploy/web or job/train, explains the pods of an owner that wait, one of each sort.
+    KIND/NAME, such as deploy/web or job/train, explains the waiting pods of an owner, one for each distinct reason.
     """
     detail = Detail.ALL if everything else Detail.NODES if one_by_one else Detail.GROUPS
     by = By(configuration, with_remedies=not no_remedies, why_not=node)
@@ -120,10 +120,10 @@ def _in(asked: Asked, namespace: str) -> Asked:
 
 
 async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, Any], bool]:
-    """Return the story for people and for programs, and whether the pod has a place.
+    """Return the text, the data, and whether the pod has a node or would get one.
 
-    This program decides by itself where it can, since it knows every scheduler's pods and shows every node; the
-    scheduler is asked where rights do not suffice for that.
+    This program decides by itself if it may, since that works for the pods of every scheduler and shows every node.
+    Otherwise it asks the scheduler.
     """
     if asked.source == LIVE or asked.is_address:
         async with opened(asked) as here:
@@ -135,7 +135,7 @@ async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str
         try:
             return await _decided(asked, name, wish)
         except NotAllowed as error:
-            if asked.source == LOCAL or wish.by.configuration.is_named:  # somebody else would decide otherwise
+            if asked.source == LOCAL or wish.by.configuration.is_named:  # the scheduler has another configuration
                 raise BadInput(str(error)) from None
             refused = error
     return await _without_deciding(asked, name, wish, refused)
@@ -148,10 +148,10 @@ async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, 
     for text in answer.notes:
         note(text)
     if answer.pod.is_terminating:
-        note("the pod is being deleted, so no scheduler places it any more")
+        note("the pod is being deleted and will not be scheduled")
     story = explain_here.told(answer, wish.detail)
     if wish.attempts:
-        note(f"attempts are known to the scheduler alone; ask it with --source live, or see {program_name()} history")
+        note(f"only the scheduler knows attempts; use --source live, or {program_name()} history")
     return (
         story,
         explain_here.data(answer, "file" if asked.is_file else LOCAL),
@@ -162,14 +162,14 @@ async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, 
 async def _without_deciding(
     asked: Asked, name: str, wish: Wish, refused: Exception | None
 ) -> tuple[str, dict[str, Any], bool]:
-    """Take the scheduler's answer, else the pod's status; if neither may be seen, tell what was refused first."""
+    """Take the scheduler's answer, else the pod's status; without either, report what was refused first."""
     try:
         async with opened_or_why(asked) as (here, why):
             if here.scheduler is not None:
                 try:
                     return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
                 except Refused as error:
-                    if not error.is_absent:  # else it is another scheduler's pod
+                    if not error.is_absent:  # else the pod belongs to another scheduler
                         raise
                     why = error.message
             data = await by_status(here, name)
@@ -192,7 +192,7 @@ def _told(data: dict[str, Any], wish: Wish) -> tuple[str, dict[str, Any], bool]:
 
 
 def _explain_owner(asked: Asked, kind: str, name: str, wish: Wish) -> None:
-    """Explain one of each sort of an owner's waiting pods."""
+    """Explain the waiting pods of an owner, one for each distinct message."""
     place, own = run(_pods_of(asked, kind, name))
     title = f"{kind}/{name}"
     if not own:

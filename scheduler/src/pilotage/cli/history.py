@@ -1,4 +1,4 @@
-"""`pilotage history`: what happened to a SchedulerProfile or to a pod, the oldest first."""
+"""`pilotage history`: what happened to a SchedulerProfile or a pod, the oldest first."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ Examples:
   pilotage history pod/web-1 -n shop
 
 \b
-Exit code: 0; 2 if it cannot be told.
+Exit code: 0; 2 if there is no answer.
 """
 
 
@@ -31,10 +31,10 @@ Exit code: 0; 2 if it cannot be told.
 @output_option("wide")
 @verbose_option
 def command(asked: Asked, what: str, output: str, no_headers: bool) -> None:
-    """Show what happened to a SchedulerProfile, or to a pod: who, when, what, and why.
+    """Show what happened to a SchedulerProfile or a pod: when, what, by whom, and why.
 
-    For a profile: its writers, what the operator made of it, and what replicas did. For a pod: the attempts that its
-    scheduler remembers, else what events say, which the API server keeps for an hour.
+    For a profile: who edited it, and what the operator and the replicas did. For a pod: the attempts that its
+    scheduler remembers, otherwise its events, which the API server keeps for an hour.
     """
     found = run(_found(asked, *named(what, PROFILE, {PROFILE, POD})))
     if printed(found, output):

@@ -1,4 +1,4 @@
-"""`pilotage top`: how full nodes are by requests, how many more of each shape of pods fit, and what plugins cost."""
+"""`pilotage top`: how full nodes are, how many more pods of each shape fit, and what plugins cost."""
 
 from dataclasses import replace
 from typing import Any
@@ -20,7 +20,7 @@ Examples:
   pilotage top plugins
 
 \b
-STRANDED is what is free on a node and of no use, because its cpu, memory or places for pods have run out.
+STRANDED is what is free on a node but unusable, because its cpu, memory or number of pods is exhausted.
 Exit code: 0; 2 if there is no answer.
 """
 
@@ -29,15 +29,15 @@ Exit code: 0; 2 if there is no answer.
 @click.argument("what", type=click.Choice(["nodes", "shapes", "plugins"]), default="nodes")
 @asks_a_cluster()
 @click.option("--sort", type=click.Choice(SORTS), default=CPU, show_default=True, help="Which nodes come first.")
-@click.option("--limit", type=click.IntRange(1), help="The number of lines. Default: 50, and 10 shapes.")
+@click.option("--limit", type=click.IntRange(1), help="The maximum number of lines. Default: 50; 10 for shapes.")
 @output_option("wide", "name")
 @verbose_option
 def command(asked: Asked, what: str, sort: str, limit: int | None, output: str, no_headers: bool) -> None:
-    """Show how full nodes are, how many more pods like those that are there would fit, or what plugins cost.
+    """Show how full nodes are, how many more pods fit, or what plugins cost.
 
-    Unlike kubectl top, this counts what pods ask for, which decides where the next one fits, not what they use.
-    `top shapes` groups the pods of the namespace by what they ask for, and shows for the most frequent groups how many
-    more of them fit now. `top plugins` is known to the scheduler alone.
+    Unlike kubectl top, this counts the requests of pods, which decide where the next one fits, not their usage.
+    `top shapes` groups the pods of the namespace by what they request, and shows for the most frequent groups how many
+    more of them fit now. Only the scheduler knows `top plugins`.
     """
     if what == "plugins":
         _tell_plugins(run(_plugins(asked)), limit or 50, output, headers=not no_headers)
@@ -53,7 +53,7 @@ def command(asked: Asked, what: str, sort: str, limit: int | None, output: str, 
 
 async def _nodes(asked: Asked) -> dict[str, Any]:
     if asked.is_file:
-        from pilotage.app.node_reading import nodes_of_file  # the engine counts, which the small plugin has not
+        from pilotage.app.node_reading import nodes_of_file  # needs the engine
 
         return fullness(nodes_of_file(asked.source))
     async with opened(asked, by_itself="nodes and pods at the API server") as here:
@@ -72,7 +72,7 @@ async def _table(here: Here) -> dict[str, Any]:
 
 async def _plugins(asked: Asked) -> dict[str, Any]:
     if asked.source == LOCAL or asked.is_file:
-        raise BadInput("only a running scheduler knows what its plugins cost; ask it with --source live")
+        raise BadInput("only a running scheduler knows what its plugins cost; use --source live")
     async with opened(replace(asked, source=LIVE) if asked.source == AUTO else asked) as here:
         assert here.scheduler is not None
         return await here.scheduler.get("/plugins")
@@ -90,7 +90,7 @@ def _tell_nodes(found: dict[str, Any], limit: int, output: str, *, headers: bool
     rows = [_row(each, units, others, wide=wide) for each in [*items[:limit], {**found["total"], "name": "ALL"}]]
     print_table([*header, *(each.upper() for each in others)], rows, headers=headers, right=(3, 4, 5, 6, 7))
     if len(items) > limit:
-        note(f"{len(items) - limit} more nodes are left out; --limit shows more")
+        note(f"{len(items) - limit} more nodes are not shown; see --limit")
 
 
 def _row(node: dict[str, Any], units: dict[str, str], others: list[str], *, wide: bool) -> list[str]:
@@ -125,7 +125,7 @@ def _tell_shapes(found: dict[str, Any], output: str, *, headers: bool) -> None:
         click.echo("\n".join(each["example"] for each in items))
         return
     if not items:
-        note("there are no pods to count by shape; -A looks in all namespaces")
+        note("there are no pods in the namespace; -A shows those of all namespaces")
     rows = [
         [
             str(each["pods"]),

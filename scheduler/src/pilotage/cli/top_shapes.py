@@ -1,4 +1,4 @@
-"""How many more of each frequent shape of pods fit: a what-if for each."""
+"""`pilotage top shapes`: a what-if for each frequent shape of pods."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -17,7 +17,7 @@ from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.seen_shapes import SeenShape, seen_shapes
 from pilotage.views.nodes import unit_of
 
-WRONG = (400, 422)  # what the scheduler answers to a request about what it does not serve
+WRONG = (400, 422)  # the scheduler does not serve such pods
 
 Answer = Callable[[WhatIf], Awaitable[WhatIfAnswer]]
 
@@ -40,7 +40,7 @@ async def _top_shapes(asked: Asked, most: int) -> dict[str, Any]:
             except Refused as error:
                 if asked.source != "auto" or error.status != FORBIDDEN:
                     raise
-                note(f"source: nodes and pods at the API server; the scheduler refuses: {error.message}")
+                note(f"source: nodes and pods at the API server; the scheduler refused: {error.message}")
     return await _counted(found, await _by_copy(asked), LOCAL)
 
 
@@ -77,7 +77,7 @@ async def _counted(found: list[SeenShape], answer: Answer, source: str) -> dict[
         try:
             told = await answer(request)
         except WrongRequest as error:
-            note(f"{shape.example} is left out: {' '.join(str(error).split())}")
+            note(f"{shape.example} is not counted: {' '.join(str(error).split())}")
             continue
         items.append(_item(shape, told))
     units = {name: unit_of(name) for each in items for name in each["requests"]}

@@ -1,4 +1,4 @@
-"""`pilotage what-if`: what would happen if pods or nodes came or went, or policy changed."""
+"""`pilotage what-if`: what would happen if pods or nodes came or went, or if policies changed."""
 
 import click
 
@@ -14,21 +14,23 @@ Examples:
   pilotage what-if -f request.yaml -o json
 
 \b
-Exit code: 0 if all pods fit, 3 if some or none do, 2 if the question cannot be answered.
+Exit code: 0 if all pods fit, 3 if some or none do, 2 if there is no answer.
 """
 OTHER_ASKS = ("fill", "remedies")
 
 
 @click.command("what-if", cls=PlainCommand, epilog=EPILOG)
 @click.option("--copies", type=int, metavar="N", help="The number of copies of the manifests.")
-@click.option("--no-others", is_flag=True, help="Leave out the pods that wait already.")
-@click.option("--ask", "more", multiple=True, type=click.Choice(OTHER_ASKS), help="What else to answer.")
+@click.option("--no-others", is_flag=True, help="Ignore pods that are already waiting.")
+@click.option(
+    "--ask", "more", multiple=True, type=click.Choice(OTHER_ASKS), help="What else to answer. Can be repeated."
+)
 @asks_what_if()
 def command(question: Question, copies: int | None, no_others: bool, more: tuple[str, ...]) -> None:
-    """Show what would happen if pods or nodes came or went, or if policy changed. Nothing is changed.
+    """Show what would happen if pods or nodes came or went, or if policies changed. Nothing is changed.
 
-    New pods, and those that lose their place, are decided as the scheduler would, with gangs, quotas, preemption and
-    disruption budgets, in a copy of the cluster in memory.
+    New pods, and pods that lose their node, are scheduled in a copy of the cluster in memory, with the scheduler's own
+    code: gangs, quotas, preemption and disruption budgets apply.
     """
     from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
     from pilotage.cli.what_if_manifests import manifests_of
@@ -37,16 +39,16 @@ def command(question: Question, copies: int | None, no_others: bool, more: tuple
     written = manifests_of(question)
     requests = [manifest for manifest, _ in written if manifest["kind"] == "WhatIf"]
     if len(requests) > 1:
-        raise BadInput(f"there are {len(requests)} requests of kind WhatIf in the files; ask one at a time")
+        raise BadInput(f"the files contain {len(requests)} requests of kind WhatIf; use one at a time")
     new = [each for each in written if each.manifest["kind"] != "WhatIf"]
     if copies is not None and not new:
-        raise BadInput("--copies N multiplies the manifests of -f FILE; name one")
+        raise BadInput("--copies requires manifests; name them with -f FILE")
     if copies is not None and not 1 <= copies <= MOST:
         raise BadInput(
-            f"--copies {copies}: write a number from 1 to {MOST}; {program_name()} capacity shows how many fit"
+            f"--copies {copies}: use a number from 1 to {MOST}; {program_name()} capacity shows how many fit"
         )
     if not (requests or new or question.changes):
-        raise BadInput("say what would change: new pods by -f FILE, or nodes, such as --drain NODE; see --help")
+        raise BadInput("nothing would change; add pods with -f FILE, or change nodes, for example with --drain NODE")
     base = requests[0] if requests else {}
     asks = ["placements", "evictions", *([] if no_others else ["others"]), *more]
     own = base.get("ask") and not more and not no_others

@@ -1,4 +1,4 @@
-"""Asks a what-if of a cluster, of files or of a scheduler, and prints the answer."""
+"""Answers a what-if about a cluster or files, or has the scheduler answer it, and prints the answer."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,8 +26,8 @@ from pilotage.offline.what_if.request import MOST_SECONDS, WhatIf, WrongRequest,
 from pilotage.offline.what_if.run import title
 from pilotage.views.answers import RemedyShown
 
-INVALID = 422  # a request about what is not there
-PATIENT: dict[str, Any] = {"seconds": MOST_SECONDS}  # a scheduler has other work, and this program has none
+INVALID = 422  # the request names something that does not exist
+PATIENT: dict[str, Any] = {"seconds": MOST_SECONDS}  # unlike a scheduler, this program has nothing else to do
 NUMBERED = re.compile(r"^(?:manifests, document|manifest) (\d+)(?=\b)", re.MULTILINE)
 Answered = tuple[WhatIfAnswer, dict[str, Any]]  # for people and for programs
 Text = Callable[[WhatIfAnswer, str, bool], str]
@@ -35,17 +35,17 @@ Text = Callable[[WhatIfAnswer, str, bool], str]
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is asked besides the changes that flags stand for."""
+    """What is asked in addition to the changes by flags."""
 
     asks: Sequence[str] = ()  # () for what `base` asks
     new: Sequence[Written] = ()
     copies: int | None = None
     changes: Sequence[Change] = ()
-    base: Change = field(default_factory=dict)  # a whole request; the others come before what it changes
+    base: Change = field(default_factory=dict)  # a whole request; its changes come last
 
 
 def ask(question: Question, wanted: Wanted, text: Text) -> None:
-    """Ask, print the answer, and end as it says."""
+    """Ask, print the answer, and exit with its code."""
     changes = [*question.changes, *wanted.changes]
     if wanted.new:
         copies = {} if wanted.copies is None else {"copies": wanted.copies}
@@ -67,7 +67,7 @@ def ask(question: Question, wanted: Wanted, text: Text) -> None:
 
 
 def _in_words_of_files(text: str, wanted: Wanted) -> str:
-    """Return an error with the files in it: a request holds manifests without their places."""
+    """Return an error message with the names of files, which a request does not contain."""
     if wanted.base:
         return text
     return NUMBERED.sub(lambda found: str(wanted.new[int(found[1]) - 1].place), text)
@@ -83,7 +83,7 @@ def request_of(base: Change, changes: Sequence[Change], **more: Any) -> WhatIf:
 
 
 def _head(request: WhatIf) -> str:
-    """Return the title of the column with all changes; "" if there are only new pods."""
+    """Return the header of the column with all changes; "" if there are only new pods."""
     others = [each for each in request.changes if each.add is None and each.add_pods is None]
     return title(others[0]) if len(others) == 1 and others[0].use_profile is None else "THEN" if others else ""
 
@@ -92,7 +92,7 @@ def _head(request: WhatIf) -> str:
 
 
 async def _answered(question: Question, request: WhatIf) -> Answered:
-    """Ask this program if it may read the cluster, else the scheduler."""
+    """Answer here if rights suffice, else ask the scheduler."""
     asked = question.asked
     if asked.source == LIVE or asked.is_address:
         return await _by_scheduler(question, request)
@@ -110,7 +110,7 @@ async def _answered(question: Question, request: WhatIf) -> Answered:
 
 
 async def _instead(question: Question, request: WhatIf, why: str) -> Answered:
-    """Ask the scheduler because rights are missing here, unless somebody else is meant to decide."""
+    """Ask the scheduler because rights are missing, unless the user chose a source or a configuration."""
     asked = question.asked
     if asked.source != AUTO or question.configuration.is_named:
         raise BadInput(why)
@@ -123,7 +123,7 @@ async def _instead(question: Question, request: WhatIf, why: str) -> Answered:
 
 
 async def copied(asked: Asked, requests: Sequence[WhatIf], configuration: Configuration) -> Copy:
-    """Read the cluster, or the files that stand for it; LacksRights if that is not allowed."""
+    """Read the cluster, or the files that replace it; LacksRights if rights are missing."""
     file = None if configuration.file is None else Path(configuration.file)
     by = By(file, configuration.config_map, configuration.plugin_folders)
     if asked.is_file:
@@ -139,9 +139,9 @@ async def copied(asked: Asked, requests: Sequence[WhatIf], configuration: Config
 
 
 async def _by_scheduler(question: Question, request: WhatIf) -> Answered:
-    """Ask the scheduler, which decides with what it knows, and shows what the user may see."""
+    """Ask the scheduler, which shows what the user may see."""
     if question.configuration.is_named:
-        raise BadInput("the scheduler decides with its own configuration; leave --config and --config-map out")
+        raise BadInput("the scheduler uses its own configuration; omit --config and --config-map")
     async with opened(question.asked) as here:
         assert here.scheduler is not None
         try:
@@ -159,7 +159,7 @@ async def posted(scheduler: SchedulerClient, request: WhatIf) -> Answered:
         data = await scheduler.post("/what-if", body)
     except Refused as error:
         if error.is_absent:
-            text = f"the scheduler answers no what-if ({error.message}); upgrade it, or use --source local"
+            text = f"the scheduler does not support what-if ({error.message}); upgrade it, or use --source local"
             raise BadInput(text) from None
         raise
     return _read(data), data

@@ -1,4 +1,4 @@
-"""The flags of what-if, capacity and drain-sim, and the changes that they stand for."""
+"""The flags of what-if, capacity and drain-sim, and the changes that they mean."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pilotage.cli.configuration_flags import Configuration, configuration_option
 Function = Callable[..., Any]
 Change = dict[str, Any]
 
-MOST = 10_000  # copies, and nodes: offline.what_if.request, which help does without
+MOST = 10_000  # copies or nodes; as offline.what_if.request, which is slow to import
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 _MANIFESTS = (
@@ -24,21 +24,24 @@ _MANIFESTS = (
         "files",
         multiple=True,
         metavar="FILE_OR_DIR",
-        help="New pods, or what creates them; or a whole request of kind WhatIf. - for standard input.",
+        help="New pods or their controllers, or a request of kind WhatIf; - for standard input.",
     ),
-    click.option("--profile", metavar="NAME|FILE", help="The profile that decides about the new pods."),
+    click.option("--profile", metavar="NAME|FILE", help="The profile for the new pods."),
 )
 _CHANGES = (
-    click.option("--add-nodes", multiple=True, type=int, metavar="N", help="Add N nodes, with --like."),
-    click.option("--like", multiple=True, metavar="NODE", help="The node that new ones are like."),
-    click.option("--drain", multiple=True, metavar="NODE", help="Drain a node; budgets count."),
+    click.option("--add-nodes", multiple=True, type=int, metavar="N", help="Add N nodes; requires --like."),
+    click.option("--like", multiple=True, metavar="NODE", help="The node that the new ones copy."),
+    click.option("--drain", multiple=True, metavar="NODE", help="Drain a node; disruption budgets apply."),
     click.option(
-        "--remove-nodes", multiple=True, metavar="NODE|SELECTOR", help="Remove nodes: a name, or labels as pool=old."
+        "--remove-nodes",
+        multiple=True,
+        metavar="NODE|SELECTOR",
+        help="Remove a node, or nodes by labels, such as pool=old.",
     ),
     click.option("--cordon", multiple=True, metavar="NODE", help="Cordon a node."),
     click.option("--label", multiple=True, metavar="NODE:KEY=VALUE", help="Label a node; KEY- removes a label."),
     click.option("--taint", multiple=True, metavar="NODE:KEY[=VALUE]:EFFECT", help="Taint a node; KEY- removes it."),
-    click.option("--evict", multiple=True, metavar="NAMESPACE/POD", help="Evict a pod; budgets count."),
+    click.option("--evict", multiple=True, metavar="NAMESPACE/POD", help="Evict a pod; disruption budgets apply."),
     click.option(
         "--quota",
         multiple=True,
@@ -50,7 +53,7 @@ _CHANGES = (
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, of whom, and how the answer is printed."""
+    """A question: its source, its configuration, its changes, and the output format."""
 
     asked: Asked
     configuration: Configuration
@@ -62,9 +65,9 @@ class Question:
 
 
 def asks_what_if(*, manifests: bool = True) -> Callable[[Function], Function]:
-    """Add the flags of a what-if to a command, whose function gets them as one `question`.
+    """Add the flags of a what-if to a command; its function receives them as `question`.
 
-    Without `manifests` there are no new pods, and nothing changes but what the command itself says.
+    Without `manifests` there are no flags for new pods and changes.
     """
 
     def add(function: Function) -> Function:
@@ -87,7 +90,7 @@ def asks_what_if(*, manifests: bool = True) -> Callable[[Function], Function]:
 
 
 def _changes(given: dict[str, Any]) -> Iterator[Change]:
-    """Take the flags about changes out of all that was given, and yield what they stand for."""
+    """Take the flags for changes out of the given ones, and yield the changes."""
     yield from _new_nodes(given.pop("add_nodes"), given.pop("like"))
     for node in given.pop("drain"):
         yield {"drain": {"nodes": [node]}}
@@ -105,10 +108,10 @@ def _changes(given: dict[str, Any]) -> Iterator[Change]:
 
 def _new_nodes(counts: Sequence[int], like: Sequence[str]) -> Iterator[Change]:
     if len(counts) != len(like):
-        raise BadInput("--add-nodes N and --like NODE go together: how many nodes, and which one they are like")
+        raise BadInput("--add-nodes N and --like NODE go together: how many nodes, and which node they copy")
     for count, node in zip(counts, like, strict=True):
         if not 1 <= count <= MOST:
-            raise BadInput(f"--add-nodes {count}: write a number from 1 to {MOST}")
+            raise BadInput(f"--add-nodes {count}: use a number from 1 to {MOST}")
         yield {"addNodes": {"like": node, "count": count}}
 
 
@@ -118,7 +121,7 @@ def _label(given: str) -> Change:
     if node and colon and len(label) > 1 and label.endswith("-") and not sign:
         return {"label": {"nodes": [node], "labels": {label.removesuffix("-"): None}}}
     if not (node and colon and key and sign):
-        raise BadInput(f"--label {given}: write NODE:KEY=VALUE, or NODE:KEY- to remove a label")
+        raise BadInput(f"--label {given}: use NODE:KEY=VALUE, or NODE:KEY- to remove a label")
     return {"label": {"nodes": [node], "labels": {key: value}}}
 
 
@@ -129,7 +132,7 @@ def _taint(given: str) -> Change:
         return {"taint": {"nodes": [node], "remove": [taint.removesuffix("-").partition(":")[0]]}}
     key, _, value = what.partition("=")
     if not (node and key and effect in EFFECTS):
-        raise BadInput(f"--taint {given}: write NODE:KEY=VALUE:{'|'.join(EFFECTS)}, or NODE:KEY- to remove a taint")
+        raise BadInput(f"--taint {given}: use NODE:KEY=VALUE:{'|'.join(EFFECTS)}, or NODE:KEY- to remove a taint")
     return {"taint": {"nodes": [node], "taints": [{"key": key, "value": value, "effect": effect}]}}
 
 
@@ -138,5 +141,5 @@ def _quota(given: str) -> Change:
     namespace, _, name = place.partition("/")
     parts = [each.partition("=") for each in amounts.split(",")]
     if not (namespace and colon) or not all(resource and sign and amount for resource, sign, amount in parts):
-        raise BadInput(f"--quota {given}: write NAMESPACE:cpu=+2, or NAMESPACE/NAME:cpu=10,memory=20Gi")
+        raise BadInput(f"--quota {given}: use NAMESPACE:cpu=+2, or NAMESPACE/NAME:cpu=10,memory=20Gi")
     return {"quota": {"namespace": namespace, "name": name, "max": {each: amount for each, _, amount in parts}}}

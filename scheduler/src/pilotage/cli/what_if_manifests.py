@@ -1,4 +1,4 @@
-"""The manifests of a what-if, with the places where they were read, and the profile that decides."""
+"""The manifests of a what-if with their places, and the profile that decides."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,14 +12,14 @@ from pilotage.offline.manifests import BadManifests
 
 
 class Written(NamedTuple):
-    """A manifest, and where it was read."""
+    """A manifest, and its place in a file."""
 
     manifest: dict[str, Any]
     place: Place
 
 
 def manifests_of(question: Question) -> list[Written]:
-    """Return the manifests of -f; those that name no namespace are in that of -n, or of the context."""
+    """Return the manifests of -f; without a namespace they get that of -n or of the context."""
     if not question.files:
         return []
     asked = question.asked
@@ -28,7 +28,7 @@ def manifests_of(question: Question) -> list[Written]:
         namespace = context_namespace(asked.way.kubeconfig, context=asked.way.context)
     found = [Written(_in_namespace(manifest, namespace), place) for manifest, place in _read_from(question.files)]
     if not found:
-        raise BadInput(f"there is no object in {', '.join(question.files)}; give manifests, or the output of kubectl")
+        raise BadInput(f"{', '.join(question.files)} contains no objects; give manifests, or the output of kubectl")
     return found
 
 
@@ -54,13 +54,13 @@ def _in_namespace(manifest: dict[str, Any], namespace: str) -> dict[str, Any]:
 
 
 def profile_of(question: Question) -> str | dict[str, Any] | None:
-    """Return the profile that decides: a name, or the spec in a file."""
+    """Return the profile that decides: a name, or the spec of a file."""
     named = question.profile
     if named is None or not (Path(named).is_file() or "/" in named or named.endswith((".yaml", ".yml", ".json"))):
         return named
     found = [manifest for manifest, _ in _read_from([named]) if manifest.get("kind") == "SchedulerProfile"]
     if len(found) != 1:
-        raise BadInput(f"--profile {named}: there must be one SchedulerProfile in it, not {len(found)}")
+        raise BadInput(f"--profile {named}: the file must contain one SchedulerProfile, not {len(found)}")
     spec = dict(found[0].get("spec") or {})
     spec.setdefault("schedulerName", (found[0].get("metadata") or {}).get("name") or "what-if")
     return spec

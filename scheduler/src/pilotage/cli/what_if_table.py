@@ -1,4 +1,4 @@
-"""The answer to a what-if for people."""
+"""The answer to a what-if as text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -9,12 +9,12 @@ MOST_LINES = 20
 
 
 def what_if_text(answer: WhatIfAnswer, changes: str, headers: bool) -> str:
-    """Return what would happen; `changes` heads the column with all of them."""
+    """Return what would happen; `changes` is the header of the column with all changes."""
     return "\n".join([answer.summary, *_sections(answer, changes, headers)])
 
 
 def drain_text(answer: WhatIfAnswer, _changes: str, headers: bool) -> str:
-    """Return what a drain would do: it is the question, and needs no column that names it."""
+    """Return what a drain would do; the drain itself needs no column."""
     return what_if_text(answer, "", headers)
 
 
@@ -68,7 +68,7 @@ def _evictions(answer: WhatIfAnswer, headers: bool) -> str:
 
 def _fate(each: Eviction) -> str:
     if each.blocked:
-        return "stays: the budget allows no more"
+        return "stays: the budget does not allow the eviction"
     if each.lost:
         return "is lost: no controller recreates it"
     return "violates the budget" if each.violated else ""

@@ -133,7 +133,7 @@ def test_a_budget_without_room_keeps_its_pods() -> None:
     cluster = [make_node("n1"), make_node("n2"), running("web", "n1", labels={"app": "web"}), budget(0)]
     answer = ask(cluster, {"drain": {"nodes": ["n1"]}})
     assert answer.verdict == "no"
-    assert answer.summary == "1 pod cannot be evicted: a disruption budget allows no more."
+    assert answer.summary == "1 pod cannot be evicted: a disruption budget does not allow it."
     assert ask(cluster, {"evict": {"pods": ["default/web"]}}).evictions[0].blocked
     assert ask(cluster, {"removeNodes": {"nodes": ["n1"]}}).verdict == "fits", "a node that is gone asks nobody"
 
@@ -222,16 +222,16 @@ WRONG = {
     ),
     "no quota to change by so much": (
         {"quota": {"namespace": "default", "max": {"cpu": "+1"}}},
-        "quota: there is no elastic quota in default; give a new one a name, and amounts without + and -",
+        "quota: there is no elastic quota in default; name a new one, with amounts without + and -",
     ),
     "a pod that nobody serves": (
         {"addPods": {"schedulerName": "default-schedular"}},
-        "Pod default/pod: no profile has its schedulerName default-schedular (there are default-scheduler); "
+        "Pod default/pod: no profile has its schedulerName default-schedular (there is default-scheduler); "
         'did you mean "default-scheduler"?',
     ),
     "manifests without pods": (
         {"add": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}]}},
-        "the manifests make no pods; give a Pod, a Deployment, a Job or the like",
+        "the manifests create no pods; give a Pod, a Deployment, a Job or the like",
     ),
     "an amount that is none": (
         {"add": {"manifests": [deployment(cpu="a lot")]}},

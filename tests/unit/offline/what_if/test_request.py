@@ -83,7 +83,10 @@ def test_a_manifest_is_not_nested_for_ever() -> None:
 
 def test_a_body_is_bounded_and_json() -> None:
     assert read_body(b'{"changes": []}').changes == []
-    for body, told in ((b" " * (LARGEST_BODY + 1), "at most 1048576 are read"), (b"{", "the request is no JSON: ")):
+    for body, told in (
+        (b" " * (LARGEST_BODY + 1), "at most 1048576 are read"),
+        (b"{", "the request is not valid JSON"),
+    ):
         with pytest.raises(WrongRequest, match=told):
             read_body(body)
 

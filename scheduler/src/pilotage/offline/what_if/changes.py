@@ -179,7 +179,7 @@ def _matcher(selector: str) -> LabelMatcher:
 
 def _which_quota(namespace: str, names: list[str]) -> str:
     if not names:
-        return f"there is no elastic quota in {namespace}; give a new one a name, and amounts without + and -"
+        return f"there is no elastic quota in {namespace}; name a new one, with amounts without + and -"
     return f"name one of the elastic quotas of {namespace}: {', '.join(names)}"
 
 

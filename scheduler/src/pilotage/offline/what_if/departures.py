@@ -1,7 +1,7 @@
-"""Pods that lose their places: by a drain, an eviction, or for a pod that is more important; and what becomes of them.
+"""Pods that lose their nodes, by a drain, by an eviction or for a more important pod, and what becomes of them.
 
-placed ── its budget lets it go ──> gone ── somebody makes it anew ──> waits again ── placed: its budget has room again
-   │                                  └── nobody does: lost
+placed ── its budget allows it ──> gone ── a controller recreates it ──> waits ── placed: its budget has room again
+   │                                 └── without a controller: lost
    └── its budget does not: blocked, until another pod of the budget has started elsewhere
 """
 
@@ -16,7 +16,7 @@ from pilotage.offline.simulation import Simulation
 from pilotage.offline.what_if.budgets import Budgets
 from pilotage.offline.what_if.owners import is_made_again, is_of_its_node
 
-AGAIN = "/again"  # ends the uid of a pod that was made anew
+AGAIN = "/again"  # suffix of the uid of a recreated pod
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Departures:
     budgets: Budgets
     gone: list[Departure] = field(default_factory=list)
     blocked: list[Departure] = field(default_factory=list)
-    lost: list[Departure] = field(default_factory=list)  # nobody makes them anew
+    lost: list[Departure] = field(default_factory=list)  # no controller recreates them
     moved: dict[str, Departure] = field(default_factory=dict)  # that are to find another place, by namespace/name
     displaced: dict[str, Departure] = field(default_factory=dict)  # that go for others, by namespace/name
     _for_whom: dict[str, Pod] = field(default_factory=dict)  # the preemptor, by its victim's namespace/name
@@ -51,7 +51,7 @@ class Departures:
         self.simulation.on_evicted.connect(self._evicted)
 
     def forget(self) -> None:
-        """Begin anew: what went so far would have gone anyway."""
+        """Forget the departures so far, which do not depend on the changes."""
         for each in (self.gone, self.blocked, self.lost):
             each.clear()
         self.moved.clear()
@@ -79,7 +79,7 @@ class Departures:
         return [each for each in self.lost if not each.for_a_pod]
 
     def bring_back(self) -> bool:
-        """Let those wait again that are made anew; False if there are none."""
+        """Queue the recreated pods; False if there are none."""
         coming, self._coming = self._coming, []
         for pod in coming:
             self.simulation.add(pod)
@@ -114,7 +114,7 @@ class Departures:
             self.lost.append(departure)
             return
         among[pod.key] = departure
-        self._coming.append(_made_anew(pod))
+        self._coming.append(_recreated(pod))
 
     def _chosen(self, preemptor: Pod, victims: Iterable[str]) -> None:
         for key in victims:
@@ -129,7 +129,7 @@ class Departures:
         self._make_again(departure, self.displaced)
 
 
-def _made_anew(pod: Pod) -> Pod:
+def _recreated(pod: Pod) -> Pod:
     """Return a pod as its controller makes the next one; it keeps its name here, by which people know it."""
     metadata = msgspec.structs.replace(pod.metadata, uid=pod.uid + AGAIN, deletion_timestamp=None)
     spec = msgspec.structs.replace(pod.spec, node_name="")

@@ -1,4 +1,4 @@
-"""Nodes that do not exist yet: like one that does, or by what they would have."""
+"""Nodes that do not exist yet: copies of an existing one, or by a template."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ USUAL_PODS = 110
 
 @dataclass(frozen=True)
 class NewNode:
-    """A node with the pods that every such node has, and what is known of it besides."""
+    """A node with the pods that every such node has, and other objects about it."""
 
     node: Node
     pods: tuple[Pod, ...] = ()
@@ -35,7 +35,7 @@ class NewNode:
 
 @dataclass(frozen=True)
 class Kin:
-    """What a new node is made after."""
+    """The model of a new node."""
 
     name: str
     node: NodeObject
@@ -83,7 +83,7 @@ def by_template(template: NodeTemplate, nodes: Sequence[NodeInfo]) -> Kin:
 
 
 def made_after(kin: Kin, count: int, taken: Iterable[str]) -> Iterator[NewNode]:
-    """Yield so many new nodes, whose names nobody has."""
+    """Yield this many new nodes with unused names."""
     known, number = set(taken), 0
     for _ in range(count):
         number += 1
@@ -101,7 +101,7 @@ def taint_of(entry: TaintEntry) -> Taint:
 
 
 def title_of(asked: AddNodes) -> str:
-    """Return what people call the change: +2 gpu-1."""
+    """Return a short title of the change: +2 gpu-1."""
     return f"+{asked.count} {asked.like or 'new'}"
 
 

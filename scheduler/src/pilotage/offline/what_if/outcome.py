@@ -116,7 +116,7 @@ class Told:
         )
 
     def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[Any]]]:
-        """Look for what would place a pod of each group that waits; returns it by pod."""
+        """Search for what would place a pod of each waiting group; returns it by pod."""
         found: dict[str, Sequence[Any]] = {}
         for group in self.groups.values():
             for example in group.examples.values():
@@ -207,7 +207,7 @@ def _displaced(play: Play, departures: Iterable[Departure]) -> Iterator[Other]:
     for each in departures:
         result = play.simulation.results.find(each.pod.key)
         if result is None:
-            yield Other(each.pod.key, "", _nobody_asked(each.pod))
+            yield Other(each.pod.key, "", _other_scheduler(each.pod))
         else:
             yield Other(each.pod.key, result.node or "", result.message)
 
@@ -226,10 +226,10 @@ def _of_moved(play: Play) -> Iterator[Fate]:
     for key, departure in play.departures.moved.items():
         owner, result = owner_of(departure.pod), play.simulation.results.find(key)
         if result is None:
-            yield Fate(key, owner, "", _nobody_asked(departure.pod))
+            yield Fate(key, owner, "", _other_scheduler(departure.pod))
         else:
             yield Fate(key, owner, result.node or "", result.message)
 
 
-def _nobody_asked(pod: Pod) -> str:
-    return f"the scheduler {pod.scheduler_name} decides about it, which is not asked here"
+def _other_scheduler(pod: Pod) -> str:
+    return f"it belongs to the scheduler {pod.scheduler_name}, which is not simulated"

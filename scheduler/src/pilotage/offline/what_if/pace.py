@@ -1,4 +1,4 @@
-"""Slices: work that others interrupt, each of so little CPU that nobody waits for it."""
+"""Slices: interruptible work, each slice short enough not to delay anything else."""
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""Answers a what-if: plays it once as things are and once with all changes, in slices, and tells the difference."""
+"""Answers a what-if: plays it without the changes and with all of them, in slices, and compares."""
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from datetime import UTC, datetime
@@ -28,12 +28,12 @@ NOW, ALL = "now", "all"
 def run(
     request: WhatIf, world: World, *, source: str = "", revision: int = 0, clock: Callable[[], float] = monotonic
 ) -> Generator[None, None, WhatIfAnswer]:
-    """Answer a question in a world, slice by slice; WrongRequest if it is about what is not there."""
+    """Answer a question in a world, slice by slice; WrongRequest if it names something that does not exist."""
     pace = Pace(request.limits.seconds, clock=clock)
     try:
         answer = yield from _Question(request, world, pace).answer()
     except OutOfTime:
-        text = f"The time of {request.limits.seconds:g} s was over before all pods were decided; ask about fewer, "
+        text = f"Not all pods were decided within {request.limits.seconds:g} s; ask about fewer, "
         answer = WhatIfAnswer(summary=f"{text}or with a higher limits.seconds.")
     at = datetime.fromtimestamp(world.moment.at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return msgspec.structs.replace(
@@ -47,7 +47,7 @@ def run(
 
 
 def exhaust(steps: Generator[None, None, Value]) -> Value:
-    """Do all slices at once; returns what comes of them."""
+    """Run all slices at once, and return the result."""
     while True:
         try:
             next(steps)
@@ -128,7 +128,7 @@ class _Question:
 
 
 def title(change: Change) -> str:
-    """Return a change in a few words, as the head of a column: +2 gpu-1."""
+    """Return a change in a few words, as a column header: +2 gpu-1."""
     name, what = change.named
     if change.add_nodes is not None:
         return title_of(change.add_nodes)

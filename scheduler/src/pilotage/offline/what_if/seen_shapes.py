@@ -1,4 +1,4 @@
-"""The shapes of the pods that a cluster has: what they ask for and where they may go, each as one more such pod."""
+"""The shapes of a cluster's pods, that is what they request and where they may go, each as one more such pod."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from pilotage.offline.what_if.owners import is_of_its_node
 
 Manifest = dict[str, Any]
 
-# Each pod of a controller has its own value of these, and a gang would wait for more than one pod.
+# Labels with a value of their own for each pod, and those of gangs, which would wait for more than one pod.
 OF_ONE_POD = frozenset(
     {
         "apps.kubernetes.io/pod-index",
@@ -30,7 +30,7 @@ USUAL_TOLERATIONS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreach
 
 @dataclass
 class SeenShape:
-    """Pods of one namespace that ask for the same."""
+    """Pods of one namespace with the same requests and constraints."""
 
     pod: Pod  # one more of them, without a node, a group, gates and claims of volumes
     example: str  # namespace/name
@@ -47,21 +47,21 @@ class SeenShape:
 
     @property
     def constraints(self) -> list[str]:
-        """Return in a few words what else limits where such pods may go."""
+        """Return in a few words what else limits the choice of nodes."""
         return list(_constraints(self.pod))
 
 
 def seen_shapes(manifests: Iterable[Mapping[str, Any]], most: int) -> list[SeenShape]:
-    """Return the most frequent shapes of pods; of two that are equally frequent the one that was seen last."""
+    """Return the most frequent shapes; of equally frequent ones, the newest."""
     found: dict[tuple[object, ...], SeenShape] = {}
     for manifest in manifests:
         try:
             pod = decode(manifest, PodObject)
         except Undecodable:
-            continue  # no scheduler can read it either
+            continue  # schedulers cannot read it, either
         assert isinstance(pod, Pod)
         if is_of_its_node(pod):
-            continue  # there is one on each node, and a scheduler places no more of them
+            continue  # there is one on each node, and never another one
         more = _one_more(pod)
         shape = found.setdefault(_key(more), SeenShape(more, pod.key))
         shape.pods += 1
@@ -72,7 +72,7 @@ def seen_shapes(manifests: Iterable[Mapping[str, Any]], most: int) -> list[SeenS
 
 
 def _key(pod: Pod) -> tuple[object, ...]:
-    """Return what pods of one shape have in common; labels count only where pods are placed by labels of pods."""
+    """Return what pods of one shape have in common; labels matter only with pod affinity or topology spread."""
     spec = pod.spec
     affinity = spec.affinity
     by_labels = spec.topology_spread_constraints or (affinity and (affinity.pod_affinity or affinity.pod_anti_affinity))
@@ -101,7 +101,7 @@ def _one_more(pod: Pod) -> Pod:
 
 
 def _plain(containers: Sequence[Any]) -> tuple[Any, ...]:
-    """Return containers without what never keeps a pod from a node: names and images."""
+    """Return containers without what does not affect the choice of nodes: names and images."""
     numbered = enumerate(containers, start=1)
     return tuple(msgspec.structs.replace(each, name=f"c{number}", image="") for number, each in numbered)
 

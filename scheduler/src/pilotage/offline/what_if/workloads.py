@@ -54,7 +54,7 @@ def workload_of(manifest: Manifest) -> Workload | None:
 
 
 def _pod(manifest: Manifest) -> Workload:
-    """Return a pod as somebody would create it, also if it was copied from a cluster."""
+    """Return a pod as in a manifest, even if it was copied from a cluster."""
     pod = deepcopy(manifest)
     metadata, spec = _map(pod, "metadata"), _map(pod, "spec")
     for field_ in OF_A_SERVER:

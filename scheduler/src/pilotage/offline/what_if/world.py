@@ -1,7 +1,7 @@
 """A second world: a copy of a cluster in which anything may happen, made in steps and put back after each question.
 
-What it is made of is taken at one moment, as lists of objects that nobody changes; so the cluster that runs may go on
-while the copy is filled, and nothing that happens in the copy is seen there.
+It is made of lists of immutable objects, taken at one moment. So the running cluster may change while the copy is
+filled, and nothing that happens in the copy affects it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +50,9 @@ class Moment:
     waiting: Sequence[Pod]  # in the order in which they came
     objects: Sequence[KubeObject] = ()
     troubles: Sequence[Trouble] = ()
-    beliefs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # what is taken by nobody whom we see
+    beliefs: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # amounts that are taken although no known pod has them
     at: float = field(default_factory=time)
 
     @property
@@ -104,7 +106,7 @@ def _by_age(waiting: tuple[float, int, Pod]) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Scheduling:
-    """Who decides in a world: profiles made anew for each play, so that nothing of those that run is touched."""
+    """The profiles of a world, built again for each play, so that the running ones are not touched."""
 
     # Gets the cluster, specs of SchedulerProfiles by schedulerName, and whether others may be evicted.
     simulation: Callable[[ClusterCache, Mapping[str, Mapping[str, Any]], bool], Simulation]
