@@ -24,7 +24,7 @@ class Collected(Protocol):
     """Has figures about the load of nodes."""
 
     def as_of_now(self, query: LoadQuery) -> LoadSource | None:
-        """Return the latest figures, which stay as they are."""
+        """Return the latest figures, which do not change any more."""
 
 
 class LoadOfNow:
@@ -34,7 +34,7 @@ class LoadOfNow:
         self._collected = collected
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
-        """Return the figures of now, if there are any."""
+        """Return the current figures, if there are any."""
         return self._collected.as_of_now(query)
 
     def unsubscribe(self, query: LoadQuery) -> None:

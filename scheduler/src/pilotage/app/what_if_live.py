@@ -1,4 +1,4 @@
-"""What-if on a scheduler that is running: copies of its cluster, its queue and its profiles; nothing is touched."""
+"""What-if in a running scheduler: on copies of its cluster, queue and profiles; nothing is touched."""
 
 from collections.abc import Callable, Generator
 
@@ -32,7 +32,7 @@ class WhatIfs:
         )
 
     def steps(self, request: WhatIf, revision: int = 0) -> Generator[None, None, WhatIfAnswer]:
-        """Answer in slices, between which others have their turn; Busy, TooLarge, WrongRequest.
+        """Answer in slices, between which other work gets its turn; Busy, TooLarge, WrongRequest.
 
         The caller calls `tick` KEPT_FOR seconds later, which drops the copy.
         """

@@ -81,7 +81,7 @@ async def _world(api: ApiClient, requests: Sequence[WhatIf], by: By) -> tuple[Wo
     objects, troubles = await _listed(reading, kinds)  # 3. what they look at
     if reading.missing:
         raise LacksRights(reading.what_is_missing())
-    notes += [f"{each.kind.__name__} {each.name} cannot be understood: {each.reason}" for each in troubles]
+    notes += [f"{each.kind.__name__} {each.name} cannot be decoded: {each.reason}" for each in troubles]
     moment: Moment = replace(moment_in([*objects, *pods]), troubles=troubles)
     first, *others = found
     return World(moment, scheduling_of(lambda: first, others=others)), LOCAL, notes

@@ -33,6 +33,6 @@ def command(files: tuple[str, ...], output: str, plugin_dirs: tuple[str, ...]) -
     Reads KubeSchedulerConfiguration v1beta1, v1beta2, v1beta3 and v1, bare or in ConfigMaps, and values of
     scheduler-plugins' chart. Prints YAML for `kubectl apply -f -`; what has no equivalent is reported on stderr.
     """
-    from pilotage.cli.converting import convert  # help does without it
+    from pilotage.cli.converting import convert  # slow to import
 
     convert(files, output, plugin_dirs)

@@ -1,4 +1,4 @@
-"""`pilotage extender`: our plugins for a scheduler that is not ours."""
+"""`pilotage extender`: our plugins for another scheduler."""
 
 import click
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from pilotage.config.durations import Duration  # it brings pydantic, which help does without
+    from pilotage.config.durations import Duration  # imports pydantic, which is slow
 
 
 class GoDuration(click.ParamType["Duration"]):

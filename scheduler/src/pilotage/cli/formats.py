@@ -1,4 +1,4 @@
-"""Data as JSON or YAML, for people and for programs."""
+"""Data as JSON or YAML."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,11 @@ def as_json(data: Any) -> str:
 
 
 def as_yaml(data: Any) -> str:
-    """Return data as YAML, in the order that it has."""
+    """Return data as YAML, in the order of its keys."""
     import yaml  # only this format needs it
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    # By way of JSON: YAML knows no subclasses of plain types, and writes what stands in two places as an alias.
+    # Through JSON: YAML rejects subclasses of plain types, and would write aliases for repeated values.
     plain = json.loads(json.dumps(data))
     return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")
 

@@ -61,10 +61,10 @@ async def _of_pod(here: Here, name: str) -> list[dict[str, Any]]:
         try:
             told = await here.scheduler.get(f"/pods/{quoted(place)}/{quoted(name)}")
         except Refused as error:
-            if not error.is_absent:  # one that another scheduler serves
+            if not error.is_absent:  # else it belongs to another scheduler
                 raise
             told = {}
-        if told.get("attempts"):  # else it was placed long ago, and events may know more
+        if told.get("attempts"):  # else it was placed long ago; see its events
             return attempts_history(told["attempts"])
     pod = await here.documents.get(f"{namespaced('pods', place)}/{quoted(name)}")
     return pod_history(pod, await _events(here, namespaced("events", place), "Pod", name))

@@ -21,7 +21,7 @@ changed; 3 if the operator rejected it or rolled it back, so that the previous s
 
 
 class _Group(WithExamples, click.Group):
-    """The two directions of a switch."""
+    """The group of the two subcommands."""
 
 
 @click.group("profile", cls=_Group, epilog=EXAMPLES)
@@ -66,7 +66,7 @@ def disable(profile: str, plugin: str, **options: Any) -> None:
 
 
 def _switch(profile: str, plugin: str, *, on: bool, **options: Any) -> None:
-    from pilotage.app.profile_entry import Switch  # help does without it
+    from pilotage.app.profile_entry import Switch  # slow to import
     from pilotage.cli.profile_switching import switch
 
     switch(Switch(profile, plugin, on=on), **options)

@@ -1,4 +1,4 @@
-"""What the flags of `pilotage run` stand for."""
+"""The options of `pilotage run`, from its flags."""
 
 import os
 from typing import Any

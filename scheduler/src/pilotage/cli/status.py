@@ -58,7 +58,7 @@ class NotThere(BadInput):
 
 
 class _Show:
-    """Prints one answer after the other."""
+    """Prints one answer after another."""
 
     def __init__(self, output: str, no_headers: bool) -> None:
         self._output, self._headers = output, not no_headers

@@ -130,7 +130,7 @@ def test_what_would_place_the_others() -> None:
 
 
 def test_what_to_fill_with_must_be_said() -> None:
-    with pytest.raises(WrongRequest, match="fill: say which pods, by add or addPods"):
+    with pytest.raises(WrongRequest, match="fill needs pods; use add or addPods"):
         ask([make_node("n1")], ask=["fill"])
 
 

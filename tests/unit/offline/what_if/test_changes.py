@@ -101,7 +101,7 @@ def test_nodes_by_a_template_are_as_nodes_of_the_same_kind() -> None:
     template = {"labels": kind, "capacity": {"cpu": "8"}}
     answer = ask([there], {"addNodes": {"template": template}}, CORE)
     assert answer.use["cpu"].after.allocatable == 9000
-    assert any("the part of the capacity that nodes like n1 have" in each for each in answer.assumptions)
+    assert any("the same share of the capacity as on nodes like n1" in each for each in answer.assumptions)
     assert any("110 pods" in each for each in answer.assumptions)
 
 

@@ -92,7 +92,7 @@ class Others(Struct, frozen=True, rename="camel"):
 class Fill(Struct, frozen=True, rename="camel"):
     """How many copies fit, and what stops the next one."""
 
-    changes: str  # now, or what would be changed
+    changes: str  # "now", or the title of the changes
     copies: int
     stopped_by: str = ""
     message: str = ""

@@ -11,7 +11,7 @@ from pilotage.offline.what_if.request import Change
 from pilotage.offline.what_if.wording import stopped_by, where
 
 LARGEST_BATCH = 256  # pods of one kind, which are decided in their order
-MOST_NODES = 200  # that are listed
+MOST_NODES = 200  # in the answer
 
 
 def filled(
@@ -60,12 +60,12 @@ class _Filling:
                 self.nodes.update(str(results[key].node) for key in copy)
                 if self._pods + len(copy) > self._most:
                     return None
-            # Pods of several kinds are decided by their priority, and the last one alone shows what stops it.
+            # Pods of several kinds are decided by priority, so only single copies show what stops the next one.
             batch = min(2 * batch, LARGEST_BATCH // max(1, pods // batch)) if kinds == 1 else 1
             batch = max(1, min(batch, (self._most - self._pods) // max(1, pods // len(copies))))
 
     def _copy(self) -> list[str]:
-        """Let the pods of one more copy appear; returns them as namespace/name."""
+        """Add the pods of one more copy; returns them as namespace/name."""
         found = []
         for added, copies in self._added:
             found += self._arrived(added, copies)

@@ -32,7 +32,7 @@ ELSEWHERE = {"Node": "addNodes", "SchedulerProfile": "useProfile"}  # what chang
 
 @dataclass
 class Kind:
-    """Pods of one owner that are alike, ready to be copied."""
+    """Equal pods of one owner, ready to be copied."""
 
     title: str
     pod: Pod
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def count(self) -> int:
-        """Return how many pods there are in one copy, where nodes do not count."""
+        """Return the number of pods in one copy, without those of DaemonSets."""
         return self.workload.count
 
 
@@ -56,13 +56,13 @@ class NewPods:
 
     @property
     def per_copy(self) -> int:
-        """Return how many pods one copy has, where nodes do not count."""
+        """Return the number of pods in one copy, without those of DaemonSets."""
         return sum(kind.count for kind in self.kinds)
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A new pod, whose it is, and what comes with it."""
+    """A new pod, its owner, and its objects."""
 
     pod: Pod
     title: str
@@ -122,7 +122,7 @@ def _documents(manifest: Any, workloads: dict[tuple[str, str], Workload]) -> lis
     metadata = workload.pod["metadata"]
     namespace, name = str(metadata.get("namespace") or "default"), str(metadata.get("name") or "")
     while (namespace, name) in workloads:
-        name = f"{name}-x"  # a Deployment and a Job may have one name, and each makes pods of its own
+        name = f"{name}-x"  # a Deployment and a Job may have the same name, and each has its own pods
     metadata["name"] = name
     workloads[namespace, name] = workload
     claims = [_claim(workload, claim, namespace) for claim in workload.claims]
@@ -142,7 +142,7 @@ def _called(manifest: Any) -> str:
 
 
 class Copies:
-    """Makes the pods of one copy after the other."""
+    """Creates the pods of one copy after another."""
 
     def __init__(self, new: NewPods, is_taken: Callable[[str], bool], nodes: Callable[[], Collection[Node]]) -> None:
         self._new = new
@@ -152,7 +152,7 @@ class Copies:
         self._made = 0
 
     def next(self) -> Iterator[Arrival]:
-        """Yield the pods of one more copy, with what comes with each."""
+        """Yield the pods of one more copy, each with its objects."""
         self._made += 1
         first: tuple[KubeObject, ...] = (
             *(self._new.objects if self._made == 1 else ()),
@@ -238,7 +238,7 @@ def _copied_group(group: KubeObject, copy: int) -> KubeObject:
 
 
 def _in_group(pod: Pod, gang: GangName, copy: int) -> Pod:
-    """Return a pod of the same gang in another copy: each of them is a gang of its own."""
+    """Return a pod of the gang in another copy: each copy is a gang of its own."""
     name = _of_copy(gang.name, copy)
     if pod.spec.scheduling_group is not None and pod.spec.scheduling_group.pod_group_name:
         spec = msgspec.structs.replace(pod.spec, scheduling_group=SchedulingGroup(name))

@@ -1,4 +1,4 @@
-"""What came of a play, in the shape of an answer."""
+"""The outcome of a play, as an answer."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from pilotage.offline.what_if.wording import stopped_by, where
 from pilotage.scheduling.remedies import Remedies, members_of, search
 
 MOST_ROWS, MOST_GROUPS, MOST_REASONS = 500, 500, 20  # that an answer lists; the rest is counted
-MOST_REMEDIES = 3  # groups of waiting pods for which remedies are looked for
+MOST_REMEDIES = 3  # groups of waiting pods for which remedies are searched
 
 
 @dataclass(frozen=True)
 class Fate:
-    """One pod that the question is about, and what became of it."""
+    """One pod of the question, and its outcome."""
 
     key: str
     owner: str
@@ -60,7 +60,7 @@ class Group:
 
 
 class Told:
-    """A play that is over."""
+    """A finished play."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -76,11 +76,11 @@ class Told:
         return sum(group.nodes.total() for (owner, _), group in self.groups.items() if owner in new)
 
     def new_owners(self) -> set[str]:
-        """Return whose pods are new."""
+        """Return the owners of new pods."""
         return {kind.title for added in self.play.added for kind in added.new.kinds}
 
     def look(self, pace: Pace) -> Steps:
-        """Go through all pods that the question is about."""
+        """Collect the outcomes of all pods of the question."""
         play, placed = self.play, 0
         for fate in chain(_of_new_pods(play), _of_moved(play)):
             self._asked.add(fate.key)
@@ -98,7 +98,7 @@ class Told:
         self.pods = Pods(len(self._asked), placed, len(self._asked) - placed)
 
     def answer(self, now: "Told | None", remedies: Mapping[str, Sequence[Any]]) -> WhatIfAnswer:
-        """Return all of it but what is filled; `now` is a play without the other changes."""
+        """Return the answer without `fill`; `now` is a play without the other changes."""
         request = self.play.request
         evictions = list(self._evictions())
         return WhatIfAnswer(

@@ -64,7 +64,7 @@ class Added:
 
 
 class Play:
-    """A course of events."""
+    """One course of events."""
 
     def __init__(self, world: World, simulation: Simulation, request: WhatIf, pace: Pace) -> None:
         self.world, self.simulation, self.request, self._pace = world, simulation, request, pace
@@ -81,7 +81,7 @@ class Play:
     # ------------------------------------------------------------------------------------------------- the course
 
     def go(self, changes: Iterable[Change]) -> Steps:
-        """Let all of it happen."""
+        """Run the whole course."""
         yield from self.begin()
         for change in changes:
             yield from self.change(change)
@@ -101,7 +101,7 @@ class Play:
         yield from self._pace.turn()
 
     def change(self, change: Change) -> Steps:
-        """Do one change; new pods wait then."""
+        """Apply one change; new pods are queued."""
         if change.add is not None or change.add_pods is not None:
             added = self.read(change)
             copies = self.copies_of(added)
@@ -136,12 +136,12 @@ class Play:
         return added
 
     def copies_of(self, added: Added) -> Copies:
-        """Return how to make copies."""
+        """Return the maker of copies."""
         infos = self.simulation.cache.columns.infos
         return Copies(added.new, self._is_taken, lambda: [info.node for info in infos])
 
     def arrive(self, added: Added, arrival: Arrival) -> None:
-        """Let a new pod appear, with what comes with it."""
+        """Add a new pod with its objects."""
         for each in arrival.objects:
             self.simulation.objects.added(each)
         self._taken.add(arrival.pod.key)
@@ -152,7 +152,7 @@ class Play:
         return key in self._taken or key in self.world.keys
 
     def results(self) -> dict[str, Result]:
-        """Return what became of every pod so far, by namespace/name."""
+        """Return the results of all pods so far, by namespace/name."""
         return {f"{result.namespace}/{result.name}": result for result in self.simulation.results}
 
     def _must_be_served(self, pod: Pod, title: str) -> None:

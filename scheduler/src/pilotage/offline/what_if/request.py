@@ -124,7 +124,7 @@ class UseProfile(Section):
 
 
 class Change(Section):
-    """One change; exactly one field is there."""
+    """One change; exactly one field is set."""
 
     add: Add | None = None
     add_pods: AddPods | None = None
@@ -140,11 +140,11 @@ class Change(Section):
 
     @property
     def named(self) -> tuple[str, Section]:
-        """Return the field that is there, by the file's name."""
+        """Return the field that is set, with its name in files."""
         return next((field, value) for field, value in self.given())
 
     def given(self) -> Iterator[tuple[str, Section]]:
-        """Yield all fields that are there."""
+        """Yield all fields that are set."""
         for name, field in type(self).model_fields.items():
             if (value := getattr(self, name)) is not None:
                 yield str(field.alias), value
@@ -158,7 +158,7 @@ class Limits(Section):
 
 
 class WhatIf(Section):
-    """The whole request; changes happen in their order, and then the scheduler decides."""
+    """The whole request; changes are applied in their order, then the scheduler decides."""
 
     api_version: StrictStr = ""
     kind: Literal["WhatIf"] = KIND
@@ -199,7 +199,7 @@ def read(given: Any) -> WhatIf:
         raise WrongRequest(f"the request is nested more than {DEEPEST} levels deep")
     request, faults = read_section(WhatIf, given)
     problems = [f"{each.text}; {each.hint}" if each.hint else each.text for each in faults]
-    if request is not None and not problems:  # a change with an unknown field would seem to have none
+    if request is not None and not problems:  # a change with an unknown field would be reported twice
         problems += _problems(request)
     if request is None or problems:
         raise WrongRequest(*problems)

@@ -57,7 +57,7 @@ def exhaust(steps: Generator[None, None, Value]) -> Value:
 
 
 class _Question:
-    """A request, the world for it, and how long it may take."""
+    """A request, its world, and its time limit."""
 
     def __init__(self, request: WhatIf, world: World, pace: Pace) -> None:
         self._request, self._world, self._pace = request, world, pace
@@ -68,7 +68,7 @@ class _Question:
     def answer(self) -> Generator[None, None, WhatIfAnswer]:
         """Answer, step by step."""
         if self._request.asks("fill") and not self._new:
-            raise WrongRequest("fill: say which pods, by add or addPods")
+            raise WrongRequest("fill needs pods; use add or addPods")
         now: Told | None = None
         if self._new and self._others and self._request.asks("placements"):
             now = yield from self._as_things_are()  # 1. as things are
@@ -109,7 +109,7 @@ class _Question:
         return Play(self._world, simulation, self._request, self._pace)
 
     def _capacity(self) -> Generator[None, None, list[Fill]]:
-        """Return how many copies fit now, with each change alone, and with all of them; the last counts."""
+        """Return how many copies fit now, with each change alone, and with all of them, which is the last entry."""
         found = []
         for name, changes in self._variants():
             play = yield from self._begun(evicting=False)
