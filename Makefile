@@ -47,7 +47,7 @@ chart: $(READY) ## Package the chart into dist/, with REGISTRY as the default re
 	@$(BIN)/python -m release chart --registry="$(REGISTRY)"
 
 # kubectl krew install --manifest=dist/plugin/pilotage.yaml --archive=dist/plugin/kubectl-pilotage_v*.tar.gz
-plugin: $(READY) ## Build the small kubectl plugin into dist/plugin, with krew's manifest (BASE: where it will be downloaded from)
+plugin: $(READY) ## Build the kubectl plugin into dist/plugin: for krew, and as a wheel (BASE: where it will be downloaded from)
 	@$(BIN)/python -m release plugin $(if $(BASE),--base="$(BASE)")
 
 sbom: images ## Write bills of materials of wheels and images to dist/sbom (CycloneDX JSON)

@@ -11,6 +11,7 @@ from generate import (
     dependencies,
     performance_chart,
     plugin_reference,
+    printed_schemas,
     profile_crd,
     profile_document,
     rights,
@@ -30,6 +31,7 @@ FILES: dict[str, Callable[[], str]] = {
     "docs/plugin-api.md": plugin_reference.text,
     "charts/pilotage/values.schema.json": chart_values.schema_text,
     "charts/pilotage/README.md": chart_values.readme_text,
+    **printed_schemas.files(),
 }
 
 

@@ -20,7 +20,8 @@ def main(words: Sequence[str] | None = None) -> int:
             case "notes":
                 return _print_notes(given.tag)
             case "plugin":
-                for path in plugin.build(REPOSITORY / "dist" / "plugin", given.base):
+                folder = REPOSITORY / "dist" / "plugin"
+                for path in [*plugin.build(folder, given.base), plugin.wheel(folder)]:
                     print(path.relative_to(REPOSITORY))
             case _:
                 chart.package(given.registry, REPOSITORY / "dist")
@@ -54,6 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     ):
         commands.add_parser(name, help=purpose).add_argument("--tag", required=True, help="such as v1.2.3")
     commands.add_parser("chart", help="package the chart").add_argument("--registry", required=True)
-    plugins = commands.add_parser("plugin", help="build the small kubectl plugin and krew's manifest of it")
+    plugins = commands.add_parser(
+        "plugin", help="build the kubectl plugin: the small one, krew's manifest of it, the wheel"
+    )
     plugins.add_argument("--base", default="", help="where the archive will be downloaded from; default: this folder")
     return parser

@@ -3,6 +3,8 @@
 import gzip
 import hashlib
 import io
+import subprocess
+import sys
 import tarfile
 import tomllib
 import zipfile
@@ -15,6 +17,7 @@ from localcluster.paths import REPOSITORY
 
 SOURCES = REPOSITORY / "scheduler" / "src"
 NAME = "kubectl-pilotage"
+UV = str(Path(sys.executable).parent / "uv")
 # All that it has of ours: nothing here needs more than Python and the packages below. A test runs it without any other.
 PARTS = (
     "pilotage/__init__.py",
@@ -54,7 +57,7 @@ spec:
     history and doctor work on any cluster.
   caveats: |
     Needs Python 3.11 or newer as python3. Answers without a running scheduler (explain, top) need the whole
-    program: pipx install pilotage, or uv tool install pilotage.
+    program: install the wheel of the release with pipx or uv.
     For completion by kubectl:
       kubectl pilotage completion kubectl > ~/.local/bin/kubectl_complete-pilotage
       chmod +x ~/.local/bin/kubectl_complete-pilotage
@@ -85,7 +88,7 @@ def build(destination: Path, base: str) -> list[Path]:
     manifest.write_text(
         MANIFEST.substitute(
             version=version,
-            homepage=base or "https://example.com/pilotage",
+            homepage=base.partition("/releases/")[0] or "https://example.com/pilotage",
             uri=f"{base.rstrip('/')}/{archive.name}" if base else archive.resolve().as_uri(),
             sha256=hashlib.sha256(archive.read_bytes()).hexdigest(),
             name=NAME,
@@ -93,6 +96,14 @@ def build(destination: Path, base: str) -> list[Path]:
         encoding="utf-8",
     )
     return [program, archive, manifest]
+
+
+def wheel(destination: Path) -> Path:
+    """Build the wheel of the whole program, which pipx and uv install."""
+    # From where the sources are: uv would take another folder for a project of its own.
+    command = [UV, "build", "--quiet", "--package=pilotage", "--wheel", f"--out-dir={destination.resolve()}"]
+    subprocess.run(command, cwd=REPOSITORY, check=True)
+    return destination / f"pilotage-{_version()}-py3-none-any.whl"
 
 
 def zipapp(version: str) -> bytes:

@@ -5,7 +5,7 @@ import pytest
 
 from pilotage.app.options import API_PORT
 from pilotage.app.read_api import serving
-from pilotage.cluster.kubectl import names, scheduler_client, way_in
+from pilotage.cluster.kubectl import names, scheduler_client
 from pilotage.config import handshake
 from pilotage.model import gangs
 from pilotage.scheduler_profiles import resource
@@ -24,8 +24,8 @@ SAID = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insuffici
         pytest.param(names.PROFILES, resource.PATH, id="the path of profiles"),
         pytest.param(names.GROUP_LABELS, (gangs.GROUP_LABEL, gangs.NAME_LABEL), id="the labels of groups"),
         pytest.param(scheduler_client.PREFIX, answers.PREFIX, id="the prefix of the paths"),
-        pytest.param(way_in.PORT, API_PORT, id="the port"),
-        pytest.param(way_in.AUDIENCE, serving.AUDIENCE, id="the audience of tokens"),
+        pytest.param(names.API_PORT, API_PORT, id="the port"),
+        pytest.param(names.AUDIENCE, serving.AUDIENCE, id="the audience of tokens"),
     ],
 )
 def test_words_that_are_spelled_twice_are_equal(ours: object, theirs: object) -> None:

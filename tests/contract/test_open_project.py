@@ -60,7 +60,7 @@ def test_a_job_makes_only_targets_that_exist(job: dict[str, Any]) -> None:
     [
         ("ci", "lint"), ("ci", "test-unit"), ("ci", "test"), ("ci", "coverage"), ("audit", "audit"),
         ("release", "release-check"), ("release", "release-notes"), ("release", "push"), ("release", "chart"),
-        ("release", "sbom"),
+        ("release", "sbom"), ("release", "plugin"),
     ],
 )  # fmt: skip
 def test_a_workflow_makes(workflow: str, target: str) -> None:

@@ -9,25 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from kit import racks
 from kit.control_plane import NO_OWN_NODES, without_own_nodes
 from kit.installed import NAMESPACE, RELEASE, SCHEDULER, Installed, Manifest, real_nodes
-from kit.racks import (
-    DEFINITION,
-    ENTRY,
-    FILE,
-    LAST_POD,
-    MALFORMED,
-    NO_DEFINITION,
-    NO_RIGHT,
-    NOT_ENOUGH,
-    PLUGIN,
-    RACK,
-    RULE,
-    WATTS,
-    definition,
-    rack,
-    rule_in,
-)
 from pilotage.config.handshake import text_hash
 from pilotage.testing import pod_manifest
 
@@ -43,10 +27,10 @@ def installed(tmp_path: Path) -> Iterator[Installed]:
         yield Installed(cluster, cluster.helm(4), tmp_path)
 
 
-def values(*rules: Manifest, enabled: bool = True, plugin: str = PLUGIN) -> Manifest:
+def values(*rules: Manifest, enabled: bool = True, plugin: str = racks.PLUGIN) -> Manifest:
     return {
-        "scheduler": {"name": SCHEDULER, "customPlugins": {FILE: plugin}},
-        "plugins": {"enabled": [ENTRY] if enabled else []},
+        "scheduler": {"name": SCHEDULER, "customPlugins": {racks.FILE: plugin}},
+        "plugins": {"enabled": [racks.ENTRY] if enabled else []},
         "rbac": {"extraRules": list(rules)},
     }
 
@@ -59,37 +43,36 @@ def test_pods_follow_the_objects_of_a_plugin_that_values_mount(installed: Instal
     installed.upgrade(values(enabled=False))
     installed.until(installed.is_ready, "the profile is Ready without the plugin")
     installed.upgrade(values())
-    until_refused(installed, "MissingCRD", NO_DEFINITION)
+    until_refused(installed, "MissingCRD", racks.NO_DEFINITION)
     create(installed, "before")
     until_runs(installed, "before")
-    kubectl.apply(definition())
-    kubectl.until_established(DEFINITION)
-    rule = rule_in(until_refused(installed, "MissingPermission", NO_RIGHT))
-    assert rule == RULE, "it can be copied"
+    racks.define(kubectl)
+    rule = racks.rule_in(until_refused(installed, "MissingPermission", racks.NO_RIGHT))
+    assert rule == racks.RULE, "it can be copied"
     installed.upgrade(values(rule))
     installed.until(installed.is_ready, "the profile is Ready with the plugin")
-    assert installed.plugin_files() == [text_hash(PLUGIN)]
+    assert installed.plugin_files() == [text_hash(racks.PLUGIN)]
     pods = release_pods(installed)
 
     # 2. Pods go where their objects say, and the last one of a rack is noted on it before it is bound.
-    kubectl.apply(rack(LOW, 12_000, 11_900), rack(HIGH, 12_000, 4_000))
+    kubectl.apply(racks.rack(LOW, 12_000, 11_900), racks.rack(HIGH, 12_000, 4_000))
     for node, name in ((low, LOW), (high, HIGH)):
-        kubectl("label", "node", node, f"{RACK}={name}")
+        kubectl("label", "node", node, f"{racks.RACK}={name}")
     for pod, watts in (("small", 50), ("large", 700)):  # the first fits everywhere, the second only there
         create(installed, pod, watts)
         until_runs(installed, pod, high)
-        assert kubectl.get("rackpowers", HIGH)["metadata"]["annotations"][LAST_POD] == f"default/{pod}"
+        assert kubectl.get("rackpowers", HIGH)["metadata"]["annotations"][racks.LAST_POD] == f"default/{pod}"
 
     # 3. A changed object wakes who waits for it.
     create(installed, "huge", 9_000)
-    until_told(installed, "huge", NOT_ENOUGH)
+    until_told(installed, "huge", racks.NOT_ENOUGH)
     change(installed, LOW, watts=30_000)
     until_runs(installed, "huge", low)
 
     # 4. One that cannot be decoded is reported, by pods and in the log, until it can.
     change(installed, LOW, watts="lots")
     create(installed, "greedy", 8_500)
-    until_told(installed, "greedy", MALFORMED)
+    until_told(installed, "greedy", racks.MALFORMED)
     said = f"rackpowers.power.example.com {LOW} cannot be decoded: Expected `int`, got `str`"
     installed.until(lambda: said in logged(installed), "the log says why")
     change(installed, LOW, watts=30_000)
@@ -97,9 +80,9 @@ def test_pods_follow_the_objects_of_a_plugin_that_values_mount(installed: Instal
 
     # 5. An edited file declares its kind again; pods of other plugins than this one never wait for it.
     create(installed, "giant", 50_000)
-    until_told(installed, "giant", NOT_ENOUGH)
-    edited = PLUGIN.replace(NOT_ENOUGH, "a rack that is too weak")
-    installed.upgrade(values(RULE, plugin=edited))
+    until_told(installed, "giant", racks.NOT_ENOUGH)
+    edited = racks.PLUGIN.replace(racks.NOT_ENOUGH, "a rack that is too weak")
+    installed.upgrade(values(racks.RULE, plugin=edited))
     until_told(installed, "giant", "a rack that is too weak")
     create(installed, "plain")
     until_runs(installed, "plain")
@@ -108,7 +91,7 @@ def test_pods_follow_the_objects_of_a_plugin_that_values_mount(installed: Instal
 
 
 def create(installed: Installed, name: str, watts: int | None = None) -> None:
-    annotations = None if watts is None else {WATTS: str(watts)}
+    annotations = None if watts is None else {racks.WATTS: str(watts)}
     installed.kubectl.create(pod_manifest(name, scheduler=SCHEDULER, cpu="10m", annotations=annotations))
 
 

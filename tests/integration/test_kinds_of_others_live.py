@@ -26,7 +26,7 @@ from kit.racks import (
     RACKS,
     RULE,
     WATTS,
-    definition,
+    define,
     rack,
     rule_in,
 )
@@ -60,15 +60,10 @@ def ground(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
     kubectl("delete", "namespace", namespace, "--wait=false")
 
 
-def define(ground: PluginGround) -> None:
-    ground.release.kubectl.apply(definition())
-    ground.release.kubectl.until_established(DEFINITION)
-
-
 @pytest.fixture
 def stage(ground: PluginGround, namespace: str, fake_nodes: Nodes) -> Iterator[Stage]:
     """Two racks with a node each, and a profile that has the plugin."""
-    define(ground)
+    define(ground.release.kubectl)
     ground.release.install(values=values(PLUGIN, RULE))
     for short, used in (("low", 11_900), ("high", 4_000)):
         name = f"{namespace}-{short}"
@@ -111,7 +106,7 @@ def test_what_is_missing_is_told_and_what_runs_goes_on(ground: PluginGround) -> 
     ground.ask_for(ENTRY)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingCRD", "the definition is missing")
     assert NO_DEFINITION in ground.condition("Accepted")[2]
-    define(ground)
+    define(ground.release.kubectl)
     ground.until(lambda: ground.condition("Accepted")[1] == "MissingPermission", "the right is missing")
     told = ground.condition("Accepted")[2]
     assert NO_RIGHT in told

@@ -4,9 +4,6 @@ Nodes are fake, so no port of a pod can be forwarded: the scheduler, a process b
 """
 
 import json
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -15,46 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from kit.control_plane import ControlPlane
 from kit.fixtures import Nodes
 from kit.looking_glass import free_port
+from kit.person import SECONDS, Person, account_kubeconfig
 from kit.release import TO_HOME_NODES, Release, home_nodes
 from pilotage.testing import node_manifest, pod_manifest
 
-SECONDS = 60.0
 SCHEDULER = "asked"
 SECRET = "the-secret"
 VALUES = {"scheduler": {"name": SCHEDULER, "replicaCount": 1, **TO_HOME_NODES}, "operator": TO_HOME_NODES}
 BROKEN = {"spec": {"plugins": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "Sideways"}}}]}}
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody with a kubeconfig and the plugin."""
-
-    kubectl: Path
-    kubeconfig: Path
-
-    def __call__(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run `kubectl ...` and let the caller judge."""
-        path = f"{Path(sys.executable).parent}{os.pathsep}{self.kubectl.parent}{os.pathsep}{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "KUBECONFIG": str(self.kubeconfig)}
-        command = [str(self.kubectl), *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, env=environment)
-
-    def pilotage(self, *words: str) -> subprocess.CompletedProcess[str]:
-        """Run `kubectl pilotage ...`."""
-        return self("pilotage", *words)
-
-    def until(self, *words: str, code: int) -> subprocess.CompletedProcess[str]:
-        """Run it until it ends with this code."""
-        deadline = time.monotonic() + SECONDS
-        while (done := self.pilotage(*words)).returncode != code:
-            assert time.monotonic() < deadline, f"{words} ended with {done.returncode}: {done.stderr}{done.stdout}"
-            time.sleep(0.5)
-        return done
 
 
 @dataclass(frozen=True)
@@ -95,16 +64,10 @@ def scene(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_pa
 
 def viewers_kubeconfig(control_plane: ControlPlane, namespace: str, folder: Path) -> Path:
     """Write the kubeconfig of somebody with the role `view` in one namespace."""
-    kubectl = control_plane.kubectl
-    kubectl("-n", namespace, "create", "serviceaccount", "viewer")
+    found = account_kubeconfig(control_plane, namespace, "viewer", folder)
     account = f"--serviceaccount={namespace}:viewer"
-    kubectl("-n", namespace, "create", "rolebinding", "view", "--clusterrole=view", account)
-    document = yaml.safe_load(Path(control_plane.kubeconfig).read_text())
-    document["users"][0]["user"] = {"token": kubectl("-n", namespace, "create", "token", "viewer").strip()}
-    document["contexts"][0]["context"]["namespace"] = namespace
-    path = folder / "viewer.kubeconfig"
-    path.write_text(yaml.safe_dump(document))
-    return path
+    control_plane.kubectl("-n", namespace, "create", "rolebinding", "view", "--clusterrole=view", account)
+    return found
 
 
 def test_a_user_asks_kubectl(scene: Scene, control_plane: ControlPlane) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import yaml
 
+from kit.commands import Kubectl
 from localcluster.paths import REPOSITORY
 
 FILE = "rack_power.py"
@@ -29,6 +30,12 @@ def definition() -> dict[str, Any]:
     lax = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     found["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = lax
     return found
+
+
+def define(kubectl: Kubectl) -> None:
+    """Install the definition, and wait until the API server serves it."""
+    kubectl.apply(definition())
+    kubectl.until_established(DEFINITION)
 
 
 def rack(name: str, watts: int, used: int) -> dict[str, Any]:

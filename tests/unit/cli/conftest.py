@@ -1,7 +1,7 @@
 """The program as a person runs it, without a process of its own."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from kit.asked_cluster import AskedCluster, asked_cluster
 from pilotage.cli import main
 
 Pilotage = Callable[..., Result]
@@ -38,6 +39,20 @@ def pilotage() -> Pilotage:
         return result
 
     return run
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
+    """A cluster without a scheduler that answers."""
+    async with asked_cluster(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+async def live(tmp_path: Path) -> AsyncIterator[AskedCluster]:
+    """A cluster with a scheduler that answers."""
+    async with asked_cluster(tmp_path, with_scheduler=True) as found:
+        yield found
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from kit.small_api import SmallApi, small_api
+from kit.stand_in_kubectl import config
 from pilotage.cli import main
 from pilotage.config.handshake import CONFIGURATION as KEY
 from pilotage.config.handshake import PluginFile, unit_data
@@ -53,16 +54,8 @@ class World:
         self.api.put("events", {"metadata": metadata, "involvedObject": about, "reason": reason, "message": message})
 
     async def explain(self, *words: str, url: str = "", namespace: str = "") -> Result:
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "it",
-            "clusters": [{"name": "it", "cluster": {"server": url or self.api.url}}],
-            "users": [{"name": "it", "user": {}}],
-            "contexts": [{"name": "it", "context": {"cluster": "it", "user": "it", "namespace": namespace}}],
-        }
         file = self.folder / "kubeconfig"
-        file.write_text(yaml.safe_dump(config))
+        file.write_text(yaml.safe_dump(config(url or self.api.url, {}, namespace)))
         arguments = ["explain", "--kubeconfig", str(file), *words]
         result = await asyncio.to_thread(CliRunner().invoke, main, arguments)
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
@@ -170,7 +163,7 @@ async def test_for_programs(world: World) -> None:
 
 async def test_a_pod_that_is_being_deleted_is_no_longer_placed(world: World) -> None:
     world.pod("web", cpu="1", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
-    assert "note: the pod is being deleted, so no scheduler places it any more" in (await world.explain("web")).stderr
+    assert "note: the pod is being deleted and will not be scheduled" in (await world.explain("web")).stderr
 
 
 @pytest.mark.parametrize(
@@ -467,7 +460,11 @@ class TestWhatIsInTheWay:
         [
             pytest.param(["wep"], 'there is no pod default/wep, or it has finished; did you mean "web"?', id="a slip"),
             pytest.param(["far"], "there is no pod default/far, or it has finished; there is one in shop", id="far"),
-            pytest.param(["zzzzzz"], "there is no pod default/zzzzzz, or it has finished\n", id="nothing like it"),
+            pytest.param(
+                ["zzzzzz"],
+                "default/zzzzzz, or it has finished; see kubectl get pods -n default\n",
+                id="nothing like it",
+            ),
             pytest.param(["odd"], "which no configuration here serves; name the configuration of that", id="unserved"),
             pytest.param(["web", "--config", "/no.yaml"], "/no.yaml", id="no such file"),
             pytest.param(["web", "--config-map", "x"], "--config-map x: write NAMESPACE/NAME", id="no namespace"),
@@ -664,7 +661,7 @@ async def test_many_nodes_are_told_in_groups(world: World) -> None:
         "  --nodes shows nodes one by one.",
     ]
     nodes = (await world.explain("web", "--no-remedies", "--nodes")).stdout.splitlines()
-    assert (len(nodes), nodes[-1]) == (1 + 1 + 50 + 1, "  12 more nodes are left out; --all shows them.")
+    assert (len(nodes), nodes[-1]) == (1 + 1 + 50 + 1, "  12 more nodes are not shown; use --all.")
     assert len((await world.explain("web", "--no-remedies", "--all")).stdout.splitlines()) == 1 + 1 + 62
 
 

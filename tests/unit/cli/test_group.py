@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from ast import literal_eval
 from collections.abc import Callable
 from importlib import import_module
 
@@ -11,6 +12,19 @@ from click.testing import Result
 from pilotage.cli.group import COMMANDS
 
 Pilotage = Callable[..., Result]
+
+# Each costs a tenth of the time that help may take, or more.
+HEAVY = (
+    *("aiohttp", "asyncio", "cryptography", "http.client", "importlib.metadata", "kubernetes", "msgspec", "numpy"),
+    *("pilotage.app", "prometheus_client", "pydantic", "ssl", "yaml"),
+)
+CPU = 0.15  # seconds; it takes a third of that
+HELPS = [
+    ["--help"],
+    *([name, "--help"] for name in COMMANDS),
+    *(["profile", each, "--help"] for each in ("enable", "disable")),
+    ["__complete", "queue", "--"],
+]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -34,8 +48,11 @@ def test_an_unknown_command(pilotage: Pilotage) -> None:
     assert "No such command 'simulat'" in result.stderr
 
 
-def test_help_and_version_import_nothing_heavy() -> None:
-    program = "import sys; from pilotage.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    program += "print([name for name in ('numpy', 'pydantic', 'yaml', 'msgspec') if name in sys.modules])"
+@pytest.mark.parametrize("words", HELPS, ids=" ".join)
+def test_help_is_there_at_once(words: list[str]) -> None:
+    program = f"import sys, time; from pilotage.cli import main\ntry: main({words})\nexcept SystemExit: pass\n"
+    program += f"print('\\n' + repr(([name for name in {HEAVY} if name in sys.modules], time.process_time())))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    imported, seconds = literal_eval(done.stdout.splitlines()[-1])
+    assert imported == []
+    assert seconds < CPU

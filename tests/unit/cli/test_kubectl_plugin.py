@@ -1,28 +1,18 @@
 """One program under two names: how it calls itself, what its help needs, and what completes its words."""
 
-import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from click.testing import CliRunner, Result
 
-from kit.asked_cluster import AskedCluster, asked_cluster
+from kit.asked_cluster import AskedCluster
 from pilotage.cli.group import COMMANDS
 from pilotage.cli.printing import amount, share, span
 from pilotage.cli.program import program_name
 
 Pilotage = Callable[..., Result]
 SMALL = sorted(name for name, listed in COMMANDS.items() if listed.small)
-# Each costs a tenth of the time that help may take, or more.
-HEAVY = ("asyncio", "http.client", "ssl", "yaml", "msgspec", "pydantic", "numpy", "importlib.metadata")
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path) as found:
-        yield found
 
 
 @pytest.mark.parametrize(
@@ -47,14 +37,6 @@ def test_help_and_examples_have_the_name_that_was_typed(monkeypatch: pytest.Monk
     if verb:
         assert f"  kubectl pilotage {verb[0]}" in text.partition("Examples:")[2]
         assert "  pilotage " not in text
-
-
-@pytest.mark.parametrize("words", [["--help"], *([each, "--help"] for each in SMALL), ["__complete", "queue", "--"]])
-def test_help_imports_nothing_that_takes_time(words: list[str]) -> None:
-    program = f"import sys; from pilotage.cli import main\ntry: main({words})\nexcept SystemExit: pass\n"
-    program += f"print('\\n' + repr([name for name in {HEAVY} if name in sys.modules]))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_a_verb_that_was_mistyped(pilotage: Pilotage) -> None:

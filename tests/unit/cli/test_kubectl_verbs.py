@@ -1,31 +1,18 @@
 """What the verbs of the kubectl plugin print, with a scheduler that answers and without one, and how they end."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from kit.asked_cluster import AskedCluster, asked_cluster
+from kit.asked_cluster import AskedCluster
+from pilotage.testing import node_manifest, pod_manifest
 
 SHORT = "0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 Insufficient cpu. preemption: 0/3 nodes."
 READY = (("Accepted", "True", "Accepted"), ("Ready", "True", "Acknowledged"))
 ROLLED_BACK = (("RolledBack", "True", "PluginFailing"), ("Ready", "False", "RolledBack"))
 WAITING = (("Accepted", "True", "Accepted"), ("Ready", "False", "Waiting"))
 ANSWER = {"at": "2026-01-01T00:00:00Z", "revision": 1, "source": "live"}
-
-
-@pytest.fixture
-async def cluster(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path) as found:
-        yield found
-
-
-@pytest.fixture
-async def live(tmp_path: Path) -> AsyncIterator[AskedCluster]:
-    async with asked_cluster(tmp_path, with_scheduler=True) as found:
-        yield found
 
 
 def told(cluster: AskedCluster, path: str, answer: dict[str, Any]) -> None:
@@ -47,7 +34,7 @@ class TestQueue:
         lines = (await cluster.run("queue", "-A", "--source", "local", "--no-headers")).stdout.splitlines()
         assert [line.split()[0] for line in lines] == ["2", "1"]
         assert "Insufficient cpu, node(s) had untolerated taint(s)  wait  shop/web-1" in lines[0]
-        assert lines[1].split()[2:] == ["no", "attempt", "has", "ended", "yet", "lab/new"]
+        assert lines[1].split()[2:] == ["not", "attempted", "yet", "lab/new"]
 
     async def test_one_by_one(self, cluster: AskedCluster) -> None:
         result = await cluster.run("queue", "-n", "shop", "--source", "local", "--pods", "-o", "name")
@@ -59,7 +46,7 @@ class TestQueue:
 
     async def test_nobody_waits(self, cluster: AskedCluster) -> None:
         result = await cluster.run("queue", "-n", "empty", "--source", "local")
-        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no pod waits\n")
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "note: no pod is waiting\n")
 
     async def test_what_would_help_comes_from_the_scheduler(self, live: AskedCluster) -> None:
         remedy = {"code": "reduceRequest", "actor": "owner", "text": "ask for cpu 3: fits on n2"}
@@ -126,7 +113,7 @@ class TestStatus:
         cluster.replica("one")
         found = await cluster.data("status", "--source", "local")
         assert found["well"] is False
-        assert [each["text"] for each in found["alarms"]] == ["no replica is known to lead"]
+        assert [each["text"] for each in found["alarms"]] == ["no leader is known"]
 
     async def test_what_only_the_scheduler_knows(self, live: AskedCluster) -> None:
         live.profile("batch", *READY)
@@ -140,7 +127,7 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            pytest.param([], "is it installed?", id="nothing is there"),
+            pytest.param([], "is Pilotage installed?", id="nothing is there"),
             pytest.param(["bach"], "there is no SchedulerProfile bach; there are: none", id="a strange profile"),
         ],
     )
@@ -181,6 +168,41 @@ class TestTop:
         result = await cluster.run("top", "--source", str(file), "--no-headers")
         assert result.stdout.splitlines()[0].split() == ["n1", "1500m/4", "38%", "1Gi/8Gi", "12%", "1/10"]
 
+    async def shapes_of(self, cluster: AskedCluster, *words: str) -> list[list[str]]:
+        cluster.api.put("nodes", node_manifest("n1", cpu="4", memory="8Gi", fake=False))
+        cluster.api.put("pods", pod_manifest("web-1", namespace="shop", cpu="500m", node="n1"))
+        cluster.api.put("pods", pod_manifest("web-2", namespace="shop", cpu="500m", node="n1"))
+        cluster.api.put("pods", pod_manifest("train", namespace="lab", cpu="3"))
+        result = await cluster.run("top", "shapes", "--no-headers", *words)
+        assert result.exit_code == 0, result.stderr
+        return [line.split() for line in result.stdout.splitlines()]
+
+    async def test_how_many_more_of_each_shape_fit(self, cluster: AskedCluster) -> None:
+        web = ["2", "cpu", "500m", "shop/web-1", "0", "cpu"]  # train takes the rest
+        train = ["1", "1", "cpu", "3", "lab/train", "0", "cpu"]
+        assert await self.shapes_of(cluster, "--source", "local", "-A") == [web, train]
+        assert await self.shapes_of(cluster, "--source", "local", "-n", "shop") == [web]
+
+    async def test_shapes_by_the_scheduler(self, live: AskedCluster) -> None:
+        fill = {"changes": "now", "copies": 7, "stoppedBy": "memory", "where": "n1: 7"}
+        told(live, "/what-if", {"kind": "WhatIfAnswer", "verdict": "fits", "fill": fill})
+        assert await self.shapes_of(live, "-n", "shop", "-o", "wide") == [
+            ["2", "cpu", "500m", "shop/web-1", "7", "memory", "n1:", "7"]
+        ]
+        assert live.scheduler is not None
+        [sent] = live.scheduler.bodies
+        assert (sent["ask"], list(sent["changes"][0])) == (["fill", "others"], ["add"])
+
+    async def test_without_the_right_to_ask_the_scheduler_shapes_are_counted_here(self, live: AskedCluster) -> None:
+        assert live.scheduler is not None
+        live.scheduler.refusals["/what-if"] = 403
+        assert len(await self.shapes_of(live, "-n", "shop")) == 1
+
+    async def test_a_shape_that_the_scheduler_does_not_serve_is_left_out(self, live: AskedCluster) -> None:
+        assert live.scheduler is not None
+        live.scheduler.refusals["/what-if"] = 400
+        assert await self.shapes_of(live, "-n", "shop", "--source", "live") == []
+
     async def test_plugins_are_known_to_the_scheduler_alone(self, cluster: AskedCluster, live: AskedCluster) -> None:
         cost = {"profile": "batch", "plugin": "Priority", "point": "score", "calls": 9, "seconds": 0.5, "p50": 2e-6}
         told(live, "/plugins", {"kind": "Plugins", "items": [cost]})
@@ -220,9 +242,13 @@ class TestHistory:
     @pytest.mark.parametrize(
         ("word", "said"),
         [
-            pytest.param("bach", "there is no SchedulerProfile bach; for a pod write pod/bach", id="a strange profile"),
+            pytest.param(
+                "bach",
+                "SchedulerProfile bach; there are: none; for a pod write pod/bach",
+                id="a strange profile",
+            ),
             pytest.param("node/n1", "write one of pod/NAME, schedulerprofile/NAME", id="a strange kind"),
-            pytest.param("pod/a%2Fb", "is no name of an object in Kubernetes", id="a name that is a path"),
+            pytest.param("pod/a%2Fb", "is not a valid name of a Kubernetes object", id="a name that is a path"),
         ],
     )
     async def test_bad_input(self, cluster: AskedCluster, word: str, said: str) -> None:
@@ -257,9 +283,9 @@ class TestDiff:
         ("words", "said"),
         [
             pytest.param(["bach"], "there is no SchedulerProfile bach; there are: batch", id="a strange profile"),
-            pytest.param(["batch"], "the profile has no spec that is running", id="nothing ran yet"),
-            pytest.param(["batch", "--from", "9"], "last-good or one of the generations 1", id="a strange generation"),
-            pytest.param(["batch", "-f", "{}"], "there is no SchedulerProfile batch in it", id="a file of others"),
+            pytest.param(["batch"], "the profile has no running spec yet", id="nothing ran yet"),
+            pytest.param(["batch", "--from", "9"], "last-good, or one of the generations 1", id="a strange generation"),
+            pytest.param(["batch", "-f", "{}"], "contains no SchedulerProfile batch", id="a file of others"),
         ],
     )
     async def test_bad_input(self, cluster: AskedCluster, words: list[str], said: str) -> None:
@@ -296,7 +322,7 @@ class TestDoctor:
         result = await cluster.run("doctor", "--no-headers")
         assert result.exit_code == 0
         [line] = result.stdout.splitlines()
-        assert line.startswith("warning  scheduler  the scheduler does not answer you: kubectl failed and said: ")
+        assert line.startswith("warning  scheduler  you have no access to the scheduler: kubectl failed: ")
 
     async def test_what_is_wrong_comes_with_what_to_do(self, cluster: AskedCluster) -> None:
         cluster.api.answers["/version"] = {"gitVersion": "v1.30.2"}
@@ -377,7 +403,7 @@ class TestExplainLive:
             "  NODE  FITS  BECAUSE                                                    TOTAL",
             "  n1    no    NodeResourcesFit: Insufficient cpu (wants 6, 4 of 4 free)",
             "  n2    yes                                                                  7",
-            "  1 more nodes are left out; --all shows them.",
+            "  1 more nodes are not shown; use --all.",
         ]
 
     async def test_it_has_the_fields_that_a_decision_here_has(self, live: AskedCluster) -> None:
@@ -441,4 +467,4 @@ class TestWhatIfLive:
     async def test_it_has_its_own_configuration(self, live: AskedCluster) -> None:
         result = await live.run("drain-sim", "n1", "--source", "live", "--config", "x.yaml")
         assert result.exit_code == 2
-        assert "the scheduler decides with its own configuration" in result.stderr
+        assert "the scheduler uses its own configuration" in result.stderr

@@ -378,7 +378,7 @@ def test_a_surprise_is_1_and_a_sentence_unless_asked_for(
     def fail(*_: object) -> None:
         raise RuntimeError("the roof fell in")
 
-    monkeypatch.setattr("pilotage.cli.simulate.read_manifests", fail)
+    monkeypatch.setattr("pilotage.cli.simulating.read_manifests", fail)
     result = pilotage("simulate", "-f", CLUSTER)
     assert (result.exit_code, result.stderr) == (
         1,

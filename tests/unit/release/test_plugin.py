@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from localcluster.paths import REPOSITORY
 from pilotage.cli.group import COMMANDS
 from release import plugin
 
@@ -63,7 +64,8 @@ def test_it_offers_what_it_can_and_says_how_to_get_the_rest(built: Path) -> None
     assert [line.split()[0] for line in offered.splitlines() if line.startswith("  ") and line[2] != " "][:-1] == SMALL
     done = run(built, "simulate")
     assert done.returncode == 2
-    assert "simulate is not in the small plugin; install all: pipx install pilotage" in done.stderr
+    assert "simulate is not in the small plugin; install the wheel of the release with pipx or uv" in done.stderr
+    assert "Did you mean" not in done.stderr
 
 
 @pytest.mark.parametrize("verb", SMALL)
@@ -85,12 +87,22 @@ def test_where_it_would_have_to_decide_it_says_what_is_missing(built: Path, tmp_
     done = run(built, "top", "--source", str(tmp_path / "node.yaml"))
     assert done.returncode == 2
     assert done.stderr == (
-        "this is the small plugin, which asks a running scheduler; for an answer without one, install all: "
-        "pipx install pilotage, or uv tool install pilotage\n"
+        "this is the small plugin, which asks a running scheduler; for an answer without one, install the wheel of the "
+        "release with pipx or uv (docs/kubectl.md)\n"
     )
 
 
 def test_without_kubectl_it_says_so(built: Path) -> None:
     done = run(built, "queue", PATH="/nowhere")
     assert done.returncode == 2
-    assert done.stderr.startswith("kubectl is not on PATH, and this needs it")
+    assert done.stderr.startswith("kubectl is required, and not on PATH")
+
+
+def test_the_workflow_publishes_it() -> None:
+    jobs = yaml.safe_load((REPOSITORY / ".github/workflows/release.yml").read_text())["jobs"]
+    steps = [step for job in jobs.values() for step in job["steps"]]
+    [base] = [step["run"].partition('BASE="')[2].rstrip('"') for step in steps if "make plugin" in step.get("run", "")]
+    assert base.endswith("/releases/download/$TAG")
+    with_it = [step["with"] for step in steps if "dist/plugin/*" in str(step.get("with"))]
+    assert [("subject-path" in each, "name" in each) for each in with_it] == [(True, False), (False, True)]
+    assert any("gh release create" in step.get("run", "") and "release/plugin/*" in step["run"] for step in steps)

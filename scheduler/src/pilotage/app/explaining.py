@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -26,7 +27,7 @@ from pilotage.app.informers import kinds_read
 from pilotage.app.past_stays import past_stays
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.cluster.watch.config_map import ConfigMap
 from pilotage.cluster.watch.known_objects import KnownObjects
 from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
@@ -90,13 +91,20 @@ class Answer:
 
 async def explain_live(access: Access, question: Question) -> Answer:
     """Read a cluster and schedule one of its pods in memory, as its scheduler would now."""
-    api = ApiClient(access, agent=AGENT, timeout=60.0)
-    try:
+    async with asking(access, AGENT) as api:
         return await _explained(api, question)
+
+
+@asynccontextmanager
+async def asking(access: Access, agent: str) -> AsyncIterator[ApiClient]:
+    """Give a client of an API server; CannotExplain if it refuses or does not respond."""
+    api = ApiClient(access, agent=agent, timeout=60.0)
+    try:
+        yield api
     except ApiError as error:
         raise CannotExplain(f"the API server rejected the request: {error}") from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(f"the API server at {access.server} does not respond: {error}") from error
+        raise CannotExplain(no_response(access.server, error)) from error
     finally:
         await api.close()
 
@@ -170,7 +178,8 @@ def _asked(question: Question, known: KnownObjects[Pod]) -> Pod:
     near = [each.name for each in pods.values() if each.namespace == question.namespace]
     elsewhere = sorted(each.namespace for each in pods.values() if each.name == question.name)
     hint = did_you_mean(question.name, near) or (f"there is one in {', '.join(elsewhere)}" if elsewhere else "")
-    raise CannotExplain(f"there is no pod {question.key}, or it has finished" + (f"; {hint}" if hint else ""))
+    look = f"see kubectl get pods -n {question.namespace}"
+    raise CannotExplain(f"there is no pod {question.key}, or it has finished; {hint or look}")
 
 
 async def _configured(api: ApiClient, reading: ClusterReading, question: Question, pod: Pod | None) -> Configured:

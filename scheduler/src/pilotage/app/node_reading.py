@@ -12,7 +12,7 @@ from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.kubectl.refusals import FORBIDDEN, NotReached, Refused
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.cluster.watch.resources import NODES, PODS
 from pilotage.framework.api.waiting import WaitingPods
 from pilotage.model.node import Node
@@ -35,7 +35,7 @@ async def nodes_of_cluster(access: Access) -> dict[str, Any]:
     except ApiError as error:
         raise Refused(error.status, error.message) from error
     except (Unreachable, OutcomeUnknown) as error:
-        raise NotReached(f"the API server at {access.server} does not answer: {error}") from error
+        raise NotReached(no_response(access.server, error)) from error
     finally:
         await api.close()
     if reading.missing:

@@ -13,7 +13,7 @@ import msgspec
 from pilotage.app.profile_entry import Fate, Manifest, Switch, fate_of, generation_of, spec_of, steps_to
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import JSON_PATCH, ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 from pilotage.config.suggestions import did_you_mean
 from pilotage.scheduler_profiles.resource import PATH as PROFILES
 
@@ -71,7 +71,7 @@ class ProfileSwitch:
         except ApiError as error:
             raise CannotSwitch(f"the API server rejected the request: {error.message}") from error
         except (Unreachable, OutcomeUnknown) as error:
-            raise CannotSwitch(f"the API server at {self._access.server} does not respond: {error}") from error
+            raise CannotSwitch(no_response(self._access.server, error)) from error
         finally:
             await api.close()
 

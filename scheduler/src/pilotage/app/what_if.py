@@ -1,4 +1,4 @@
-"""Who decides in a what-if: the profiles that run, made anew, and others in their place if that is the question."""
+"""The profiles of a what-if: the running ones, built again, and others in their place if the question names them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,20 +21,20 @@ from pilotage.scheduler_profiles.resource import API_VERSION, KIND
 
 
 class Collected(Protocol):
-    """Who has figures of how busy nodes are."""
+    """Has figures about the load of nodes."""
 
     def as_of_now(self, query: LoadQuery) -> LoadSource | None:
-        """Return the latest figures, which stay as they are."""
+        """Return the latest figures, which do not change any more."""
 
 
 class LoadOfNow:
-    """The figures that are there: for a what-if nobody is asked for new ones."""
+    """The figures that are there; a what-if does not request new ones."""
 
     def __init__(self, collected: Collected) -> None:
         self._collected = collected
 
     def subscribe(self, query: LoadQuery) -> LoadSource | None:
-        """Return the figures of now, if there are any."""
+        """Return the current figures, if there are any."""
         return self._collected.as_of_now(query)
 
     def unsubscribe(self, query: LoadQuery) -> None:
@@ -47,7 +47,7 @@ def scheduling_of(
     profile_hash: str = "",
     others: Sequence[Configured] = (),
 ) -> Scheduling:
-    """Return who decides: the configuration as it is when somebody asks, and others for the names that it lacks."""
+    """Return the scheduling of a world: by the current configuration, and by others for the names that it lacks."""
 
     def made(cache: ClusterCache, specs: Mapping[str, Mapping[str, Any]], evicting: bool) -> Simulation:
         found, profiles = ready(), dict[str, Profile]()

@@ -1,4 +1,4 @@
-"""What-if on a scheduler that is running: copies of its cluster, its queue and its profiles; nothing is touched."""
+"""What-if in a running scheduler: on copies of its cluster, queue and profiles; nothing is touched."""
 
 from collections.abc import Callable, Generator
 
@@ -25,16 +25,16 @@ class WhatIfs:
         load: Collected | None = None,
         profile_hash: Callable[[], str] = lambda: "",
     ) -> None:
-        # A request may name a profile with any address in it: for a question nobody is asked for figures.
+        # A request may contain a profile with any address: a what-if does not request figures.
         figures = NO_SUBSCRIPTIONS if load is None else LoadOfNow(load)
         self._worlds = Worlds(
             lambda: moment_of(core.cache, core.queue), lambda: scheduling_of(ready, figures, profile_hash())
         )
 
     def steps(self, request: WhatIf, revision: int = 0) -> Generator[None, None, WhatIfAnswer]:
-        """Answer in slices, between which others have their turn; Busy, TooLarge, WrongRequest.
+        """Answer in slices, between which other work gets its turn; Busy, TooLarge, WrongRequest.
 
-        Whoever asks calls `tick` some KEPT_FOR seconds later, so that the copy is not kept for ever.
+        The caller calls `tick` KEPT_FOR seconds later, which drops the copy.
         """
         world, whole = self._worlds.take(), False
         try:
@@ -48,5 +48,5 @@ class WhatIfs:
             self._worlds.give_back(world, whole=whole)
 
     def tick(self) -> None:
-        """Drop copies that nobody has asked for in time."""
+        """Drop copies that were not used in time."""
         self._worlds.tick()

@@ -1,19 +1,18 @@
-"""What-if without a scheduler that answers: on a cluster that is read once, or on files."""
+"""What-if without a running scheduler: on a cluster that is read once, or on files."""
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from pilotage.app import Configured, configured, configured_with, plugins, profiles_configured
 from pilotage.app.cluster_reading import ClusterReading
-from pilotage.app.explaining import CannotExplain, Question, loaded, sources
+from pilotage.app.explaining import CannotExplain, LacksRights, Question, asking, loaded, sources
 from pilotage.app.informers import kinds_read
 from pilotage.app.what_if import scheduling_of
 from pilotage.cluster.credentials.access import Access
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
 from pilotage.cluster.watch.resources import NODES, PODS, ApiResource, resources_of
 from pilotage.kinds.every import KindTable
 from pilotage.kinds.kube_object import KubeObject
@@ -32,7 +31,7 @@ LOCAL, FILE = "local", "file"
 
 @dataclass(frozen=True)
 class By:
-    """Whose configuration decides: that of a file, of a ConfigMap, or what serves the pods."""
+    """The configuration that decides: of a file, of a ConfigMap, or the one that serves the pods."""
 
     config: Path | None = None
     config_map: tuple[str, str] | None = None
@@ -40,15 +39,20 @@ class By:
 
 
 @dataclass(frozen=True)
-class Told:
-    """The answer, and what there is to say about how it came about."""
+class Copy:
+    """A copy of a cluster in which questions are answered, and notes about it."""
 
-    answer: WhatIfAnswer
-    notes: list[str] = field(default_factory=list)
+    world: World
+    source: str
+    notes: Sequence[str] = ()
+
+    def answer(self, request: WhatIf) -> WhatIfAnswer:
+        """Answer a question; WrongRequest if it names something that does not exist."""
+        return exhaust(run(request, self.world, source=self.source))
 
 
-def ask_files(names: Iterable[str], request: WhatIf, by: By) -> Told:
-    """Answer about the cluster in files: manifests or dumps; BadManifests and others say what is wrong with them."""
+def in_files(names: Iterable[str], by: By) -> Copy:
+    """Return the cluster in files: manifests or dumps; BadManifests and others say what is wrong with them."""
     catalogue, added = plugins(by.plugin_folders)
     found = read_manifests(names, None, KindTable(catalogue.kinds()))
     if found.profiles and by.config is None:
@@ -56,27 +60,19 @@ def ask_files(names: Iterable[str], request: WhatIf, by: By) -> Told:
     else:
         ready = configured_with(by.config, catalogue, added)
     world = World(moment_in(found.objects), scheduling_of(lambda: ready))
-    return Told(exhaust(run(request, world, source=FILE)), list(ready.loaded.warnings))
+    return Copy(world, FILE, list(ready.loaded.warnings))
 
 
-async def ask_cluster(access: Access, request: WhatIf, by: By) -> Told:
-    """Read a cluster once and answer about it; CannotExplain says why not. Nothing is written."""
-    api = ApiClient(access, agent=AGENT, timeout=60.0)
-    try:
-        world, notes = await _world(api, request, by)
-    except ApiError as error:
-        raise CannotExplain(f"the API server refuses: {error}") from error
-    except (Unreachable, OutcomeUnknown) as error:
-        raise CannotExplain(f"the API server at {access.server} does not answer: {error}") from error
-    finally:
-        await api.close()
-    return Told(exhaust(run(request, world, source=LOCAL)), notes)
+async def in_cluster(access: Access, requests: Sequence[WhatIf], by: By) -> Copy:
+    """Read a cluster once, for these questions; CannotExplain says why that is impossible. Nothing is written."""
+    async with asking(access, AGENT) as api:
+        return Copy(*await _world(api, requests, by))
 
 
-async def _world(api: ApiClient, request: WhatIf, by: By) -> tuple[World, list[str]]:
+async def _world(api: ApiClient, requests: Sequence[WhatIf], by: By) -> tuple[World, str, list[str]]:
     reading = ClusterReading(api)
     pods = list((await reading.list(PODS)).objects.values())  # 1. who is there
-    asked = scheduler_names(request)
+    asked = set[str]().union(*map(scheduler_names, requests))
     wanted = asked | {pod.scheduler_name for pod in pods}
     found, notes = await _configured(api, reading, by, asked, wanted)  # 2. who decides
     kinds: set[type[KubeObject]] = {PriorityClass}
@@ -84,17 +80,17 @@ async def _world(api: ApiClient, request: WhatIf, by: By) -> tuple[World, list[s
         kinds |= set(kinds_read(each.profiles()))
     objects, troubles = await _listed(reading, kinds)  # 3. what they look at
     if reading.missing:
-        raise CannotExplain(reading.what_is_missing())
-    notes += [f"{each.kind.__name__} {each.name} cannot be understood: {each.reason}" for each in troubles]
+        raise LacksRights(reading.what_is_missing())
+    notes += [f"{each.kind.__name__} {each.name} cannot be decoded: {each.reason}" for each in troubles]
     moment: Moment = replace(moment_in([*objects, *pods]), troubles=troubles)
     first, *others = found
-    return World(moment, scheduling_of(lambda: first, others=others)), notes
+    return World(moment, scheduling_of(lambda: first, others=others)), LOCAL, notes
 
 
 async def _configured(
     api: ApiClient, reading: ClusterReading, by: By, asked: Collection[str], wanted: Collection[str]
 ) -> tuple[list[Configured], list[str]]:
-    """Return the configurations that serve pods, and what to say of schedulers that nothing here serves."""
+    """Return the configurations that serve pods, and notes about schedulers that none of them serves."""
     question = Question("", "", by.config, by.config_map, by.plugin_folders)
     found: dict[str, Configured] = {}
     notes: list[str] = []

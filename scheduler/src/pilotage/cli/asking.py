@@ -1,30 +1,32 @@
-"""Who answers: the running scheduler, this program out of what the API server has, or a file."""
+"""The source of an answer: the running scheduler, this program with what the API server has, or a file."""
 
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pilotage.cli.cluster_flags import AUTO, LIVE, Asked
 from pilotage.cli.command import BadInput, note
+from pilotage.cli.named import quoted
 from pilotage.cli.program import is_small
-from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.names import PROFILES
+from pilotage.cluster.kubectl.refusals import NoCluster, NotReached, Refused
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 
-# Help and completion do without whatever asks: they must be there at once.
+# Not imported for help and completion, which must be fast.
 if TYPE_CHECKING:
     from pilotage.cluster.kubectl.replicas import Replica
     from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
 T = TypeVar("T")
 NO_OTHER_USER = (
-    "a scheduler knows no --as: it would show you what your own rights allow; use --source local, or leave --as out"
+    "the scheduler does not support --as, and would answer with your own rights; use --source local, or omit --as"
 )
 
 
 @dataclass(frozen=True)
 class Here:
-    """What can be asked: the API server, and a scheduler if that is who answers."""
+    """What can be asked: the API server, and the scheduler if it is the source."""
 
     asked: Asked
     documents: Documents
@@ -32,7 +34,7 @@ class Here:
 
     @property
     def namespace(self) -> str:
-        """The namespace that is meant: "" for all."""
+        """The namespace of the question; "" for all."""
         return "" if self.asked.all_namespaces else self.asked.namespace or self.documents.namespace
 
     async def pods(self) -> list[dict[str, Any]]:
@@ -40,14 +42,40 @@ class Here:
         return await self.documents.items(namespaced("pods", self.namespace))
 
     async def replicas(self) -> "list[Replica]":
-        """Return the replicas of the release that is meant, or of all."""
+        """Return the replicas of the chosen release, or of all."""
         from pilotage.cluster.kubectl.way_in import replicas_of
 
         return await replicas_of(self.documents, self.asked.release)
 
 
+async def profiles(documents: Documents, instead: str = "") -> list[dict[str, Any]]:
+    """Return all SchedulerProfiles; BadInput if the cluster does not serve the kind, with the hint `instead`."""
+    try:
+        return await documents.items(PROFILES)
+    except Refused as error:
+        if error.is_absent:
+            raise BadInput(f"the cluster does not serve SchedulerProfiles; is Pilotage installed?{instead}") from None
+        raise
+
+
+async def profile(documents: Documents, name: str, instead: str = "") -> dict[str, Any]:
+    """Return one SchedulerProfile; BadInput if it does not exist, with the hint `instead`."""
+    try:
+        return await documents.get(f"{PROFILES}/{quoted(name)}")
+    except Refused as error:
+        if not error.is_absent:
+            raise
+    there = [str(each["metadata"]["name"]) for each in await profiles(documents, instead)]
+    raise BadInput(f"{no_profile(name, there)}{instead}")
+
+
+def no_profile(name: str, there: Iterable[str]) -> str:
+    """Return the error for a profile that does not exist."""
+    return f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}"
+
+
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run what a verb does; an interrupt ends it quietly."""
+    """Run the asynchronous part of a command."""
     import asyncio
 
     return asyncio.run(work)
@@ -55,7 +83,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 @asynccontextmanager
 async def cluster(asked: Asked) -> AsyncIterator[Documents]:
-    """Give the API server, or the file that stands for it."""
+    """Give the API server, or the file that replaces it."""
     documents = await _documents(asked)
     try:
         yield documents
@@ -65,7 +93,7 @@ async def cluster(asked: Asked) -> AsyncIterator[Documents]:
 
 @asynccontextmanager
 async def opened(asked: Asked, *, by_itself: str = "as the API server has it") -> AsyncIterator[Here]:
-    """Give whoever answers, and say who that is; `by_itself` says what an answer without a scheduler is."""
+    """Give what can be asked, and print the source; `by_itself` names the source if no scheduler answers."""
     async with AsyncExitStack() as stack:
         documents = await stack.enter_async_context(cluster(asked))
         client = await _scheduler(asked, documents, stack, by_itself)
@@ -74,7 +102,7 @@ async def opened(asked: Asked, *, by_itself: str = "as the API server has it") -
 
 @asynccontextmanager
 async def opened_or_why(asked: Asked) -> "AsyncIterator[tuple[Here, str]]":
-    """Give whoever answers, and why that is no scheduler; nothing is said about it."""
+    """Give what can be asked, and why the scheduler is not part of it; prints nothing."""
     async with AsyncExitStack() as stack:
         documents = await stack.enter_async_context(cluster(asked))
         try:
@@ -96,7 +124,7 @@ async def opened_quietly(asked: Asked) -> str:
 
 async def _documents(asked: Asked) -> Documents:
     if asked.is_file:
-        from pilotage.cli.files import FileCluster  # reads YAML, which nothing else here does
+        from pilotage.cli.files import FileCluster  # imports yaml, which only files need
 
         return FileCluster(asked.source)
     if is_small():
@@ -121,6 +149,8 @@ async def _scheduler(
             raise NotReached(NO_OTHER_USER)
         client = await _client(asked, documents, stack)
         who = await client.get("/access")
+    except NoCluster:
+        raise
     except (NotReached, Refused) as error:
         if asked.source != AUTO:
             raise BadInput(f"no scheduler answers: {error}") from None

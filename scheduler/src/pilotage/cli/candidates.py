@@ -1,4 +1,4 @@
-"""What could come next on a command line: verbs and flags at once, names of objects within a second."""
+"""Completion: verbs and flags at once, names of objects within a second."""
 
 import json
 import sys
@@ -12,14 +12,14 @@ from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.cluster.kubectl.way import Way
 
-PATIENCE = 1.0  # seconds; who presses <TAB> does not wait longer
+PATIENCE = 1.0  # seconds; completion must not keep a user waiting
 MOST = 500
-NO_FILES = ":4"  # kubectl's word for: these are all, do not offer files
+NO_FILES = ":4"  # tells kubectl not to offer files
 MAY_BE_FILES = ":0"
 
 
 def print_for_kubectl(program: click.Command, words: Sequence[str] | None = None) -> None:
-    """Print candidates for the last word as kubectl reads them: one in each line, and what else may be offered."""
+    """Print candidates for the last word in kubectl's format: one a line, then a directive."""
     *before, incomplete = [*(sys.argv[1:] if words is None else words)] or [""]
     found = candidates(program, before, incomplete)
     files = any(each.type in ("file", "dir") for each in found)
@@ -30,7 +30,7 @@ def print_for_kubectl(program: click.Command, words: Sequence[str] | None = None
 
 
 def candidates(program: click.Command, before: list[str], incomplete: str) -> list[CompletionItem]:
-    """Return what could come next."""
+    """Return the candidates for the last word."""
     return ShellComplete(program, {}, "pilotage", "_PILOTAGE_COMPLETE").get_completions(before, incomplete)
 
 
@@ -46,17 +46,17 @@ def pods(context: click.Context, incomplete: str) -> list[str]:
 
 
 def nodes(context: click.Context, incomplete: str) -> list[str]:
-    """Return the names of nodes that begin so."""
+    """Return the names of nodes with this prefix."""
     return _names(context, namespaced("nodes", ""), incomplete)
 
 
 def profiles(context: click.Context, incomplete: str) -> list[str]:
-    """Return the names of SchedulerProfiles that begin so."""
+    """Return the names of SchedulerProfiles with this prefix."""
     return _names(context, PROFILES, incomplete)
 
 
 def contexts(context: click.Context, incomplete: str) -> list[str]:
-    """Return the contexts of the kubeconfig that begin so."""
+    """Return the contexts of the kubeconfig with this prefix."""
     return [each for each in _lines(context, "config", "get-contexts", "-o", "name") if each.startswith(incomplete)]
 
 
@@ -73,7 +73,7 @@ def _names(context: click.Context, path: str, incomplete: str) -> list[str]:
 
 
 def _lines(context: click.Context, *words: str) -> list[str]:
-    import asyncio  # verbs and flags are there without it, and at once
+    import asyncio  # not needed for verbs and flags, and slow to import
 
     from pilotage.cluster.kubectl.programme import Kubectl
 
@@ -92,4 +92,4 @@ def _lines(context: click.Context, *words: str) -> list[str]:
     try:
         return asyncio.run(asked()).decode(errors="replace").splitlines()
     except (NotReached, Refused, TimeoutError, OSError):
-        return []  # a shell shows no errors here
+        return []  # completion must not print errors

@@ -1,22 +1,9 @@
 """`pilotage capacity`: how many copies of some pods fit, and what stops the next one."""
 
-from typing import Any
-
 import click
 
 from pilotage.cli.command import BadInput, PlainCommand
-from pilotage.cli.what_if_asking import request_of, tell
-from pilotage.cli.what_if_flags import (
-    CLUSTER,
-    MANIFESTS,
-    NODE_CHANGES,
-    manifests_in,
-    node_changes,
-    profile_of,
-    where_of,
-    with_options,
-)
-from pilotage.cli.what_if_table import capacity_text
+from pilotage.cli.what_if_flags import Question, asks_what_if
 
 EPILOG = """\b
 Examples:
@@ -24,21 +11,22 @@ Examples:
   pilotage capacity -f train.yaml --add-nodes 2 --like gpu-1 --cordon n3
 
 \b
-Exit code: 0 if a copy fits, 3 if none does, 2 if the question cannot be answered.
+Exit code: 0 if a copy fits, 3 if none does, 2 if there is no answer.
 """
 
 
 @click.command("capacity", cls=PlainCommand, epilog=EPILOG)
-@with_options(MANIFESTS, NODE_CHANGES, CLUSTER)
-def command(files: tuple[str, ...], output: str, **given: Any) -> None:
-    """Tell how many copies of the manifests fit, now and with each change, and what stops the next one.
+@asks_what_if()
+def command(question: Question) -> None:
+    """Show how many copies of the manifests fit, now and with each change, and what stops the next one.
 
-    Nobody is evicted for them, and at most 10,000 pods are tried. Nothing is changed.
+    No pod is evicted for them, and at most 10,000 pods are tried. Nothing is changed.
     """
-    where = where_of(given)
-    manifests = manifests_in(files, where.namespace)
-    if not manifests:
-        raise BadInput("say which pods: -f FILE with a Pod, a Deployment, a Job or the like")
-    changes = [*node_changes(given), {"add": {"manifests": manifests}}]
-    request = request_of({}, changes, profile=profile_of(given["profile"]), ask=["fill", "others"])
-    tell(where, request, output, capacity_text)
+    from pilotage.cli.what_if_asking import Wanted, ask  # the engine takes a third of a second to import
+    from pilotage.cli.what_if_manifests import manifests_of
+    from pilotage.cli.what_if_table import capacity_text
+
+    new = manifests_of(question)
+    if not new:
+        raise BadInput("no pods are named; use -f FILE with a Pod, a Deployment, a Job or the like")
+    ask(question, Wanted(["fill", "others"], new), capacity_text)

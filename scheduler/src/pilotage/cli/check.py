@@ -1,20 +1,9 @@
 """`pilotage check`: can SchedulerProfiles run, according to the operator's rules."""
 
-from typing import Any
-
 import click
 
-from pilotage import app
-from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cli.command import PlainCommand, plugin_dir_option, verbose_option
 from pilotage.cli.formats import FORMATS
-from pilotage.cli.input_notes import counted
-from pilotage.offline.manifest_entries import Found, WrittenProfile, find_entries
-from pilotage.offline.manifests import BadManifests
-from pilotage.scheduler_profiles.checking import Checked, checked
-from pilotage.scheduler_profiles.judge import Judge
-from pilotage.scheduler_profiles.resource import KIND
-
-CANNOT_RUN = 1
 
 EPILOG = """\b
 Examples:
@@ -44,43 +33,6 @@ def command(files: tuple[str, ...], more: tuple[str, ...], plugin_dirs: tuple[st
     """
     if not files and not more:
         raise click.UsageError("Nothing to read; name files or folders with -f.")
-    profiles = _read([*files, *more])
-    catalogue, _ = app.plugins(plugin_dirs)
-    results = checked([profile.manifest for profile in profiles], Judge(catalogue))
-    if output == "text":
-        click.echo("\n".join(line for result in results for line in _lines(result)))
-    else:
-        data = [_data(profile, result) for profile, result in zip(profiles, results, strict=True)]
-        click.echo(FORMATS[output](data))
-    if any(result.complaints for result in results):
-        raise SystemExit(CANNOT_RUN)
+    from pilotage.cli.checking import check  # the operator's rules take half a second to import
 
-
-def _read(names: list[str]) -> list[WrittenProfile]:
-    found = find_entries(names)
-    if found.problems:
-        raise BadManifests(found.problems)
-    if not found.profiles:
-        raise BadInput(f"there is no {KIND} in {', '.join(names)}")
-    if others := _others(found):
-        note(f"{counted(others, 'object')} of other kinds {'was' if others == 1 else 'were'} ignored")
-    return found.profiles
-
-
-def _others(found: Found) -> int:
-    return len(found.entries) + found.left_out.total()
-
-
-def _lines(result: Checked) -> list[str]:
-    return [f"{result.name}: {each.message}" for each in result.complaints] or [f"{result.name}: it can run"]
-
-
-def _data(profile: WrittenProfile, result: Checked) -> dict[str, Any]:
-    return {
-        "name": result.name,
-        "schedulerName": result.verdict.scheduler_name,
-        "place": str(profile.place),
-        "accepted": not result.complaints,
-        "complaints": [{"reason": each.reason, "message": each.message} for each in result.complaints],
-        "plugins": {point: list(names) for point, names in result.verdict.points.items()},
-    }
+    check([*files, *more], plugin_dirs, output)

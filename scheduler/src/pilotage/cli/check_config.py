@@ -5,16 +5,17 @@ from pathlib import Path
 
 import click
 
-from pilotage import app
 from pilotage.cli.command import PlainCommand, note, plugin_dir_option, verbose_option
 from pilotage.cli.formats import FORMATS
-from pilotage.config.load import effective
 
 EPILOG = """\b
 Examples:
   pilotage check-config scheduler.yaml
   pilotage check-config scheduler.yaml -o json | jq '.profiles[].schedulerName'
   pilotage check-config examples/profiles/bin-packing.yaml
+
+\b
+Exit code: 0 if it is valid, 2 if not.
 """
 
 
@@ -29,6 +30,9 @@ def command(file: str, output: str, plugin_dirs: tuple[str, ...]) -> None:
     Prints the effective configuration, with all defaults, as kube-scheduler would run it. If it is invalid, prints all
     errors with their lines, and the exit code is 2.
     """
+    from pilotage import app  # the plugins take half a second to import
+    from pilotage.config.load import effective
+
     source = sys.stdin.read() if file == "-" else Path(file)
     ready = app.configured(source, plugin_dirs)
     for warning in ready.loaded.warnings:

@@ -1,7 +1,8 @@
-"""The flags that kubectl has, too: which cluster, as whom, which namespace, and how it is printed."""
+"""The flags of kubectl: which cluster, as which user, which namespace, and the output format."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import wraps
 from typing import Any
 
@@ -17,7 +18,7 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """Which cluster is asked, as whom, about which namespace, and who is to answer."""
+    """Which cluster is asked, as which user, about which namespace, and the source of the answer."""
 
     way: Way = field(default_factory=Way)
     namespace: str = ""  # "": that of the context
@@ -28,24 +29,41 @@ class Asked:
 
     @property
     def is_file(self) -> bool:
-        """Whether a file answers, and no cluster."""
+        """Whether the source is a file."""
         return self.source not in (AUTO, LIVE, LOCAL) and not self.is_address
 
     @property
     def is_address(self) -> bool:
-        """Whether a scheduler is asked at an address of its own."""
+        """Whether the source is the address of a scheduler."""
         return self.source.startswith("https://")
 
 
-def asks_a_cluster(*, namespaced: bool = True, source: bool = True) -> Callable[[Function], Function]:
-    """Add kubectl's flags to a command, whose function gets them as one `asked`."""
+class About(Enum):
+    """What -n and -A mean for a command."""
+
+    NAMESPACE = "the objects of a namespace, or of all"
+    MANIFESTS = "manifests that name no namespace"
+    CLUSTER = "nothing: the answer is about the whole cluster; both are accepted and ignored, as by kubectl"
+
+
+class Auto(Enum):
+    """The source that is tried first."""
+
+    SCHEDULER = "auto: live if you have access to the scheduler, else local"
+    PROGRAM = "auto: local if your rights suffice, else live"
+
+
+def asks_a_cluster(
+    about: About = About.NAMESPACE, *, source: Auto | None = Auto.SCHEDULER
+) -> Callable[[Function], Function]:
+    """Add kubectl's flags to a command; its function receives them as `asked`."""
 
     def add(function: Function) -> Function:
         @wraps(function)
         def gathered(**given: Any) -> Any:
             return function(asked=_asked(given), **given)
 
-        wanted = [*_WAY, *(_NAMESPACE if namespaced else ()), *(_SOURCE if source else ())]
+        wanted = [*_WAY, *_NAMESPACE[about], *(() if source is None else (_source(source), *_SCHEDULER))]
         decorated: Function = gathered
         for option in reversed(wanted):
             decorated = option(decorated)
@@ -60,21 +78,21 @@ def output_option(*more: str) -> Function:
 
     def add(function: Function) -> Function:
         output = click.option(
-            "-o", "--output", type=click.Choice(formats), default="table", show_default=True, help="How it is printed."
+            "-o", "--output", type=click.Choice(formats), default="table", show_default=True, help="The output format."
         )
-        return output(click.option("--no-headers", is_flag=True, help="Leave out the titles of columns.")(function))
+        return output(click.option("--no-headers", is_flag=True, help="Do not print column headers.")(function))
 
     return add
 
 
 def _asked(given: dict[str, Any]) -> Asked:
-    """Take the flags out of all that was given."""
+    """Take these flags out of the given ones."""
     way = Way(given.pop("kubeconfig"), given.pop("context"), given.pop("as_user"), given.pop("as_groups"))
     if way.groups and not way.user:
-        raise BadInput("--as-group needs --as; name the user, too")
+        raise BadInput("--as-group requires --as; name the user, too")
     namespace, everywhere = given.pop("namespace", ""), given.pop("all_namespaces", False)
     if namespace and everywhere:
-        raise BadInput("-n names one namespace and -A all of them; leave one out")
+        raise BadInput("-n and -A exclude each other; use one of them")
     asked = Asked(way, namespace, everywhere, given.pop("source", AUTO), given.pop("release", ""))
     return replace(asked, token_from=given.pop("token_from", ""))
 
@@ -92,7 +110,7 @@ def _contexts(context: click.Context, parameter: click.Parameter, incomplete: st
 
 
 _WAY = (
-    click.option("--kubeconfig", default="", metavar="FILE", help="How to reach the cluster. Default: as kubectl."),
+    click.option("--kubeconfig", default="", metavar="FILE", help="The kubeconfig. Default: that of kubectl."),
     click.option(
         "--context",
         default="",
@@ -100,39 +118,56 @@ _WAY = (
         shell_complete=_contexts,
         help="The context of the kubeconfig. Default: the current one.",
     ),
-    click.option("--as", "as_user", default="", metavar="USER", help="Ask the API server as somebody else."),
-    click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="A group of --as. Can be repeated."),
-)
-_NAMESPACE = (
+    click.option("--as", "as_user", default="", metavar="USER", help="Impersonate this user."),
     click.option(
+        "--as-group", "as_groups", multiple=True, metavar="GROUP", help="Impersonate this group. Can be repeated."
+    ),
+)
+
+
+def _namespace(help_text: str = "") -> Callable[[Function], Function]:
+    return click.option(
         "-n",
         "--namespace",
         default="",
         metavar="NAME",
         shell_complete=_namespaces,
-        help="The namespace. Default: that of the kubeconfig's context.",
-    ),
-    click.option("-A", "--all-namespaces", is_flag=True, help="All namespaces."),
-)
-_SOURCE = (
-    click.option(
+        hidden=not help_text,
+        help=f"{help_text} Default: that of the kubeconfig's context.",
+    )
+
+
+def _all_namespaces(*, hidden: bool = False) -> Callable[[Function], Function]:
+    return click.option("-A", "--all-namespaces", is_flag=True, hidden=hidden, help="All namespaces.")
+
+
+def _source(auto: Auto) -> Callable[[Function], Function]:
+    return click.option(
         "--source",
         default=AUTO,
         show_default=True,
         metavar="auto|live|local|FILE|https://...",
-        help="Who answers: the running scheduler (live), this program from what the API server has (local), or from a "
-        "file with manifests; auto takes the scheduler where you may, else local.",
-    ),
+        help="The source of the answer: the running scheduler (live), this program with the objects of the API server "
+        f"(local) or of a file, or a scheduler at an address. {auto.value}.",
+    )
+
+
+_NAMESPACE = {
+    About.NAMESPACE: (_namespace("The namespace."), _all_namespaces()),
+    About.MANIFESTS: (_namespace("The namespace of manifests that name none."), _all_namespaces(hidden=True)),
+    About.CLUSTER: (_namespace(), _all_namespaces(hidden=True)),
+}
+_SCHEDULER = (
     click.option(
         "--release",
         default="",
         metavar="NAMESPACE[/NAME]",
-        help="Which release of Pilotage answers, if there are several.",
+        help="The release of Pilotage to ask, if there are several.",
     ),
     click.option(
         "--token-from",
         default="",
         metavar="NAMESPACE/SERVICEACCOUNT",
-        help="Show the scheduler a short-lived token of this account, not the credentials of the kubeconfig.",
+        help="Authenticate to the scheduler with a short-lived token of this account instead of the kubeconfig.",
     ),
 )

@@ -1,6 +1,7 @@
 """What all commands share: exit codes, notes, and errors without tracebacks."""
 
 import logging
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -13,6 +14,9 @@ from pilotage.cluster.kubectl.refusals import NotReached, Refused
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+# The program's own name, before a verb.
+_BARE_NAME = re.compile(r"(?<!kubectl )(?<![-/.\w])pilotage(?= [a-z])")
+
 SURPRISE, BAD_INPUT, NOT_ALL_PLACED = 1, 2, 3
 
 
@@ -20,7 +24,20 @@ class BadInput(Exception):
     """Invalid input from the user; the text says what to change."""
 
 
-class PlainCommand(click.Command):
+class WithExamples(click.Command):
+    """A command whose examples name the program as it was called."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples."""
+        kept = self.epilog
+        self.epilog = None if kept is None else _BARE_NAME.sub(program_name(), kept)
+        try:
+            super().format_epilog(ctx, formatter)
+        finally:
+            self.epilog = kept
+
+
+class PlainCommand(WithExamples):
     """A command whose errors are sentences, and tracebacks only if -v asks for them."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -39,15 +56,6 @@ class PlainCommand(click.Command):
             text = _said(error) if expected else f"{type(error).__name__}: {error} (-v shows the traceback)"
             click.echo(f"{'' if expected else 'pilotage failed: '}{text}", err=True)
             raise SystemExit(BAD_INPUT if expected else SURPRISE) from None
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples with the name that the program was called by."""
-        if self.epilog and program_name() != "pilotage":
-            kept, self.epilog = self.epilog, self.epilog.replace("  pilotage ", f"  {program_name()} ")
-            super().format_epilog(ctx, formatter)
-            self.epilog = kept
-        else:
-            super().format_epilog(ctx, formatter)
 
 
 def is_bad_input(error: Exception) -> bool:
@@ -68,7 +76,7 @@ def _said(error: Exception) -> str:
         return f"{error}; {program_name()} doctor shows what you may do"
     if not _lacks_the_engine(error):
         return str(error)
-    return f"this is the small plugin, which asks a running scheduler; for an answer without one, install all: {WHOLE}"
+    return f"this is the small plugin, which asks a running scheduler; for an answer without one, {WHOLE}"
 
 
 def _is_bad_input_of_the_engine(error: Exception) -> bool:

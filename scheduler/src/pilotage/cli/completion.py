@@ -1,4 +1,4 @@
-"""`pilotage completion`: what a shell, or kubectl, needs to complete words."""
+"""`pilotage completion`: completion scripts for shells and for kubectl."""
 
 import click
 from click.shell_completion import get_completion_class
@@ -7,7 +7,7 @@ from pilotage.cli.command import PlainCommand, verbose_option
 
 FOR_KUBECTL = """\
 #!/bin/sh
-# kubectl runs this as kubectl_complete-pilotage when <TAB> follows `kubectl pilotage`; put it on PATH, executable.
+# kubectl runs this as kubectl_complete-pilotage to complete `kubectl pilotage`; it must be on PATH and executable.
 exec kubectl-pilotage __complete "$@"
 """
 SHELLS = ("bash", "zsh", "fish", "kubectl")
@@ -19,8 +19,8 @@ Examples:
   chmod +x ~/.local/bin/kubectl_complete-pilotage
 
 \b
-The second lets kubectl complete `kubectl pilotage` after `source <(kubectl completion bash)`; pipx and uv install that
-file, and krew does not.
+The second file completes `kubectl pilotage`, once completion of kubectl itself is set up. pipx and uv install it; krew
+does not.
 """
 
 
@@ -28,7 +28,7 @@ file, and krew does not.
 @click.argument("shell", type=click.Choice(SHELLS))
 @verbose_option
 def command(shell: str) -> None:
-    """Print a script that completes the words of `pilotage` in a shell, or of `kubectl pilotage` in kubectl."""
+    """Print the completion script for a shell, or the one with which kubectl completes `kubectl pilotage`."""
     if shell == "kubectl":
         click.echo(FOR_KUBECTL, nl=False)
         return

@@ -1,4 +1,4 @@
-"""`pilotage doctor`: what is wrong with an installation, or with one's rights in it, each with what to do."""
+"""`pilotage doctor`: problems of an installation, or with the user's rights, each with a fix."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from pilotage.cli.asking import Here, cluster, opened_quietly, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, PlainCommand, verbose_option
 from pilotage.cli.printing import coloured, print_table, printed
 from pilotage.cluster.kubectl.names import PROFILES, PROFILES_API
@@ -31,19 +31,19 @@ Examples:
   pilotage doctor --as jane -o json
 
 \b
-Exit code: 0 if nothing is at fault, 3 if something is; 2 if the cluster cannot be asked. Warnings leave it at 0.
+Exit code: 0 if there is no fault, 3 if there is one, 2 if the cluster does not respond. Warnings do not count.
 """
 
 
 @click.command("doctor", cls=PlainCommand, epilog=EPILOG)
-@asks_a_cluster(namespaced=False)
-@click.option("--all", "everything", is_flag=True, help="Show what is well, too.")
+@asks_a_cluster(About.CLUSTER)
+@click.option("--all", "everything", is_flag=True, help="Show checks that passed, too.")
 @output_option()
 @verbose_option
 def command(asked: Asked, everything: bool, output: str, no_headers: bool) -> None:
-    """Look at versions, clocks, rights, definitions, releases, profiles, certificates, and names served twice.
+    """Check versions, clocks, your rights, CRDs, releases, profiles, certificates, and duplicate scheduler names.
 
-    It only reads; each line says what to do.
+    Each problem is shown with a fix. Nothing is changed.
     """
     found = findings(run(_facts(asked)))
     is_well = all(each.state != FAULT for each in found)
@@ -58,13 +58,13 @@ def _tell(found: list[Finding], *, everything: bool, headers: bool) -> None:
     rows = [[coloured(each.state, COLOURS[each.state]), each.check, each.text, each.do] for each in shown]
     print_table(["STATE", "CHECK", "WHAT", "DO"], rows, headers=headers)
     well = sum(each.state == OK for each in found)
-    click.echo(f"{well} of {len(found)} checks are well" + ("" if everything else "; --all shows them"), err=True)
+    click.echo(f"{well} of {len(found)} checks passed" + ("" if everything else "; --all shows them"), err=True)
 
 
 async def _facts(asked: Asked) -> Facts:
-    """Look at everything; what may not be seen is left out."""
+    """Check everything; what you may not read is left out."""
     async with cluster(asked) as documents:
-        server = (await documents.get("/version")).get("gitVersion", "")  # without this one there is no cluster
+        server = (await documents.get("/version")).get("gitVersion", "")  # fails if there is no cluster
         facts = Facts(server=server, program=_version(), kubectl=await _kubectl(asked))
         facts.user, facts.clock = await _who(documents)
         facts.definitions = await _serves_profiles(documents)
@@ -79,7 +79,7 @@ async def _facts(asked: Asked) -> Facts:
 
 
 def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # help does without
+    from importlib.metadata import PackageNotFoundError, version  # not imported for help
 
     try:
         return version("pilotage")
@@ -88,7 +88,7 @@ def _version() -> str:
 
 
 async def _kubectl(asked: Asked) -> str | None:
-    from pilotage.cluster.kubectl.programme import Kubectl  # help does without
+    from pilotage.cluster.kubectl.programme import Kubectl  # not imported for help
 
     try:
         found = json.loads(await Kubectl(asked.way).run("version", "--client", "-o", "json"))
@@ -98,7 +98,7 @@ async def _kubectl(asked: Asked) -> str | None:
 
 
 async def _who(documents: Documents) -> tuple[str, float | None]:
-    """Return who asks, and how far this machine is ahead of the server."""
+    """Return the user, and the seconds that this machine is ahead of the server."""
     review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:
         before = datetime.now(UTC)
@@ -110,7 +110,7 @@ async def _who(documents: Documents) -> tuple[str, float | None]:
     stamp = (told.get("metadata") or {}).get("creationTimestamp")
     if not stamp:
         return user, None
-    there = datetime.fromisoformat(stamp)  # cut to seconds
+    there = datetime.fromisoformat(stamp)  # truncated to seconds
     ahead = (before - there).total_seconds() - 1.0, (after - there).total_seconds()
     return user, 0.0 if ahead[0] <= 0 <= ahead[1] else min(ahead, key=abs)
 
@@ -135,13 +135,10 @@ async def _seen(look: Callable[[], Awaitable[Any]]) -> Any:
 async def _rights(documents: Documents, replicas: Sequence[Replica]) -> list[Right]:
     place = replicas[0].namespace if replicas else USUAL_NAMESPACE
     explainer = f"kubectl create clusterrolebinding explainer --clusterrole=pilotage-explainer.{place} --user=YOU"
-    forward = (
-        f"kubectl create role ask -n {place} --verb=get,list --resource=pods; then let it create pods/portforward; "
-        "docs/kubectl.md has both"
-    )
+    forward = f"create the Role of docs/kubectl.md in {place}, and bind it to the user"
     wanted = (
-        ("list", "", "pods", "", "", "queue and explain see only the namespaces that you name", explainer),
-        ("list", "", "nodes", "", "", "explain and top cannot decide by themselves", explainer),
+        ("list", "", "pods", "", "", "queue and explain work only for namespaces that you name", explainer),
+        ("list", "", "nodes", "", "", "explain, top and what-if need the scheduler", explainer),
         ("create", "", "pods", "portforward", place, "the scheduler cannot be asked", forward),
         (
             "list",
@@ -149,8 +146,8 @@ async def _rights(documents: Documents, replicas: Sequence[Replica]) -> list[Rig
             "schedulerprofiles",
             "",
             "",
-            "status, diff and history of profiles show nothing",
-            "the role view of Kubernetes has it, in all namespaces or in one",
+            "status, diff and history do not work for profiles",
+            "bind the ClusterRole view",
         ),
     )
     return [await _right(documents, *each) for each in wanted]
@@ -173,9 +170,9 @@ async def _right(
 
 
 async def _certificates(asked: Asked) -> dict[str, float]:
-    """Return how many days certificates of the kubeconfig are still good."""
+    """Return for how many days the certificates of the kubeconfig are valid."""
     try:
-        from cryptography import x509  # the small plugin has it not
+        from cryptography import x509  # not in the small plugin
 
         from pilotage.cluster.kubectl.programme import Kubectl
 

@@ -9,12 +9,13 @@ import click
 from pilotage.cli.asking import Here, cluster, opened, opened_or_why, run
 from pilotage.cli.candidates import nodes as node_names
 from pilotage.cli.candidates import pods as pod_names
-from pilotage.cli.cluster_flags import LIVE, LOCAL, Asked, asks_a_cluster, output_option
-from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, plugin_dir_option, verbose_option
+from pilotage.cli.cluster_flags import LIVE, LOCAL, Asked, Auto, asks_a_cluster, output_option
+from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
+from pilotage.cli.configuration_flags import Configuration, configuration_options
 from pilotage.cli.explain_asked import by_scheduler, by_status, has_place, lines
 from pilotage.cli.explain_words import By, Detail
 from pilotage.cli.formats import FORMATS
-from pilotage.cli.named import ALIASES, POD, is_kind, named
+from pilotage.cli.named import ALIASES, ONE_NAMESPACE, POD, is_kind, named
 from pilotage.cli.program import is_small, program_name
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
 from pilotage.views.objects.waiting import alike, members, waits
@@ -37,7 +38,7 @@ Exit code: 0 if the pod has a node or would get one now, 3 if it is pending, 2 i
 
 @dataclass(frozen=True)
 class Wish:
-    """How much is to be told, and by whose configuration."""
+    """What to explain, with which configuration, and how to print it."""
 
     by: By
     detail: Detail
@@ -51,15 +52,11 @@ class Wish:
     metavar="[NAMESPACE/]POD|KIND/NAME",
     shell_complete=lambda context, _parameter, word: pod_names(context, word),
 )
-@asks_a_cluster()
-@click.option("--attempts", is_flag=True, help="Show the last attempts that the scheduler remembers.")
-@click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one, also where there are many.")
-@click.option("--all", "everything", is_flag=True, help="Show all nodes, however many.")
-@click.option(
-    "--config", metavar="FILE", help="The KubeSchedulerConfiguration or SchedulerProfile of the pod's scheduler."
-)
-@click.option("--config-map", metavar="NAMESPACE/NAME", help="The ConfigMap that contains it.")
-@plugin_dir_option
+@asks_a_cluster(source=Auto.PROGRAM)
+@click.option("--attempts", is_flag=True, help="Show the last attempts, which only the scheduler knows.")
+@click.option("--nodes", "one_by_one", is_flag=True, help="Show nodes one by one even if there are many.")
+@click.option("--all", "everything", is_flag=True, help="Show all nodes.")
+@configuration_options
 @click.option(
     "--why-not",
     "node",
@@ -68,7 +65,7 @@ class Wish:
     shell_complete=lambda context, _parameter, word: node_names(context, word),
     help="Compare NODE with the pod's node, plugin by plugin.",
 )
-@click.option("--no-remedies", is_flag=True, help="Do not look for changes that would place the pod.")
+@click.option("--no-remedies", is_flag=True, help="Do not search for changes that would place the pod.")
 @output_option()
 @verbose_option
 def command(
@@ -77,63 +74,56 @@ def command(
     attempts: bool,
     one_by_one: bool,
     everything: bool,
-    config: str | None,
-    config_map: str | None,
-    plugin_dirs: tuple[str, ...],
+    configuration: Configuration,
     node: str,
     no_remedies: bool,
     output: str,
     no_headers: bool,
 ) -> None:
-    """Explain node by node and plugin by plugin why a pod is pending, or why it runs on its node.
+    """Explain why a pod is pending or why it runs on its node, for each node and plugin.
 
-    Reads the cluster as it is now and decides in memory, with the configuration of the pod's scheduler: that of
-    kube-scheduler for default-scheduler, otherwise the one that Pilotage's operator wrote. Without the rights to read
-    all of that, it shows the scheduler's own answer, or what it wrote into the pod's status. Nothing is written.
+    Reads the current state of the cluster and decides in memory, with the configuration of the pod's scheduler:
+    kube-scheduler's defaults for default-scheduler, otherwise the one that Pilotage's operator wrote. If your rights
+    do not suffice for that, the scheduler is asked, or the pod's status is shown. Nothing is written.
 
-    KIND/NAME, such as deploy/web or job/train, explains the pods of an owner that wait, one of each sort.
+    KIND/NAME, such as deploy/web or job/train, explains the waiting pods of an owner, one for each distinct reason.
     """
-    if config is not None and config_map is not None:
-        raise BadInput("--config and --config-map exclude each other; use one of them")
     detail = Detail.ALL if everything else Detail.NODES if one_by_one else Detail.GROUPS
-    by = By(config, _named(config_map), plugin_dirs, with_remedies=not no_remedies, why_not=node)
+    by = By(configuration, with_remedies=not no_remedies, why_not=node)
     wish = Wish(by, detail, attempts, output)
     if "/" in pod and is_kind(pod.partition("/")[0]):
         kind, pod = named(pod, POD, {POD, *OWNERS})
         if kind != POD:
             _explain_owner(asked, kind, pod, wish)
             return
-    place, name = _place(pod, asked.namespace)
-    text, data, fits = run(_explained(replace(asked, namespace=place), name, wish))
+    place, name = _place(pod, asked)
+    text, data, fits = run(_explained(_in(asked, place), name, wish))
     click.echo(text if output == "table" else FORMATS[output](data))
     if not fits:
         raise SystemExit(NOT_ALL_PLACED)
 
 
-def _place(pod: str, namespace: str) -> tuple[str, str]:
+def _place(pod: str, asked: Asked) -> tuple[str, str]:
     """Return the namespace, "" if none is named, and the name of a pod."""
     place, slash, name = pod.rpartition("/")
     if not name or "/" in place or (slash and not place):
         raise BadInput(f"{pod}: write POD or NAMESPACE/POD")
-    if place and namespace and place != namespace:
-        raise BadInput(f"{pod} is in the namespace {place}, but -n is {namespace}; remove one of the two")
-    return place or namespace, name
+    if place and asked.namespace and place != asked.namespace:
+        raise BadInput(f"{pod} is in the namespace {place}, but -n is {asked.namespace}; remove one of the two")
+    if asked.all_namespaces and not place:
+        raise BadInput(ONE_NAMESPACE)
+    return place or asked.namespace, name
 
 
-def _named(config_map: str | None) -> tuple[str, str] | None:
-    if config_map is None:
-        return None
-    namespace, slash, name = config_map.partition("/")
-    if not (namespace and slash and name) or "/" in name:
-        raise BadInput(f"--config-map {config_map}: write NAMESPACE/NAME")
-    return namespace, name
+def _in(asked: Asked, namespace: str) -> Asked:
+    return replace(asked, namespace=namespace, all_namespaces=False)
 
 
 async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, Any], bool]:
-    """Return the story for people and for programs, and whether the pod has a place.
+    """Return the text, the data, and whether the pod has a node or would get one.
 
-    This program decides by itself where it can, since it knows every scheduler's pods and shows every node; the
-    scheduler is asked where rights do not suffice for that.
+    This program decides by itself if it may, since that works for the pods of every scheduler and shows every node.
+    Otherwise it asks the scheduler.
     """
     if asked.source == LIVE or asked.is_address:
         async with opened(asked) as here:
@@ -145,7 +135,7 @@ async def _explained(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str
         try:
             return await _decided(asked, name, wish)
         except NotAllowed as error:
-            if asked.source == LOCAL or wish.by.config_map is not None:  # somebody else would decide otherwise
+            if asked.source == LOCAL or wish.by.configuration.is_named:  # the scheduler has another configuration
                 raise BadInput(str(error)) from None
             refused = error
     return await _without_deciding(asked, name, wish, refused)
@@ -158,24 +148,28 @@ async def _decided(asked: Asked, name: str, wish: Wish) -> tuple[str, dict[str, 
     for text in answer.notes:
         note(text)
     if answer.pod.is_terminating:
-        note("the pod is being deleted, so no scheduler places it any more")
+        note("the pod is being deleted and will not be scheduled")
     story = explain_here.told(answer, wish.detail)
     if wish.attempts:
-        note(f"attempts are known to the scheduler alone; ask it with --source live, or see {program_name()} history")
-    return story, explain_here.data(answer), answer.result.node is not None or bool(answer.pod.node_name)
+        note(f"only the scheduler knows attempts; use --source live, or {program_name()} history")
+    return (
+        story,
+        explain_here.data(answer, "file" if asked.is_file else LOCAL),
+        answer.result.node is not None or bool(answer.pod.node_name),
+    )
 
 
 async def _without_deciding(
     asked: Asked, name: str, wish: Wish, refused: Exception | None
 ) -> tuple[str, dict[str, Any], bool]:
-    """Take the scheduler's answer, else the pod's status; if neither may be seen, tell what was refused first."""
+    """Take the scheduler's answer, else the pod's status; without either, report what was refused first."""
     try:
         async with opened_or_why(asked) as (here, why):
             if here.scheduler is not None:
                 try:
                     return _told(await by_scheduler(here, name, wish.detail, wish.by), wish)
                 except Refused as error:
-                    if not error.is_absent:  # else it is another scheduler's pod
+                    if not error.is_absent:  # else the pod belongs to another scheduler
                         raise
                     why = error.message
             data = await by_status(here, name)
@@ -198,16 +192,17 @@ def _told(data: dict[str, Any], wish: Wish) -> tuple[str, dict[str, Any], bool]:
 
 
 def _explain_owner(asked: Asked, kind: str, name: str, wish: Wish) -> None:
-    """Explain one of each sort of an owner's waiting pods."""
+    """Explain the waiting pods of an owner, one for each distinct message."""
     place, own = run(_pods_of(asked, kind, name))
     title = f"{kind}/{name}"
     if not own:
-        raise BadInput(f"{title} has no pods in {place}; see kubectl get {title} -n {place}")
+        look = f"{title} -n {place}" if place else f"{kind} -A"
+        raise BadInput(f"{title} has no pods in {place or 'any namespace'}; see kubectl get {look}")
     waiting = [pod for pod in own if waits(pod)]
     told = []
     for sort in alike(waiting)[:MOST_EXAMPLES]:
-        first = sort[0]["metadata"]["name"]
-        told.append((len(sort), run(_explained(replace(asked, namespace=place), first, wish))))
+        first = sort[0]["metadata"]
+        told.append((len(sort), run(_explained(_in(asked, first["namespace"]), first["name"], wish))))
     if wish.output == "table":
         click.echo(f"{title}: {len(waiting)} of {len(own)} pods wait")
         for number, (text, _, _) in told:
@@ -227,4 +222,4 @@ def _like(number: int) -> str:
 async def _pods_of(asked: Asked, kind: str, name: str) -> tuple[str, Sequence[dict[str, Any]]]:
     async with cluster(asked) as documents:
         here = Here(asked, documents)
-        return here.namespace or "all namespaces", members(await here.pods(), kind, name)
+        return here.namespace, members(await here.pods(), kind, name)

@@ -1,18 +1,28 @@
-"""A pod explained by its scheduler, or by what is in its status, where no more may be seen."""
+"""A pod explained by its scheduler or, without access to it, by its status."""
 
 from typing import Any
 
 from pilotage.cli.asking import Here
 from pilotage.cli.command import BadInput
-from pilotage.cli.explain_words import By, Detail, attempts_lines, groups_lines, node_lines, place_line, remedies_lines
+from pilotage.cli.explain_words import (
+    KIND,
+    By,
+    Detail,
+    attempts_lines,
+    groups_lines,
+    node_lines,
+    place_line,
+    remedies_lines,
+)
 from pilotage.cli.named import quoted
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.waiting import message, reason_groups
 
 PAGES = {Detail.GROUPS: "1", Detail.NODES: "50", Detail.ALL: "500"}  # nodes in one answer
-# As `simulate --explain` has them; what a scheduler or a status does not tell is empty.
+# As `simulate --explain` has them; what a scheduler or a status does not say is empty.
 EMPTY: dict[str, Any] = {
+    "kind": KIND,
     "node": None,
     "message": "",
     "reason": "",
@@ -28,7 +38,7 @@ EMPTY: dict[str, Any] = {
 
 
 async def by_scheduler(here: Here, name: str, detail: Detail, by: By) -> dict[str, Any]:
-    """Ask the scheduler about a pod; Refused with 404 for one that it does not know."""
+    """Ask the scheduler about a pod; Refused with 404 if it does not know the pod."""
     assert here.scheduler is not None
     path = f"/pods/{quoted(here.namespace)}/{quoted(name)}"
     view = await here.scheduler.get(path)
@@ -76,7 +86,7 @@ def _node(each: dict[str, Any]) -> dict[str, Any]:
 
 
 async def by_status(here: Here, name: str) -> dict[str, Any]:
-    """Return what a pod's scheduler wrote into its status."""
+    """Return what the pod's scheduler wrote to its status."""
     path = f"{namespaced('pods', here.namespace)}/{quoted(name)}"
     try:
         pod = await here.documents.get(path)
@@ -100,19 +110,19 @@ async def by_status(here: Here, name: str) -> dict[str, Any]:
 
 
 def has_place(data: dict[str, Any]) -> bool:
-    """Tell whether the pod has a node, or would get one now."""
+    """Return whether the pod has a node or would get one now."""
     return bool(data["currentNode"] or data["node"] or data.get("fits"))
 
 
 def lines(data: dict[str, Any], *, attempts: bool) -> list[str]:
-    """Return the story for people."""
+    """Return the explanation as lines of text."""
     view = data.get("view") or {}
     told = [f"{data['name']}  {_fate(data)}"]
     if place := place_line(view):
         told.append(place)
     if data["before"] is not None:
         reasons = ", ".join(data["before"]["reasons"])
-        told.append(f"  Before any node was looked at, {data['before']['plugin']} said: {reasons}")
+        told.append(f"  Before any node was considered, {data['before']['plugin']} said: {reasons}")
     if data["nodes"]:
         told += node_lines(data["nodes"], data["nodesTotal"] - len(data["nodes"]))
     else:
@@ -127,4 +137,4 @@ def _fate(data: dict[str, Any]) -> str:
     if data["currentNode"]:
         again = "" if data["source"] == "status" else f"; if scheduled again now, it {now}"
         return f"is on {data['currentNode']}{again}"
-    return now if data["fits"] or data["message"] else "waits: no attempt has ended yet"
+    return now if data["fits"] or data["message"] else "waits: not attempted yet"

@@ -1,4 +1,4 @@
-"""What a pod's gang has to do with it, for people and for programs."""
+"""What a pod's gang waits for, as text and as data."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ LABEL = {BY_GROUP: GROUP_LABEL, BY_LABELS: NAME_LABEL}
 
 
 def gang_data(gang: GangStanding | None) -> dict[str, Any] | None:
-    """Return a gang as docs/simulate.md describes it."""
+    """Return a gang as data; docs/simulate.md describes it."""
     if gang is None:
         return None
     return {

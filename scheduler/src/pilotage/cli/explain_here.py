@@ -1,4 +1,4 @@
-"""A pod explained by this program: everything is read once, and decided in memory as its scheduler would."""
+"""A pod explained by this program: it reads the cluster once and decides in memory as the scheduler would."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,24 +10,25 @@ from pilotage.cli.cluster_flags import Asked
 from pilotage.cli.command import BadInput
 from pilotage.cli.explain_pod import explained_data, explained_text
 from pilotage.cli.explain_remedies import remedies_text, why_not_data
-from pilotage.cli.explain_words import By, Detail, grouped, groups_lines
+from pilotage.cli.explain_words import KIND, By, Detail, grouped, groups_lines
 from pilotage.cluster.credentials.access import find
 from pilotage.model.pod import Pod
 from pilotage.scheduling.explanation import Explanation
 
-MANY = 50  # nodes; of more the groups are shown, unless somebody wants to see them
+MANY = 50  # nodes; with more, groups are shown by default
 
 
 class NotAllowed(Exception):
-    """The cluster may not be read as far as a decision needs it; the text says what to do."""
+    """Rights to read what a decision needs are missing; the text says what to do."""
 
 
 async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
-    """Decide about a pod; NotAllowed or BadInput tells why that cannot be."""
+    """Decide about a pod; NotAllowed or BadInput says why that is impossible."""
 
     def question(place: str) -> Question:
-        file = None if by.config is None else Path(by.config)
-        return Question(place, name, file, by.config_map, by.plugin_folders, by.with_remedies, by.why_not)
+        chosen = by.configuration
+        file = None if chosen.file is None else Path(chosen.file)
+        return Question(place, name, file, chosen.config_map, chosen.plugin_folders, by.with_remedies, by.why_not)
 
     try:
         if asked.is_file:
@@ -42,7 +43,7 @@ async def ask(asked: Asked, namespace: str, name: str, by: By) -> Answer:
 
 
 def told(answer: Answer, detail: Detail) -> str:
-    """Return the story for people."""
+    """Return the explanation as text."""
     story, groups = answer.explanation, list[str]()
     if story is not None and detail is not Detail.ALL:
         story, groups = _shortened(story, detail)
@@ -59,28 +60,33 @@ def told(answer: Answer, detail: Detail) -> str:
     return "\n".join([first, *others])
 
 
-def data(answer: Answer) -> dict[str, Any]:
-    """Return the same for programs, as docs/explain.md describes it."""
-    now = {"currentNode": answer.pod.node_name, "statusMessage": status_message(answer.pod)}
+def data(answer: Answer, source: str) -> dict[str, Any]:
+    """Return the explanation as data; docs/explain.md describes it."""
+    now = {
+        "kind": KIND,
+        "source": source,
+        "currentNode": answer.pod.node_name,
+        "statusMessage": status_message(answer.pod),
+    }
     story = explained_data(answer.result, answer.explanation, answer.remedies)
-    return {**story, **now, **why_not_data(answer.why_not)}
+    return {**now, **story, **why_not_data(answer.why_not)}
 
 
 def status_message(pod: Pod) -> str:
-    """Return why the pod waits, as its scheduler last told."""
+    """Return the last message of the pod's scheduler."""
     condition = pod.status.condition("PodScheduled")
     return condition.message if condition is not None and condition.status == "False" else ""
 
 
 def _shortened(story: Explanation, detail: Detail) -> tuple[Explanation, list[str]]:
-    """Return the story with no more nodes than somebody can read, and lines about the others."""
+    """Return the explanation with a readable number of nodes, and lines about the others."""
     many = len(story.nodes) > MANY
     if not many:
         return story, []
     if detail is Detail.NODES:
         ranked = sorted(story.nodes, key=lambda node: (node.rejection is not None, -node.total))
         rest = len(ranked) - MANY
-        return replace(story, nodes=ranked[:MANY]), [f"  {rest} more nodes are left out; --all shows them."]
+        return replace(story, nodes=ranked[:MANY]), [f"  {rest} more nodes are not shown; use --all."]
     rejected = [node for node in story.nodes if node.rejection is not None]
     rows: list[Mapping[str, Any]] = [
         {"node": node.node, "plugin": node.rejection.plugin, "reasons": list(node.rejection.reasons)}

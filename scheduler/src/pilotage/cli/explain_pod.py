@@ -18,7 +18,7 @@ LEGEND = "Scores are raw -> normalised; a total adds up normalised x weight, and
 
 
 def explained_data(result: Result, explanation: Explanation | None, remedies: Remedies | None = None) -> dict[str, Any]:
-    """Return a pod's result and all verdicts, as docs/simulate.md describes them."""
+    """Return a pod's result and all verdicts as data; docs/simulate.md describes it."""
     story = explanation or Explanation([])
     before = None
     if story.before is not None:
@@ -29,7 +29,7 @@ def explained_data(result: Result, explanation: Explanation | None, remedies: Re
 
 
 def explained_text(result: Result, explanation: Explanation | None, remedies: Remedies | None = None) -> str:
-    """Return the same for people."""
+    """Return the same as text."""
     return "\n".join([_story(result, explanation), *remedies_text(remedies)])
 
 

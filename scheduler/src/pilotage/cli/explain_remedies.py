@@ -1,4 +1,4 @@
-"""What would help a pod that waits, for people and as data."""
+"""What would help a waiting pod, as text and as data."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from pilotage.scheduling.remedies import Remedies, WhyNot
 
 
 def remedies_data(found: Remedies | None) -> dict[str, Any]:
-    """Return the remedies as docs/explain.md describes them."""
+    """Return the remedies as data; docs/explain.md describes it."""
     if found is None:
         return {"remedies": [], "remediesNote": ""}
     return {"remedies": [as_json(remedy) for remedy in found.remedies], "remediesNote": found.note}
 
 
 def remedies_text(found: Remedies | None) -> list[str]:
-    """Return the same as lines for people."""
+    """Return the same as lines of text."""
     if found is None:
         return []
     return remedies_lines([as_json(remedy) for remedy in found.remedies], found.note)

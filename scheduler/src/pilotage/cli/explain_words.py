@@ -1,29 +1,29 @@
-"""The parts of an explanation as lines for people, whoever explains: plain data in, so that the small plugin has it."""
+"""The parts of an explanation as lines of text, from plain data, so that the small plugin can use them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from pilotage.cli.configuration_flags import Configuration
 from pilotage.cli.printing import age, span
 from pilotage.cli.tables import table
 
+KIND = "Explanation"
 TITLE = "What would help, each tried on this cluster (-o yaml has the patches):"
 
 
 @dataclass(frozen=True)
 class By:
-    """Whose configuration decides, that of a file, of a ConfigMap, or what serves the pod; and what else is asked."""
+    """Which configuration decides, and what else is asked."""
 
-    config: str | None = None
-    config_map: tuple[str, str] | None = None
-    plugin_folders: tuple[str, ...] = ()
+    configuration: Configuration
     with_remedies: bool = True
     why_not: str = ""  # a node
 
 
 class Detail(Enum):
-    """How much is shown of nodes."""
+    """How nodes are shown."""
 
     GROUPS = "groups"
     NODES = "nodes"
@@ -31,7 +31,7 @@ class Detail(Enum):
 
 
 def grouped(nodes: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return nodes that were turned down by the reasons they have in common, the largest group first."""
+    """Return rejected nodes grouped by their reasons, the largest group first."""
     found: dict[tuple[str, ...], dict[str, Any]] = {}
     for each in nodes:
         key = (each["plugin"], *each["reasons"])
@@ -56,7 +56,7 @@ def groups_lines(groups: Sequence[Mapping[str, Any]], *, fits: int = 0, total: i
 
 
 def remedies_lines(remedies: Sequence[Mapping[str, Any]], note: str = "") -> list[str]:
-    """Return what would help, and who can do it."""
+    """Return what would help, and who can do that."""
     lines = [f"  {note[:1].upper()}{note[1:]}."] if note else []
     if remedies:
         lines.append(f"  {TITLE}")
@@ -69,11 +69,11 @@ def node_lines(nodes: Sequence[Mapping[str, Any]], left: int = 0) -> list[str]:
         return []
     rows = [[each["node"], "yes" if each["fits"] else "no", _because(each), _total(each)] for each in nodes]
     lines = table(["NODE", "FITS", "BECAUSE", "TOTAL"], rows, right=(3,), indent="  ").splitlines()
-    return [*lines, f"  {left} more nodes are left out; --all shows them."] if left else lines
+    return [*lines, f"  {left} more nodes are not shown; use --all."] if left else lines
 
 
 def attempts_lines(attempts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return the attempts that a scheduler remembers, the newest first."""
+    """Return the attempts that the scheduler remembers, the newest first."""
     if not attempts:
         return ["  No attempt is known."]
     rows = [
@@ -94,7 +94,7 @@ def attempts_lines(attempts: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def place_line(view: Mapping[str, Any]) -> str:
-    """Return where in its queue a pod is, and for how long pods like it have waited."""
+    """Return the position of a pod in the queue, and how long similar pods have waited."""
     parts = []
     position = view.get("position")
     if position:
@@ -104,7 +104,7 @@ def place_line(view: Mapping[str, Any]) -> str:
         parts.append("tried once" if tries == 1 else f"tried {tries} times")
     estimate = view.get("estimate")
     if estimate:
-        parts.append(f"half of the last {estimate['basis']} pods like it waited {span(estimate['p50'])} more")
+        parts.append(f"of the last {estimate['basis']} pods like it, half waited another {span(estimate['p50'])}")
     return f"  In the queue ({view['place']}): {', '.join(parts)}." if view.get("place") and parts else ""
 
 

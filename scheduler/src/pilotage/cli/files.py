@@ -1,4 +1,4 @@
-"""A cluster that is a file: manifests, or what `kubectl get -o yaml` and `-o json` print."""
+"""A file in place of a cluster: manifests, or the output of `kubectl get -o yaml` and `-o json`."""
 
 import json
 import sys
@@ -10,11 +10,12 @@ from pilotage.cluster.kubectl.refusals import NOT_FOUND, NotReached, Refused
 from pilotage.cluster.kubectl.requests import Documents
 
 _NOTHING: Mapping[str, str] = {}
+GIVE = "give manifests, or the output of kubectl get -o yaml"
 KINDS = {"pods": "Pod", "nodes": "Node", "events": "Event", "schedulerprofiles": "SchedulerProfile", "leases": "Lease"}
 
 
 class FileCluster(Documents):
-    """Answers from the objects of a file as an API server would, as far as verbs ask."""
+    """Answers the questions of commands from the objects of a file, as an API server would."""
 
     def __init__(self, name: str) -> None:
         self.namespace = "default"
@@ -35,8 +36,8 @@ class FileCluster(Documents):
         return [each for each in await self._of(parts[-1]) if place in ("", each["metadata"].get("namespace"))]
 
     async def post(self, path: str, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Refuse: a file knows no rights and no time."""
-        raise NotReached("a file answers no questions; use --source live or local")
+        """Refuse: a file has no rights and no clock."""
+        raise NotReached("this needs a cluster, not a file; use --source live or local")
 
     async def close(self) -> None:
         """Do nothing."""
@@ -48,11 +49,12 @@ class FileCluster(Documents):
 def _documents(name: str) -> Iterator[Any]:
     try:
         text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+    except OSError as error:
         raise NotReached(
-            f"cannot read {name}: {reason}; --source takes auto, live, local, a file or https://..."
+            f"cannot read {name}: {error.strerror}; --source takes auto, live, local, a file or https://..."
         ) from error
+    except UnicodeDecodeError as error:
+        raise NotReached(f"{name} is not UTF-8 text; {GIVE}") from error
     if text.lstrip().startswith("{"):
         yield _json(text, name)
         return
@@ -62,14 +64,14 @@ def _documents(name: str) -> Iterator[Any]:
     try:
         yield from yaml.load_all(text, loader)
     except (yaml.YAMLError, RecursionError) as error:
-        raise NotReached(f"{name} is no YAML: {' '.join(str(error).split())}") from error
+        raise NotReached(f"{name} is not valid YAML ({' '.join(str(error).split())}); {GIVE}") from error
 
 
 def _json(text: str, name: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise NotReached(f"{name} is no JSON: {error}") from error
+        raise NotReached(f"{name} is not valid JSON ({error}); {GIVE}") from error
 
 
 def _objects(documents: Iterator[Any], name: str) -> Iterator[dict[str, Any]]:
@@ -77,9 +79,7 @@ def _objects(documents: Iterator[Any], name: str) -> Iterator[dict[str, Any]]:
         if each is None:
             continue
         if not isinstance(each, dict) or not isinstance(each.get("kind"), str):
-            raise NotReached(
-                f"{name} holds something that is no Kubernetes object; give manifests, or kubectl's output"
-            )
+            raise NotReached(f"{name} contains something other than Kubernetes objects; {GIVE}")
         if each["kind"].endswith("List") and isinstance(each.get("items"), list):
             kind = each["kind"].removesuffix("List")
             yield from _objects(iter([{"kind": kind, **item} if kind else item for item in each["items"]]), name)
@@ -88,7 +88,7 @@ def _objects(documents: Iterator[Any], name: str) -> Iterator[dict[str, Any]]:
 
 
 def _completed(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Add the namespace that the API server would have added."""
+    """Add the namespace that the API server would add."""
     if manifest["kind"] in ("Pod", "Event", "Lease"):
         manifest["metadata"].setdefault("namespace", "default")
     return manifest

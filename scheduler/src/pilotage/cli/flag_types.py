@@ -1,20 +1,23 @@
 """How Go programs take their flags."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pilotage.config.durations import Duration
+if TYPE_CHECKING:
+    from pilotage.config.durations import Duration  # imports pydantic, which is slow
 
 
-class GoDuration(click.ParamType[Duration]):
+class GoDuration(click.ParamType["Duration"]):
     """A length of time as Go writes it."""
 
     name = "duration"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Duration":
         """Read `15s` and the like."""
+        from pilotage.config.durations import Duration
+
         if isinstance(value, Duration):
             return value
         try:

@@ -1,4 +1,4 @@
-"""Data as JSON or YAML, for people and for programs."""
+"""Data as JSON or YAML."""
 
 import json
 from collections.abc import Callable
@@ -11,11 +11,13 @@ def as_json(data: Any) -> str:
 
 
 def as_yaml(data: Any) -> str:
-    """Return data as YAML, in the order that it has."""
+    """Return data as YAML, in the order of its keys."""
     import yaml  # only this format needs it
 
     dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
-    return str(yaml.dump(data, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")
+    # Through JSON: YAML rejects subclasses of plain types, and would write aliases for repeated values.
+    plain = json.loads(json.dumps(data))
+    return str(yaml.dump(plain, Dumper=dumper, sort_keys=False, allow_unicode=True, width=2**20)).rstrip("\n")
 
 
 FORMATS: dict[str, Callable[[Any], str]] = {"json": as_json, "yaml": as_yaml}

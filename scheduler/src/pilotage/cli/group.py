@@ -1,4 +1,4 @@
-"""The program `pilotage` and its commands, each of which is imported when it is asked for."""
+"""The program `pilotage` and its commands, each of which is imported when it runs."""
 
 import sys
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from pilotage.cli.program import WHOLE, is_small, program_name
 
 
 class Listed(NamedTuple):
-    """A command, where it is, the line that the help has about it, and whether the small plugin has it."""
+    """The module of a command, its line in the help, and whether the small plugin has it."""
 
     module: str
     help: str
@@ -22,25 +22,25 @@ class Listed(NamedTuple):
 
 COMPLETE = "__complete"  # as kubectl's own hidden verb
 COMMANDS = {
-    "capacity": Listed("pilotage.cli.capacity", "Tell how many copies of a pod fit, and what stops the next one."),
+    "capacity": Listed("pilotage.cli.capacity", "Show how many copies of a pod fit, and what stops the next one."),
     "check": Listed("pilotage.cli.check", "Validate SchedulerProfiles as the operator does."),
     "check-config": Listed("pilotage.cli.check_config", "Validate a KubeSchedulerConfiguration, and print all of it."),
-    "completion": Listed("pilotage.cli.completion", "Print what lets a shell, or kubectl, complete words.", True),
+    "completion": Listed("pilotage.cli.completion", "Print a completion script for a shell or for kubectl.", True),
     "convert": Listed("pilotage.cli.convert", "Convert other schedulers' configuration to SchedulerProfiles."),
     "diff": Listed("pilotage.cli.diff", "Compare a SchedulerProfile with a file, or with what runs."),
-    "doctor": Listed("pilotage.cli.doctor", "Look for what is wrong, and say what to do.", True),
-    "drain-sim": Listed("pilotage.cli.drain_sim", "Tell where a node's pods would go if it were drained."),
+    "doctor": Listed("pilotage.cli.doctor", "Check an installation and your rights, with fixes.", True),
+    "drain-sim": Listed("pilotage.cli.drain_sim", "Show where the pods of a node would go if it were drained."),
     "explain": Listed("pilotage.cli.explain", "Explain why a pod is pending, or why it runs on its node.", True),
     "extender": Listed("pilotage.cli.extender", "Serve the plugins to kube-scheduler, as an HTTP extender."),
-    "history": Listed("pilotage.cli.history", "Show what happened to a SchedulerProfile, or to a pod.", True),
+    "history": Listed("pilotage.cli.history", "Show the history of a SchedulerProfile or of a pod.", True),
     "plugins": Listed("pilotage.cli.plugins", "List all plugins, or describe one."),
     "profile": Listed("pilotage.cli.profile", "Enable or disable a plugin of a SchedulerProfile."),
-    "queue": Listed("pilotage.cli.queue", "Show which pods wait, and for what.", True),
+    "queue": Listed("pilotage.cli.queue", "Show which pods are waiting, and why.", True),
     "run": Listed("pilotage.cli.run", "Run the scheduler on a cluster."),
     "simulate": Listed("pilotage.cli.simulate", "Schedule pods from manifests or dumps, without a cluster."),
-    "status": Listed("pilotage.cli.status", "Show whether schedulers and their profiles are well.", True),
-    "top": Listed("pilotage.cli.top", "Show how full nodes are, and what plugins cost.", True),
-    "what-if": Listed("pilotage.cli.what_if", "Tell what would happen if pods, nodes or policy changed."),
+    "status": Listed("pilotage.cli.status", "Show the health of schedulers and their profiles.", True),
+    "top": Listed("pilotage.cli.top", "Show how full nodes are, what still fits, and plugin costs.", True),
+    "what-if": Listed("pilotage.cli.what_if", "Show what would happen if pods, nodes or policies changed."),
 }
 
 
@@ -59,16 +59,16 @@ class CommandsOnDemand(click.Group):
         return super().main(*given, **named)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of all commands that can work here."""
+        """Return the names of all commands that this program has."""
         return list(_offered())
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Find the command; who mistyped is told what is near."""
+        """Find the command; the error for a mistyped one names a similar one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            if not near or "Did you mean" in error.message:
+            near = get_close_matches(args[0], _offered(), n=1)
+            if not near or args[0] in COMMANDS or "Did you mean" in error.message:
                 raise
             raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
 
@@ -78,20 +78,20 @@ class CommandsOnDemand(click.Group):
         if listed is None:
             return None
         if is_small() and not listed.small:
-            raise click.UsageError(f"{cmd_name} is not in the small plugin; install all: {WHOLE}")
+            raise click.UsageError(f"{cmd_name} is not in the small plugin; {WHOLE}")
         command = import_module(listed.module).command
         assert isinstance(command, click.Command)
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Return the commands that begin so, and nothing that would have to be imported."""
+        """Return the commands with this prefix, without importing any."""
         found = [
             CompletionItem(name, help=listed.help) for name, listed in _offered().items() if name.startswith(incomplete)
         ]
         return found or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands from the table above, so that help is fast."""
+        """Write the list of commands from the table above, which makes help fast."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, listed.help) for name, listed in _offered().items()])
 

@@ -1,15 +1,14 @@
-"""`pilotage history`: what happened to a SchedulerProfile or to a pod, the oldest first."""
+"""`pilotage history`: what happened to a SchedulerProfile or a pod, the oldest first."""
 
 from typing import Any
 
 import click
 
-from pilotage.cli.asking import Here, opened, run
+from pilotage.cli.asking import Here, opened, profile, run
 from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, verbose_option
-from pilotage.cli.named import POD, PROFILE, named, quoted
+from pilotage.cli.named import ONE_NAMESPACE, POD, PROFILE, named, quoted
 from pilotage.cli.printing import age, print_table, printed
-from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import namespaced
 from pilotage.views.objects.history import attempts_history, pod_history, profile_history
@@ -22,7 +21,7 @@ Examples:
   pilotage history pod/web-1 -n shop
 
 \b
-Exit code: 0; 2 if it cannot be told.
+Exit code: 0; 2 if there is no answer.
 """
 
 
@@ -32,10 +31,10 @@ Exit code: 0; 2 if it cannot be told.
 @output_option("wide")
 @verbose_option
 def command(asked: Asked, what: str, output: str, no_headers: bool) -> None:
-    """Show what happened to a SchedulerProfile, or to a pod: who, when, what, and why.
+    """Show what happened to a SchedulerProfile or a pod: when, what, by whom, and why.
 
-    For a profile: its writers, what the operator made of it, and what replicas did. For a pod: the attempts that its
-    scheduler remembers, else what events say, which the API server keeps for an hour.
+    For a profile: who edited it, and what the operator and the replicas did. For a pod: the attempts that its
+    scheduler remembers, otherwise its events, which the API server keeps for an hour.
     """
     found = run(_found(asked, *named(what, PROFILE, {PROFILE, POD})))
     if printed(found, output):
@@ -55,26 +54,25 @@ async def _found(asked: Asked, kind: str, name: str) -> dict[str, Any]:
 
 
 async def _of_pod(here: Here, name: str) -> list[dict[str, Any]]:
+    if here.asked.all_namespaces:
+        raise BadInput(ONE_NAMESPACE)
     place = here.namespace
     if here.scheduler is not None:
         try:
             told = await here.scheduler.get(f"/pods/{quoted(place)}/{quoted(name)}")
-            return attempts_history(told.get("attempts", ()))
         except Refused as error:
-            if not error.is_absent:  # one that another scheduler serves
+            if not error.is_absent:  # else it belongs to another scheduler
                 raise
+            told = {}
+        if told.get("attempts"):  # else it was placed long ago; see its events
+            return attempts_history(told["attempts"])
     pod = await here.documents.get(f"{namespaced('pods', place)}/{quoted(name)}")
     return pod_history(pod, await _events(here, namespaced("events", place), "Pod", name))
 
 
 async def _of_profile(here: Here, name: str) -> list[dict[str, Any]]:
-    try:
-        profile = await here.documents.get(f"{PROFILES}/{quoted(name)}")
-    except Refused as error:
-        if not error.is_absent:
-            raise
-        raise BadInput(f"there is no SchedulerProfile {name}; for a pod write pod/{name}") from None
-    items = profile_history(profile, await _events(here, "/api/v1/events", "SchedulerProfile", name))
+    found = await profile(here.documents, name, f"; for a pod write pod/{name}")
+    items = profile_history(found, await _events(here, "/api/v1/events", "SchedulerProfile", name))
     if here.scheduler is None:
         return items
     try:

@@ -1,4 +1,4 @@
-"""Objects as people name them to kubectl: KIND/NAME, with short names and plurals."""
+"""Objects as kubectl takes them: KIND/NAME, with short names and plurals."""
 
 import re
 from collections.abc import Collection
@@ -7,7 +7,7 @@ from urllib.parse import quote
 from pilotage.cli.command import BadInput
 
 POD, PROFILE = "pod", "schedulerprofile"
-# Short names; plurals are understood, too.
+# Short names; plurals are accepted, too.
 ALIASES = {
     POD: ("po",),
     PROFILE: ("schedprof", "profile"),
@@ -19,28 +19,29 @@ ALIASES = {
     "cronjob": ("cj",),
     "podgroup": ("pg",),
 }
+ONE_NAMESPACE = "a pod cannot be named across all namespaces; write -n NAMESPACE instead of -A"
 # Anything else could be another path of the API.
 NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?")
 
 
 def named(word: str, usual: str, known: Collection[str]) -> tuple[str, str]:
-    """Return kind and name of KIND/NAME, or of NAME alone, which is one of the usual kind."""
+    """Return kind and name of KIND/NAME, or of NAME alone, which has the usual kind."""
     kind, slash, name = word.rpartition("/")
     full = _full(kind) if slash else usual
     if full not in known:
         raise BadInput(f"{word}: write one of {', '.join(f'{each}/NAME' for each in sorted(known))}")
     if not NAME.fullmatch(name):
-        raise BadInput(f"{name!r} is no name of an object in Kubernetes")
+        raise BadInput(f"{name!r} is not a valid name of a Kubernetes object")
     return full, name
 
 
 def is_kind(word: str) -> bool:
-    """Tell whether a word is a kind or short for one."""
+    """Return whether a word is a kind or its short name."""
     return _full(word) in ALIASES
 
 
 def quoted(name: str) -> str:
-    """Return a name as a part of a path."""
+    """Return a name as part of a path."""
     return quote(name, safe="")
 
 

@@ -5,12 +5,9 @@ from typing import Any
 
 import click
 
-from pilotage import app
 from pilotage.cli.command import BadInput, PlainCommand, plugin_dir_option, verbose_option
-from pilotage.cli.formats import as_json
-from pilotage.cli.plugin_facts import facts
+from pilotage.cli.formats import FORMATS
 from pilotage.cli.tables import table
-from pilotage.config.suggestions import did_you_mean
 
 EPILOG = """\b
 Examples:
@@ -18,12 +15,15 @@ Examples:
   pilotage plugins NodeResourcesFit
   pilotage plugins --plugin-dir examples/plugins -o wide
   pilotage plugins -o json | jq '.[] | select(.extensionPoints | index("score")).name'
+
+\b
+Exit code: 0; 2 if there is no such plugin.
 """
 
 
 @click.command("plugins", cls=PlainCommand, epilog=EPILOG)
 @click.argument("name", required=False)
-@click.option("-o", "--output", type=click.Choice(["table", "wide", "json"]), default="table", show_default=True)
+@click.option("-o", "--output", type=click.Choice(["table", "wide", *FORMATS]), default="table", show_default=True)
 @plugin_dir_option
 @verbose_option
 def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None:
@@ -31,17 +31,21 @@ def command(name: str | None, output: str, plugin_dirs: tuple[str, ...]) -> None
 
     Plugins come with pilotage, with installed packages (entry point group pilotage.plugins), or from a folder.
     """
+    from pilotage import app  # the plugins take half a second to import
+    from pilotage.cli.plugin_facts import facts
+    from pilotage.config.suggestions import did_you_mean
+
     catalogue, _ = app.plugins(plugin_dirs)
     if name is None:
         everything = [facts(entry) for entry in catalogue]
-        click.echo(as_json(everything) if output == "json" else _listed(everything, wide=output == "wide"))
+        click.echo(FORMATS[output](everything) if output in FORMATS else _listed(everything, wide=output == "wide"))
         return
     entry = catalogue.entry(name)
     if entry is None:
         hint = did_you_mean(name, catalogue.names())
         raise BadInput(f'no plugin "{name}"; {hint or "`pilotage plugins` lists all"}')
     found = facts(entry)
-    click.echo(as_json(found) if output == "json" else _page(found))
+    click.echo(FORMATS[output](found) if output in FORMATS else _page(found))
 
 
 def _listed(plugins: list[dict[str, Any]], *, wide: bool) -> str:

@@ -1,4 +1,4 @@
-"""Answers on a terminal or for a program: tables as kubectl prints them, JSON, YAML, names."""
+"""Output formats: tables as kubectl prints them, JSON, YAML, names."""
 
 import os
 import sys
@@ -14,11 +14,11 @@ from pilotage.cli.tables import table
 UNITS = ((86400 * 365, "y"), (86400, "d"), (3600, "h"), (60, "m"), (1, "s"))
 KIBI, THOUSAND = 1024, 1000
 BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-NONE = "<none>"
+UNKNOWN = "<unknown>"  # kubectl's word for the age of an object without a date
 
 
 def printed(data: Any, output: str) -> bool:
-    """Print data for programs, if that is what was asked for."""
+    """Print data as JSON or YAML, if that is the output format."""
     if output not in FORMATS:
         return False
     click.echo(FORMATS[output](data))
@@ -28,7 +28,7 @@ def printed(data: Any, output: str) -> bool:
 def print_table(
     header: Sequence[str], rows: Iterable[Sequence[str]], *, headers: bool = True, right: Sequence[int] = ()
 ) -> None:
-    """Print aligned columns; those that are empty in every row are left out."""
+    """Print aligned columns, except those that are empty in every row."""
     kept_rows = [list(row) for row in rows]
     columns = [place for place in range(len(header)) if any(row[place] for row in kept_rows)]
     titles = [header[place] for place in columns]
@@ -41,18 +41,20 @@ def print_table(
 
 
 def age(since: str | None, now: datetime | None = None) -> str:
-    """Return how long ago a moment was, in two units at most, as kubectl does: 12m, 3h5m, 2d4h."""
+    """Return how long ago something was, in at most two units, as kubectl does: 12m, 3h5m, 2d4h."""
     if not since:
         return ""
     try:
         then = datetime.fromisoformat(since)
     except ValueError:
         return since
+    if not then.timestamp():
+        return UNKNOWN
     return span(((now or datetime.now(UTC)) - then).total_seconds())
 
 
 def span(seconds: float) -> str:
-    """Return a length of time in two units at most."""
+    """Return a length of time in at most two units."""
     left = max(int(seconds), 0)
     parts: list[str] = []
     for size, name in UNITS:
@@ -79,18 +81,18 @@ def amount(number: float, unit: str) -> str:
 
 
 def share(part: float, whole: float) -> str:
-    """Return a part in per cent."""
+    """Return a part in percent."""
     return f"{100 * part / whole:.0f}%" if whole else "-"
 
 
 def coloured(text: str, colour: str) -> str:
-    """Return a text in a colour, where it is a terminal that shows it and nobody wants none."""
+    """Return a text in a colour on a terminal, unless NO_COLOR is set."""
     if os.environ.get("NO_COLOR") or not sys.stdout.isatty():
         return text
     return click.style(text, fg=colour)
 
 
 def clear() -> None:
-    """Begin anew, for an answer that replaces the one before; in a file they follow each other."""
+    """Clear the terminal for the next answer; in a file, answers follow each other."""
     if sys.stdout.isatty():
         click.clear()

@@ -1,4 +1,4 @@
-"""`pilotage queue`: who waits, and for what."""
+"""`pilotage queue`: which pods are waiting, and why."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -13,8 +13,8 @@ from pilotage.cli.printing import age, clear, coloured, print_table, printed
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.views.objects.waiting import GROUPINGS, queue, short
 
-PAUSE = 2.0  # seconds between two looks
-WITH_REMEDY = 5  # groups for which a remedy is asked: the largest
+PAUSE = 2.0  # seconds between two queries
+WITH_REMEDY = 5  # the largest groups, for which a remedy is requested
 TIERS = {"owner": "green", "admin": "yellow"}
 
 EPILOG = """\b
@@ -24,19 +24,21 @@ Examples:
   pilotage queue -A --pods -o name | xargs -n 1 pilotage explain
 
 \b
-TIER says who can do something: the pods' owner, an administrator, nobody but time (wait), or only the scheduler knows.
-Exit code: 0; 2 if it cannot be told.
+TIER says who can act: the owner of the pods, an administrator (admin), or no one (wait); scheduler: an internal error.
+Exit code: 0; 2 if there is no answer.
 """
 
 
 @click.command("queue", cls=PlainCommand, epilog=EPILOG)
 @asks_a_cluster()
-@click.option("--by", type=click.Choice(GROUPINGS), default="reason", show_default=True, help="What groups them.")
-@click.option("--pods", "one_by_one", is_flag=True, help="Show every pod, not groups.")
+@click.option("--by", type=click.Choice(GROUPINGS), default="reason", show_default=True, help="How to group the pods.")
+@click.option("--pods", "one_by_one", is_flag=True, help="Show single pods instead of groups.")
 @click.option("--scheduler", default="", metavar="NAME", help="Only pods with this schedulerName.")
-@click.option("--plugin", default="", metavar="NAME", help="Only pods that this plugin turned down.")
-@click.option("--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="At most so many lines.")
-@click.option("-w", "--watch", is_flag=True, help="Show it again with every change.")
+@click.option("--plugin", default="", metavar="NAME", help="Only pods that this plugin rejected.")
+@click.option(
+    "--limit", default=100, show_default=True, type=click.IntRange(1, 500), help="The maximum number of lines."
+)
+@click.option("-w", "--watch", is_flag=True, help="Print the answer again after every change.")
 @output_option("wide", "name")
 @verbose_option
 def command(
@@ -50,10 +52,10 @@ def command(
     output: str,
     no_headers: bool,
 ) -> None:
-    """Show which pods wait, grouped by what they wait for: the largest group first.
+    """Show waiting pods grouped by reason, the largest group first.
 
-    The scheduler knows its own pods; by itself this program shows the pods of every scheduler, with the reasons that
-    are in their status.
+    The scheduler knows its own pods. Without it (--source local), the pods of all schedulers are shown, with the
+    reasons in their status.
     """
     query = {"groupBy": "" if one_by_one or output == "name" else by, "profile": scheduler, "plugin": plugin}
     show = _Show(output, by, headers=not no_headers)
@@ -61,7 +63,7 @@ def command(
 
 
 class _Show:
-    """Prints one answer after the other."""
+    """Prints one answer after another."""
 
     def __init__(self, output: str, by: str, *, headers: bool) -> None:
         self._output, self._by, self._headers = output, by, headers
@@ -75,7 +77,7 @@ class _Show:
             for each in data.get("items", ()):
                 click.echo(f"{each['namespace']}/{each['name']}")
         elif not data.get("total"):
-            note("no pod waits")
+            note("no pod is waiting")
         elif "groups" in data:
             _print_groups(data["groups"], self._by, headers=self._headers)
         else:
@@ -140,7 +142,7 @@ async def _queue(asked: Asked, query: dict[str, str], limit: int, show: _Show, *
 
 
 async def _add_remedy(here: Here, group: dict[str, Any]) -> None:
-    """Add what would help the example of a group, if the scheduler has time to look for it."""
+    """Add what would help the example of a group, if the scheduler answers."""
     assert here.scheduler is not None
     if group.get("remedy"):
         return
@@ -169,6 +171,6 @@ async def _look(here: Here, query: dict[str, str], limit: int, *, watch: bool) -
     )
     part = "groups" if query["groupBy"] else "items"
     if len(found[part]) > limit:
-        note(f"{len(found[part]) - limit} more lines are left out; --limit shows more")
+        note(f"{len(found[part]) - limit} more lines are not shown; see --limit")
         found[part] = found[part][:limit]
     return found

@@ -1,4 +1,4 @@
-"""The results for the pods, for people and for programs."""
+"""The results of pods, as text and as data."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pilotage.scheduling.explanation import PluginScore
 
 
 def as_data(result: Result) -> dict[str, Any]:
-    """Return one pod as docs/simulate.md describes it."""
+    """Return one pod as data; docs/simulate.md describes it."""
     return {
         "namespace": result.namespace,
         "name": result.name,
@@ -29,7 +29,7 @@ def score_data(score: PluginScore) -> dict[str, int]:
 
 
 def as_table(results: Sequence[Result]) -> str:
-    """Return one line for each pod; columns that would be empty are left out."""
+    """Return one line for each pod, without empty columns."""
     columns = {
         "NAMESPACE": [result.namespace for result in results],
         "NAME": [result.name for result in results],

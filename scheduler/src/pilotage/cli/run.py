@@ -1,24 +1,18 @@
 """`pilotage run`: the scheduler on a cluster, with kube-scheduler's flags."""
 
-import asyncio
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
-from pilotage import app
-from pilotage.app.options import API_PORT, FollowedConfigMap, Options, Serving
 from pilotage.cli.command import BadInput, PlainCommand, note, plugin_dir_option
-from pilotage.cli.flag_types import GoDuration, Names, Verbosity, go_bool, names, options
+from pilotage.cli.flag_types import GoDuration, Names, Verbosity, go_bool, options
 from pilotage.cli.ignored_flags import IGNORED, IGNORED_BOOLS, ignored_options
 from pilotage.cli.outside_flags import directory, hosts
-from pilotage.config.load import effective
-from pilotage.model.outside_services import CREDENTIALS, OutsideRules
-from pilotage.telemetry.metric_options import allowed_labels
+from pilotage.cluster.kubectl.names import API_PORT
+from pilotage.model.outside_services import CREDENTIALS
 
 EPILOG = """\b
 Examples:
@@ -29,17 +23,6 @@ Examples:
 
 # With a configuration file these have no effect, as with kube-scheduler.
 ONLY_WITHOUT_CONFIG = ("profiling", "contention_profiling", "kube_api_qps", "kube_api_burst", "kube_api_content_type")
-
-LEADER_FIELDS = {
-    "leader_elect": "leader_elect",
-    "leader_elect_lease_duration": "lease_duration",
-    "leader_elect_renew_deadline": "renew_deadline",
-    "leader_elect_retry_period": "retry_period",
-    "leader_elect_resource_lock": "resource_lock",
-    "leader_elect_resource_name": "resource_name",
-    "leader_elect_resource_namespace": "resource_namespace",
-}
-
 
 EXISTING = click.Path(exists=True, dir_okay=False)
 NAMES = Names()
@@ -217,6 +200,12 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     Serves the profiles of the configuration; a pod chooses one by its schedulerName. The exit code is 0 when stopped by
     a signal, 1 when the lease is lost or the scheduler fails, and 2 when it cannot start with these options.
     """
+    import asyncio  # help must be there at once, and all this takes half a second
+
+    from pilotage import app
+    from pilotage.cli.run_options import to_options
+    from pilotage.config.load import effective
+
     explicit = {name for name in given if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
     said = to_options(given, explicit)
     ready = app.configured(_source(given), given["plugin_dirs"], enable=not given["config_map"])
@@ -239,24 +228,14 @@ def _source(given: dict[str, Any]) -> Path | None:
     return Path(given["config"]) if given["config"] else None
 
 
-def _followed(given: str | None) -> FollowedConfigMap | None:
-    if given is None:
-        return None
-    namespace, _, name = given.partition("/")
-    if not namespace or not name or "/" in name:
-        raise BadInput(f"--config-map: {given!r} is not of the form NAMESPACE/NAME")
-    pod = (os.environ.get("POD_NAMESPACE", namespace), os.environ.get("POD_NAME", ""))
-    if not pod[1]:
-        note("POD_NAME is not set in the environment, so the running configuration is not reported")
-    return FollowedConfigMap(namespace, name, *pod)
-
-
 def _refuse(arguments: tuple[str, ...]) -> None:
     if arguments:
         raise click.UsageError(f"run takes no arguments, only flags; remove {' '.join(arguments)}")
 
 
 def _write(file: Path, config: dict[str, Any]) -> None:
+    import yaml
+
     try:
         file.write_text(yaml.safe_dump(config, sort_keys=False))
     except OSError as error:
@@ -277,61 +256,3 @@ def _of_no_use(given: dict[str, Any], explicit: set[str], configured_kubeconfig:
 
 def _name(flag: str) -> str:
     return flag.removeprefix("--").replace("-", "_")
-
-
-def to_options(given: dict[str, Any], explicit: set[str]) -> Options:
-    """Return the options; with a configuration file some flags have no effect, as with kube-scheduler."""
-    alone = not given["config"]
-    return Options(
-        kubeconfig=given["kubeconfig"],
-        config_map=_followed(given["config_map"]),
-        outside=OutsideRules(given["credentials_dir"], given["allowed_hosts"]) if given["config_map"] else None,
-        master=given["master"],
-        qps=given["kube_api_qps"] if alone else None,
-        burst=given["kube_api_burst"] if alone else None,
-        profiling=given["profiling"] if alone else None,
-        leader_election={field: given[name] for name, field in LEADER_FIELDS.items() if name in explicit},
-        longest_unschedulable=given["pod_max_in_unschedulable_pods_duration"] / 1e9,
-        plugin_call_budget=given["plugin_call_budget"] / 1e9,
-        crash_record=given["crash_record"],
-        limits_memory=given["limit_memory"],
-        feature_gates=_gates(given["feature_gates"]),
-        disabled_metrics=given["disabled_metrics"],
-        allowed_labels=allowed_labels(given["allow_metric_labels"]),
-        serving=_serving(given),
-        verbosity=given["verbosity"],
-        vmodule=given["vmodule"],
-        logging_format=given["logging_format"],
-        flags={name.replace("_", "-"): str(value) for name, value in sorted(given.items()) if value is not None},
-    )
-
-
-def _serving(given: dict[str, Any]) -> Serving:
-    return Serving(
-        bind_address=given["bind_address"],
-        secure_port=given["secure_port"],
-        api_port=API_PORT if given["api_port"] is None else given["api_port"],
-        api_port_is_wanted=given["api_port"] is not None,
-        tls_cert_file=given["tls_cert_file"],
-        tls_private_key_file=given["tls_private_key_file"],
-        tls_min_version=given["tls_min_version"],
-        tls_cipher_suites=given["tls_cipher_suites"],
-        client_ca_file=given["client_ca_file"] or "",
-        **{name: given[name] for name in given if name.startswith("requestheader_") and given[name] is not None},
-        authentication_skip_lookup=given["authentication_skip_lookup"],
-        authentication_cache_seconds=given["authentication_token_webhook_cache_ttl"] / 1e9,
-        authorized_cache_seconds=given["authorization_webhook_cache_authorized_ttl"] / 1e9,
-        unauthorized_cache_seconds=given["authorization_webhook_cache_unauthorized_ttl"] / 1e9,
-        always_allow_paths=given["authorization_always_allow_paths"],
-        share_port=given["permit_port_sharing"],
-    )
-
-
-def _gates(given: tuple[str, ...]) -> dict[str, bool]:
-    gates = {}
-    for entry in (entry for text in given for entry in names(text)):
-        name, _, value = entry.rpartition(":")[2].partition("=")
-        if value.lower() not in ("true", "false"):
-            raise BadInput(f"--feature-gates: {entry!r} is neither KEY=true nor KEY=false")
-        gates[name] = value.lower() == "true"
-    return gates

@@ -1,20 +1,19 @@
-"""`pilotage status`: whether schedulers and their profiles are well, once, again and again, or until they are."""
+"""`pilotage status`: the health of schedulers and their profiles, once, continuously, or until they are healthy."""
 
 from time import monotonic
 from typing import Any
 
 import click
 
-from pilotage.cli.asking import Here, opened, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.asking import Here, no_profile, opened, profiles, run
+from pilotage.cli.cluster_flags import About, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import NOT_ALL_PLACED, BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import clear, coloured, print_table, printed
-from pilotage.cluster.kubectl.names import PROFILES
 from pilotage.cluster.kubectl.refusals import Refused
 from pilotage.cluster.kubectl.requests import Documents
 from pilotage.views.objects.health import health, is_lost
 
-PAUSE = 1.0  # seconds between two looks
+PAUSE = 1.0  # seconds between two queries
 SHORT_HASH = 8
 NOT_WELL = NOT_ALL_PLACED
 
@@ -25,38 +24,41 @@ Examples:
   pilotage status -o json
 
 \b
-Exit code: 0 if all is well, 3 if something is not, or was not within the time; 2 if it cannot be told.
+Exit code: 0 if everything is healthy, 3 if something is not, or not within the timeout; 2 if there is no answer.
 """
 
 
 @click.command("status", cls=PlainCommand, epilog=EPILOG)
 @click.argument("names", nargs=-1, metavar="[PROFILE]...")
-@asks_a_cluster(namespaced=False)
-@click.option("-w", "--watch", is_flag=True, help="Show it again with every change.")
-@click.option("--wait", is_flag=True, help="Wait until all is well, or until it is clear that it will not be.")
-@click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="How long --wait waits.")
+@asks_a_cluster(About.CLUSTER)
+@click.option("-w", "--watch", is_flag=True, help="Print the answer again after every change.")
+@click.option(
+    "--wait", is_flag=True, help="Wait until everything is healthy, or until a profile is rejected or rolled back."
+)
+@click.option("--timeout", default=90.0, show_default=True, metavar="SECONDS", help="The timeout of --wait.")
 @output_option("wide", "name")
 @verbose_option
 def command(
     asked: Asked, names: tuple[str, ...], watch: bool, wait: bool, timeout: float, output: str, no_headers: bool
 ) -> None:
-    """Show releases with their replicas, profiles, and what is wrong with them.
+    """Show releases with their replicas, profiles, and their problems.
 
-    Reads SchedulerProfiles and pods at the API server, and asks the scheduler, if you may, how many pods wait.
+    Reads SchedulerProfiles and pods from the API server, and the number of waiting pods from the scheduler, if you have
+    access to it.
     """
     if asked.source == "auto" and wait:
-        asked = Asked(asked.way, source="local", release=asked.release)  # profiles and pods say all that counts
+        asked = Asked(asked.way, source="local", release=asked.release)  # profiles and pods are enough
     found = run(_status(asked, names, watch=watch, wait=wait, seconds=timeout, show=_Show(output, no_headers)))
     if not found["well"]:
         raise SystemExit(NOT_WELL)
 
 
 class NotThere(BadInput):
-    """A profile that was named is not there, or not yet."""
+    """A named profile does not exist, or not yet."""
 
 
 class _Show:
-    """Prints one answer after the other."""
+    """Prints one answer after another."""
 
     def __init__(self, output: str, no_headers: bool) -> None:
         self._output, self._headers = output, not no_headers
@@ -119,7 +121,7 @@ async def _status(
             except NotThere:
                 if not wait or monotonic() >= deadline:
                     raise
-                await asyncio.sleep(PAUSE)  # a gate may be there before what it waits for
+                await asyncio.sleep(PAUSE)  # the profile may be created later
                 continue
             if wait and not watch:
                 if found["well"] or is_over or monotonic() >= deadline:
@@ -134,39 +136,34 @@ async def _status(
 
 
 async def _look(here: Here, names: tuple[str, ...]) -> tuple[dict[str, Any], bool]:
-    """Return how all is now, and whether waiting changes nothing any more."""
-    profiles = await _profiles(here.documents, names)
+    """Return the current health, and whether waiting is pointless."""
+    own = await _profiles(here.documents, names)
     try:
         replicas = await here.replicas()
     except Refused as error:
         if not error.is_forbidden:
             raise
         replicas = []
-        note(f"replicas are not shown: {error.message}; --release NAMESPACE names where you may see them")
-    found = health(profiles, replicas)
+        note(f"replicas are not shown: {error.message}; name a namespace that you may read with --release NAMESPACE")
+    found = health(own, replicas)
     if here.scheduler is not None:
         try:
             _add_overview(found, await here.scheduler.get("/overview"))
         except Refused as error:
             if not error.is_forbidden:
                 raise
-            note(f"what only the scheduler knows is left out: {error.message}")
-    if not profiles and not replicas:
-        raise BadInput("there is no SchedulerProfile and no scheduler of Pilotage here; is it installed?")
-    return found, is_lost(profiles)
+            note(f"the scheduler's own figures are not shown: {error.message}")
+    if not own and not replicas:
+        raise BadInput("there is no SchedulerProfile and no scheduler of Pilotage; is Pilotage installed?")
+    return found, is_lost(own)
 
 
 async def _profiles(documents: Documents, names: tuple[str, ...]) -> list[dict[str, Any]]:
-    try:
-        found = await documents.items(PROFILES)
-    except Refused as error:
-        if error.is_absent:
-            raise BadInput("the cluster does not serve SchedulerProfiles; is Pilotage installed?") from None
-        raise
+    found = await profiles(documents)
     there = [each["metadata"]["name"] for each in found]
     for name in names:
         if name not in there:
-            raise NotThere(f"there is no SchedulerProfile {name}; there are: {', '.join(there) or 'none'}")
+            raise NotThere(no_profile(name, there))
     return [each for each in found if not names or each["metadata"]["name"] in names]
 
 

@@ -6,7 +6,7 @@ GAP = "  "
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[int] = (), indent: str = "") -> str:
-    """Return lines with aligned columns; those whose numbers are in `right` are flush with their right edge."""
+    """Return lines with aligned columns; the columns in `right` are right-aligned."""
     lines = [[_one_line(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join((indent + GAP.join(_cells(line, widths, right))).rstrip() for line in lines)

@@ -1,11 +1,12 @@
-"""`pilotage top`: how full nodes are by what is asked for, and what plugins cost."""
+"""`pilotage top`: how full nodes are, how many more pods of each shape fit, and what plugins cost."""
 
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from pilotage.cli.asking import Here, opened, run
-from pilotage.cli.cluster_flags import Asked, asks_a_cluster, output_option
+from pilotage.cli.cluster_flags import AUTO, LIVE, LOCAL, Asked, asks_a_cluster, output_option
 from pilotage.cli.command import BadInput, PlainCommand, note, verbose_option
 from pilotage.cli.printing import amount, print_table, printed, share
 from pilotage.views.objects.fullness import CPU, MEMORY, SORTS, fullness, ranked
@@ -15,42 +16,44 @@ EPILOG = """\b
 Examples:
   pilotage top
   pilotage top nodes --sort stranded --limit 10
+  pilotage top shapes -A
   pilotage top plugins
 
 \b
-STRANDED is what is free on a node and of no use, because its cpu, memory or places for pods have run out.
-Exit code: 0; 2 if it cannot be told.
+STRANDED is what is free on a node but unusable, because its cpu, memory or number of pods is exhausted.
+Exit code: 0; 2 if there is no answer.
 """
 
 
 @click.command("top", cls=PlainCommand, epilog=EPILOG)
-@click.argument("what", type=click.Choice(["nodes", "plugins"]), default="nodes")
-@asks_a_cluster(namespaced=False)
+@click.argument("what", type=click.Choice(["nodes", "shapes", "plugins"]), default="nodes")
+@asks_a_cluster()
 @click.option("--sort", type=click.Choice(SORTS), default=CPU, show_default=True, help="Which nodes come first.")
-@click.option("--limit", default=50, show_default=True, type=click.IntRange(1), help="At most so many lines.")
+@click.option("--limit", type=click.IntRange(1), help="The maximum number of lines. Default: 50; 10 for shapes.")
 @output_option("wide", "name")
 @verbose_option
-def command(asked: Asked, what: str, sort: str, limit: int, output: str, no_headers: bool) -> None:
-    """Show how full nodes are by the requests of their pods, or what each plugin costs the scheduler.
+def command(asked: Asked, what: str, sort: str, limit: int | None, output: str, no_headers: bool) -> None:
+    """Show how full nodes are, how many more pods fit, or what plugins cost.
 
-    Unlike kubectl top, this counts what pods ask for, which is what decides about the next one, not what they use.
+    Unlike kubectl top, this counts the requests of pods, which decide where the next one fits, not their usage.
+    `top shapes` groups the pods of the namespace by what they request, and shows for the most frequent groups how many
+    more of them fit now. Only the scheduler knows `top plugins`.
     """
     if what == "plugins":
-        _tell_plugins(run(_plugins(asked)), limit, output, headers=not no_headers)
-        return
-    found = run(_nodes(asked))
-    found["items"] = ranked(found["items"], sort)
-    if printed({**found, "items": found["items"][:limit]}, output):
-        return
-    if output == "name":
-        click.echo("\n".join(f"node/{each['name']}" for each in found["items"][:limit]))
-        return
-    _tell_nodes(found, limit, wide=output == "wide", headers=not no_headers)
+        _tell_plugins(run(_plugins(asked)), limit or 50, output, headers=not no_headers)
+    elif what == "shapes":
+        from pilotage.cli.top_shapes import top_shapes  # the engine takes a third of a second to import
+
+        _tell_shapes(top_shapes(asked, limit or 10), output, headers=not no_headers)
+    else:
+        found = run(_nodes(asked))
+        found["items"] = ranked(found["items"], sort)
+        _tell_nodes(found, limit or 50, output, headers=not no_headers)
 
 
 async def _nodes(asked: Asked) -> dict[str, Any]:
     if asked.is_file:
-        from pilotage.app.node_reading import nodes_of_file  # the engine counts, which the small plugin has not
+        from pilotage.app.node_reading import nodes_of_file  # needs the engine
 
         return fullness(nodes_of_file(asked.source))
     async with opened(asked, by_itself="nodes and pods at the API server") as here:
@@ -68,20 +71,26 @@ async def _table(here: Here) -> dict[str, Any]:
 
 
 async def _plugins(asked: Asked) -> dict[str, Any]:
-    async with opened(asked, by_itself="nothing") as here:
-        if here.scheduler is None:
-            raise BadInput("only a running scheduler knows what its plugins cost; docs/kubectl.md says how to reach it")
+    if asked.source == LOCAL or asked.is_file:
+        raise BadInput("only a running scheduler knows what its plugins cost; use --source live")
+    async with opened(replace(asked, source=LIVE) if asked.source == AUTO else asked) as here:
+        assert here.scheduler is not None
         return await here.scheduler.get("/plugins")
 
 
-def _tell_nodes(found: dict[str, Any], limit: int, *, wide: bool, headers: bool) -> None:
-    units, items = found["units"], found["items"]
+def _tell_nodes(found: dict[str, Any], limit: int, output: str, *, headers: bool) -> None:
+    if printed({**found, "items": found["items"][:limit]}, output):
+        return
+    if output == "name":
+        click.echo("\n".join(f"node/{each['name']}" for each in found["items"][:limit]))
+        return
+    wide, units, items = output == "wide", found["units"], found["items"]
     others = [each for each in units if each not in (CPU, MEMORY)] if wide else []
     header = ["NODE", "ZONE", "TYPE", "CPU", "CPU%", "MEMORY", "MEM%", "PODS", "STRANDED", "FLAGS"]
     rows = [_row(each, units, others, wide=wide) for each in [*items[:limit], {**found["total"], "name": "ALL"}]]
     print_table([*header, *(each.upper() for each in others)], rows, headers=headers, right=(3, 4, 5, 6, 7))
     if len(items) > limit:
-        note(f"{len(items) - limit} more nodes are left out; --limit shows more")
+        note(f"{len(items) - limit} more nodes are not shown; see --limit")
 
 
 def _row(node: dict[str, Any], units: dict[str, str], others: list[str], *, wide: bool) -> list[str]:
@@ -106,6 +115,37 @@ def _row(node: dict[str, Any], units: dict[str, str], others: list[str], *, wide
         ",".join(node.get("flags", ())),
         *(told(name) for name in others),
     ]
+
+
+def _tell_shapes(found: dict[str, Any], output: str, *, headers: bool) -> None:
+    if printed(found, output):
+        return
+    items = found["items"]
+    if output == "name":
+        click.echo("\n".join(each["example"] for each in items))
+        return
+    if not items:
+        note("there are no pods in the namespace; -A shows those of all namespaces")
+    rows = [
+        [
+            str(each["pods"]),
+            str(each["waiting"] or ""),
+            _asks_for(each["requests"], found["units"]),
+            ", ".join(each["constraints"]) if output == "wide" else "",
+            each["example"],
+            "?" if each["copies"] is None else str(each["copies"]),
+            each["stoppedBy"],
+            each["where"],
+        ]
+        for each in items
+    ]
+    header = ["PODS", "WAITING", "ASKS FOR", "LIMITED BY", "EXAMPLE", "MORE FIT", "STOPPED BY", "WHERE"]
+    print_table(header, rows, headers=headers, right=(0, 1, 5))
+
+
+def _asks_for(requests: dict[str, int], units: dict[str, str]) -> str:
+    told = (f"{name} {amount(number, units[name])}" for name, number in sorted(requests.items()) if number)
+    return ", ".join(told) or "nothing"
 
 
 def _tell_plugins(found: dict[str, Any], limit: int, output: str, *, headers: bool) -> None:

@@ -85,4 +85,4 @@ def test_a_refusal_of_the_server_is_told_from_kubectls_words(said: str, status: 
 def test_whatever_else_kubectl_says_is_quoted() -> None:
     found = failure("error: You must be logged in\n")
     assert isinstance(found, NotReached)
-    assert str(found) == "kubectl failed and said: You must be logged in"
+    assert str(found) == "kubectl failed: You must be logged in"

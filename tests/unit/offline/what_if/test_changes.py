@@ -101,7 +101,7 @@ def test_nodes_by_a_template_are_as_nodes_of_the_same_kind() -> None:
     template = {"labels": kind, "capacity": {"cpu": "8"}}
     answer = ask([there], {"addNodes": {"template": template}}, CORE)
     assert answer.use["cpu"].after.allocatable == 9000
-    assert any("the part of the capacity that nodes like n1 have" in each for each in answer.assumptions)
+    assert any("the same share of the capacity as on nodes like n1" in each for each in answer.assumptions)
     assert any("110 pods" in each for each in answer.assumptions)
 
 
@@ -115,7 +115,7 @@ def test_a_drained_node_gives_its_pods_to_others() -> None:
     ]
     answer = ask(cluster, {"drain": {"nodes": ["n1"]}})
     assert nodes_of(answer) == {"n2": 2}
-    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller makes it anew."
+    assert answer.summary == "2 of 3 pods fit. 1 pod would be lost: no controller recreates it."
     assert {each.pod for each in answer.evictions if each.lost} == {"default/bare"}
     assert answer.verdict == "partly"
 
@@ -133,7 +133,7 @@ def test_a_budget_without_room_keeps_its_pods() -> None:
     cluster = [make_node("n1"), make_node("n2"), running("web", "n1", labels={"app": "web"}), budget(0)]
     answer = ask(cluster, {"drain": {"nodes": ["n1"]}})
     assert answer.verdict == "no"
-    assert answer.summary == "1 pod cannot be evicted: a disruption budget allows no more."
+    assert answer.summary == "1 pod cannot be evicted: a disruption budget does not allow it."
     assert ask(cluster, {"evict": {"pods": ["default/web"]}}).evictions[0].blocked
     assert ask(cluster, {"removeNodes": {"nodes": ["n1"]}}).verdict == "fits", "a node that is gone asks nobody"
 
@@ -218,20 +218,20 @@ WRONG = {
     ),
     "no such pod": (
         {"evict": {"pods": ["web-7"]}},
-        'evict: no pod default/web-7 runs on a node; did you mean "default/web-1"?',
+        'evict: there is no pod default/web-7 on a node; did you mean "default/web-1"?',
     ),
     "no quota to change by so much": (
         {"quota": {"namespace": "default", "max": {"cpu": "+1"}}},
-        "quota: name one of the elastic quotas of default (there are: none)",
+        "quota: there is no elastic quota in default; name a new one, with amounts without + and -",
     ),
     "a pod that nobody serves": (
         {"addPods": {"schedulerName": "default-schedular"}},
-        "Pod default/pod: no profile has its schedulerName default-schedular (there are default-scheduler); "
+        "Pod default/pod: no profile has its schedulerName default-schedular (there is default-scheduler); "
         'did you mean "default-scheduler"?',
     ),
     "manifests without pods": (
         {"add": {"manifests": [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}}]}},
-        "the manifests make no pods; give a Pod, a Deployment, a Job or the like",
+        "the manifests create no pods; give a Pod, a Deployment, a Job or the like",
     ),
     "an amount that is none": (
         {"add": {"manifests": [deployment(cpu="a lot")]}},
@@ -253,8 +253,8 @@ WRONG = {
     ),
     "more pods than anybody may ask about": (
         {"add": {"manifests": [deployment(replicas=2000)], "copies": 6}},
-        "6 copies of 2000 pods: 12000 are more than 10000; ask for fewer, or by `fill` (`pilotage capacity`) for how "
-        "many fit",
+        "6 copies of 2000 pods: 12000 are more than the 10000 that a question may add; ask for fewer, "
+        "or see how many fit (`pilotage capacity`)",
     ),
 }
 

@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from pilotage.cluster.credentials import exec_credentials, kubeconfig
+from pilotage.cluster.credentials import exec_credentials
+from pilotage.cluster.credentials import kubeconfig as kubeconfig_files
 from pilotage.cluster.credentials.credentials import (
     REREAD_AFTER,
     Identity,
@@ -34,6 +35,10 @@ SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _SHORTEST_BETWEEN = 1.0
 _RETRY_AFTER = 10.0
 DEFAULT_NAMESPACE = "default"
+NO_CLUSTER = (
+    "no cluster is configured: there is no service account of a pod, and neither $KUBECONFIG nor ~/.kube/config names "
+    "a file; name one with --kubeconfig"
+)
 _HEADER = re.compile(r"[ -~]+")
 
 
@@ -113,6 +118,18 @@ def find(
     return access
 
 
+def context_namespace(kubeconfig: str = "", *, context: str = "", environ: Mapping[str, str] = os.environ) -> str:
+    """Return the default namespace of the way that `find` would take, without any credentials."""
+    if not kubeconfig and environ.get("KUBERNETES_SERVICE_HOST") and (SERVICE_ACCOUNT / "token").exists():
+        return _own_namespace(SERVICE_ACCOUNT) or DEFAULT_NAMESPACE
+    paths = [Path(kubeconfig)] if kubeconfig else _usual_files(environ)
+    if not paths:
+        raise NoAccess(NO_CLUSTER)
+    config = kubeconfig_files.read(paths)
+    config.choose(context)
+    return config.namespace(context) or DEFAULT_NAMESPACE
+
+
 def _found(kubeconfig: str, master: str, context: str, environ: Mapping[str, str]) -> Access:
     if kubeconfig or master:
         return from_kubeconfig(kubeconfig, master=master, context=context)
@@ -120,10 +137,7 @@ def _found(kubeconfig: str, master: str, context: str, environ: Mapping[str, str
         return in_cluster(environ)
     if usual := _usual_files(environ):
         return _from_files(usual, context=context)
-    raise NoAccess(
-        "no cluster is configured: there is no service account of a pod, and neither $KUBECONFIG nor "
-        "~/.kube/config names a file; name one with --kubeconfig"
-    )
+    raise NoAccess(NO_CLUSTER)
 
 
 def from_kubeconfig(path: str | None, *, master: str = "", context: str = "") -> Access:
@@ -145,11 +159,17 @@ def in_cluster(environ: Mapping[str, str] = os.environ, folder: Path | None = No
     mounted = folder or SERVICE_ACCOUNT
     trust = Trust(read_file(mounted / "ca.crt", "certificate authority"))
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    own = mounted / "namespace"
-    namespace = read_file(own, "namespace").decode().strip() if own.exists() else ""
     return Access(
-        server, trust, lambda: Issued(Identity(read_token(mounted / "token")), REREAD_AFTER), namespace=namespace
+        server,
+        trust,
+        lambda: Issued(Identity(read_token(mounted / "token")), REREAD_AFTER),
+        namespace=_own_namespace(mounted),
     )
+
+
+def _own_namespace(mounted: Path) -> str:
+    own = mounted / "namespace"
+    return read_file(own, "namespace").decode().strip() if own.exists() else ""
 
 
 def _usual_files(environ: Mapping[str, str]) -> list[Path]:
@@ -162,7 +182,7 @@ def _home(environ: Mapping[str, str]) -> Path:
 
 
 def _from_files(paths: list[Path], *, master: str = "", context: str = "") -> Access:
-    config = kubeconfig.read(paths)
+    config = kubeconfig_files.read(paths)
     if master and not (context or config.current_context):
         return from_kubeconfig(None, master=master)
     cluster, user = config.choose(context)

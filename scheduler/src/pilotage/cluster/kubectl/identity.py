@@ -1,4 +1,4 @@
-"""Who asks the scheduler: the token or the client certificate that a kubeconfig has for the API server."""
+"""The user's identity for the scheduler: the token or client certificate of the kubeconfig."""
 
 import asyncio
 import base64
@@ -15,7 +15,7 @@ from pilotage.cluster.kubectl.refusals import NotReached
 
 LONGEST_RUN = 60.0  # seconds
 TOKEN = re.compile(r"[!-~]+")
-GIVE = "give --token-from, or a kubeconfig with a token, a client certificate or a credential command"
+GIVE = "use --token-from, or a kubeconfig with a token, a client certificate or an exec command"
 
 
 @dataclass(frozen=True)
@@ -26,25 +26,25 @@ class Identity:
     certificate: bytes = b""
 
     def __repr__(self) -> str:
-        return "Identity(...)"  # A secret has no place in a message.
+        return "Identity(...)"  # Messages must not contain secrets.
 
     def show(self, context: ssl.SSLContext) -> None:
-        """Let connections show the certificate."""
+        """Present the certificate on connections."""
         if not self.certificate:
             return
-        # OpenSSL takes files only; this one is readable by nobody else and gone at once.
+        # OpenSSL reads files only; this one is private and deleted at once.
         with tempfile.NamedTemporaryFile(prefix="pilotage-") as file:
             file.write(self.certificate)
             file.flush()
             try:
-                # Without a password of ours OpenSSL would ask for one on the terminal.
+                # Without a password, OpenSSL would ask for one on the terminal.
                 context.load_cert_chain(file.name, password="")
             except (ssl.SSLError, ValueError):
-                raise NotReached("the client certificate of the kubeconfig cannot be used; renew it") from None
+                raise NotReached("the client certificate of the kubeconfig is invalid; renew it") from None
 
 
 async def identity_of(user: dict[str, Any], cluster: dict[str, Any]) -> Identity:
-    """Return who a user of a kubeconfig is; NotReached if it names nobody."""
+    """Return the identity of a kubeconfig's user; NotReached if it has no credentials."""
     if user.get("token"):
         return Identity(bearer(str(user["token"])))
     if user.get("tokenFile"):
@@ -54,13 +54,13 @@ async def identity_of(user: dict[str, Any], cluster: dict[str, Any]) -> Identity
         return Identity(certificate=certificate + b"\n" + key)
     if user.get("exec"):
         return await _from_command(user["exec"], cluster)
-    raise NotReached(f"the kubeconfig has nothing that the scheduler could know you by; {GIVE}")
+    raise NotReached(f"the kubeconfig has no credentials that the scheduler accepts; {GIVE}")
 
 
 def bearer(token: str) -> str:
-    """Return the header's value for a token, which is refused if it would break out of the header."""
+    """Return the header value for a token; NotReached if it contains what no header may contain."""
     if not TOKEN.fullmatch(token.strip()):
-        raise NotReached("the token of the kubeconfig is empty or holds blanks or line breaks; renew it")
+        raise NotReached("the token of the kubeconfig is empty, or contains spaces or line breaks; renew it")
     return f"Bearer {token.strip()}"
 
 
@@ -76,7 +76,7 @@ def _decoded(data: str) -> bytes:
 
 
 async def _from_command(plugin: dict[str, Any], cluster: dict[str, Any]) -> Identity:
-    """Run a credential command, as kubectl does."""
+    """Run an exec command of a kubeconfig, as kubectl does."""
     spec: dict[str, Any] = {"interactive": False}
     if plugin.get("provideClusterInfo"):
         spec["cluster"] = cluster
@@ -89,13 +89,15 @@ async def _from_command(plugin: dict[str, Any], cluster: dict[str, Any]) -> Iden
             env={**os.environ, **own, "KUBERNETES_EXEC_INFO": info},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=None,  # what it has to say is for the person
+            stderr=None,  # its messages are for the user
         )
         out, _ = await asyncio.wait_for(child.communicate(), LONGEST_RUN)
         status = json.loads(out)["status"]
     except (OSError, ValueError, KeyError, TypeError, TimeoutError) as error:
         name = Path(str(plugin.get("command"))).name
-        raise NotReached(f"the credential command {name} gives no credentials ({error}); run it by hand") from error
+        raise NotReached(
+            f"the exec command {name} returned no credentials ({error}); run it by hand to see why"
+        ) from error
     if status.get("token"):
         return Identity(bearer(status["token"]))
     pair = f"{status.get('clientCertificateData', '')}\n{status.get('clientKeyData', '')}\n"

@@ -1,9 +1,12 @@
-"""Names that the small plugin spells by itself, since it cannot import who owns them; a contract test compares."""
+"""Names that the small plugin cannot import from where they are defined; a contract test compares them."""
 
-# What a replica says about itself on its own pod: config.handshake.
+# Annotations with which a replica reports its state on its own pod: config.handshake.
 HASH, TROUBLE = "pilotage.dev/config-hash", "pilotage.dev/config-trouble"
-LEADS = "pilotage.dev/leads"  # a label of the replica that leads: app.read_api.serving
-FINGERPRINT = "pilotage.dev/serving-certificate"  # an annotation: the SHA-256 of the certificate that it shows
+LEADS = "pilotage.dev/leads"  # a label of the leader: app.read_api.serving
+FINGERPRINT = "pilotage.dev/serving-certificate"  # an annotation: the SHA-256 of its serving certificate
+
+# The port of the read API, and the audience of its tokens: app.options, app.read_api.serving.
+API_PORT, AUDIENCE = 10260, "pilotage"
 
 # The resource: scheduler_profiles.resource.
 PROFILES_API = "/apis/pilotage.dev/v1alpha1"

@@ -1,4 +1,4 @@
-"""A port of a pod on this machine, for as long as kubectl forwards it."""
+"""A forwarded port of a pod, while kubectl runs."""
 
 import asyncio
 import os
@@ -16,10 +16,10 @@ FORWARDING = re.compile(rb"Forwarding from 127\.0\.0\.1:(\d+) ->")
 
 @asynccontextmanager
 async def forwarded(kubectl: Kubectl, namespace: str, pod: str, port: int) -> AsyncIterator[int]:
-    """Give the port on the loopback address that leads to a port of a pod; kubectl chooses a free one."""
+    """Give the local port, chosen by kubectl, that leads to a port of a pod."""
     words = ("port-forward", "-n", namespace, f"pod/{pod}", f":{port}", "--address=127.0.0.1")
     pipe = asyncio.subprocess.PIPE
-    # A group of its own: an interrupt at the terminal is for us, and we end the child.
+    # Its own process group: an interrupt at the terminal reaches only this process, which then stops the child.
     child = await asyncio.create_subprocess_exec(
         *kubectl.command(*words), stdin=asyncio.subprocess.DEVNULL, stdout=pipe, stderr=pipe, start_new_session=True
     )
@@ -46,7 +46,7 @@ async def _end(child: asyncio.subprocess.Process) -> None:
     if child.returncode is not None:
         return
     try:
-        # Not child.terminate(), which may take the exit code away from the event loop.
+        # Not child.terminate(), which may reap the child before the event loop does.
         with suppress(ProcessLookupError):
             os.kill(child.pid, signal.SIGTERM)
         async with asyncio.timeout(ENDS_WITHIN):

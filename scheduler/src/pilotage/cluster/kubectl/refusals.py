@@ -1,10 +1,10 @@
-"""What can go wrong between a person's machine and a server, whoever carries the question."""
+"""What can go wrong between the user's machine and a server, with any client."""
 
 FORBIDDEN, NOT_FOUND = 403, 404
 
 
 class Refused(Exception):
-    """The server said no; the message is its own."""
+    """The server refused the request; the message is the server's."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -17,9 +17,13 @@ class Refused(Exception):
 
     @property
     def is_absent(self) -> bool:
-        """Whether there is no such thing."""
+        """Whether the object or path does not exist."""
         return self.status == NOT_FOUND
 
 
 class NotReached(Exception):
-    """There is no answer: no server, no program, no credentials; the text says what to do."""
+    """There is no answer, for lack of a server, a program or credentials; the text says what to do."""
+
+
+class NoCluster(NotReached):
+    """Not even the API server responds."""

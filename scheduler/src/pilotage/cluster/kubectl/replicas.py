@@ -1,4 +1,4 @@
-"""The replicas of schedulers in a cluster, and the one of each release that leads."""
+"""The replicas of schedulers in a cluster, and the leader of each release."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,7 @@ USUAL_NAMESPACE = "pilotage"
 
 @dataclass(frozen=True)
 class Replica:
-    """A pod of a scheduler, and what it says about itself."""
+    """A pod of a scheduler, and the state that it reports."""
 
     namespace: str
     name: str
@@ -29,18 +29,18 @@ class Replica:
 
     @property
     def instance(self) -> str:
-        """Return the release as profiles name it."""
+        """Return the release as in profiles."""
         return f"{self.namespace}/{self.release}"
 
 
 def replicas(pods: Iterable[Manifest], leases: Iterable[Manifest] = ()) -> list[Replica]:
-    """Return the replicas of all releases; who leads is told by a label, else by the Leases, if they may be seen."""
+    """Return the replicas of all releases; a label marks the leader, or the Lease names it."""
     holders = {(_place(lease), _holder(lease)) for lease in leases}
     return [_replica(pod, holders) for pod in pods if not pod["metadata"].get("deletionTimestamp")]
 
 
 def leader(found: Sequence[Replica]) -> Replica | None:
-    """Return the replica to ask: who leads, else one that is ready."""
+    """Return the replica to ask: the leader, else one that is ready."""
     return next((each for each in found if each.leads), next((each for each in found if each.ready), None))
 
 
@@ -71,12 +71,12 @@ def _place(lease: Manifest) -> str:
 
 
 def _holder(lease: Manifest) -> str:
-    """Return the pod of an identity, which is POD_UUID."""
+    """Return the pod of an identity of the form POD_UUID."""
     return str((lease.get("spec") or {}).get("holderIdentity") or "").partition("_")[0]
 
 
 def _trouble(text: str) -> str:
-    """Return in words what a replica has against a configuration."""
+    """Return in words why a replica rejects a configuration."""
     try:
         found = json.loads(text)
         return f"{found['kind']}: {found.get('message', '')}"

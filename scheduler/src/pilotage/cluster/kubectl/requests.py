@@ -1,32 +1,32 @@
-"""Documents of the API server, whoever carries the requests."""
+"""Objects of the API server, by any client."""
 
 import json
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 _NOTHING: Mapping[str, str] = {}
-PAGE = "2000"  # objects; a list of a large cluster comes in parts
+PAGE = "2000"  # objects; large lists come in pages
 
 
 class Carrier(Protocol):
-    """Brings requests to an API server; Refused or NotReached tells why there is no answer."""
+    """A client of an API server; Refused or NotReached says why there is no answer."""
 
     async def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> bytes:
-        """Read what is at a path."""
+        """Read a path."""
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Send a document."""
 
     async def close(self) -> None:
-        """Give up all connections."""
+        """Close all connections."""
 
 
 class Documents:
-    """Reads and sends documents."""
+    """Reads and creates objects."""
 
     def __init__(self, carrier: Carrier, namespace: str = "default") -> None:
         self._carrier = carrier
-        self.namespace = namespace  # the one that is meant where none is named
+        self.namespace = namespace  # the default
 
     async def get(self, path: str) -> dict[str, Any]:
         """Return one object."""
@@ -49,10 +49,10 @@ class Documents:
         return dict(json.loads(await self._carrier.post(path, json.dumps(document).encode())))
 
     async def close(self) -> None:
-        """Give up all connections."""
+        """Close all connections."""
         await self._carrier.close()
 
 
 def namespaced(resource: str, namespace: str) -> str:
-    """Return the path of a list of the core API: of one namespace, or of all with ""."""
+    """Return the path of a list of the core API, of one namespace, or of all if it is empty."""
     return f"/api/v1/namespaces/{namespace}/{resource}" if namespace else f"/api/v1/{resource}"

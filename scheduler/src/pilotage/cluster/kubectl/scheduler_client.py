@@ -1,4 +1,4 @@
-"""Questions to the read API of a scheduler, over a forwarded port or at an address of its own."""
+"""A client of the read API of a scheduler, over a forwarded port or at an address."""
 
 import asyncio
 import hashlib
@@ -16,21 +16,21 @@ PREFIX = "/pilotage/v1"
 TIMEOUT = 60.0  # seconds
 LARGEST_ANSWER = 64 << 20
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-OLD = "an older release has no read API: upgrade it, or use --source local"
+OLD = "older releases have no read API; upgrade, or use --source local"
 _NOTHING: Mapping[str, str] = {}
 
 
 class SchedulerClient:
-    """Asks one replica; an answer is the JSON of docs/api.md.
+    """Asks one replica; the answers are the JSON of docs/api.md.
 
-    `fingerprint` is the SHA-256 of the certificate that it must show. Without one the certificate must be of an
-    authority that this machine trusts, but for a loopback address: there kubectl's tunnel says who answers.
+    `fingerprint` is the SHA-256 of the expected certificate. Without one, the certificate must be of an authority that
+    this machine trusts, except at a loopback address, where kubectl's tunnel vouches for the server.
     """
 
     def __init__(self, address: str, identity: Identity, *, fingerprint: str = "", agent: str = "pilotage") -> None:
         found = urlsplit(address)
         if found.scheme != "https" or not found.hostname:
-            raise NotReached(f"{address!r} is no address of a scheduler; write https://HOST:PORT")
+            raise NotReached(f"{address!r} is not the address of a scheduler; use https://HOST:PORT")
         self.address = address
         self._host, self._port, self._base = found.hostname, found.port or 443, found.path.rstrip("/")
         self._fingerprint = fingerprint.lower()
@@ -44,7 +44,7 @@ class SchedulerClient:
             self._headers["Authorization"] = identity.authorization
 
     async def get(self, path: str, query: Mapping[str, str] = _NOTHING) -> dict[str, Any]:
-        """Return the answer at a path below the prefix; Refused or NotReached if there is none."""
+        """Return the answer for a path below the prefix; Refused or NotReached if there is none."""
         kept = {name: value for name, value in query.items() if value}
         return await asyncio.to_thread(self._ask, "GET", f"{path}?{urlencode(kept)}" if kept else path, b"")
 
@@ -62,20 +62,22 @@ class SchedulerClient:
             answer = connection.getresponse()
             content = answer.read(LARGEST_ANSWER)
         except (ssl.SSLEOFError, ConnectionResetError, http.client.RemoteDisconnected) as error:
-            raise NotReached(f"nothing answers at its port; {OLD}") from error
+            raise NotReached(f"its port does not respond; {OLD}") from error
         except (OSError, http.client.HTTPException) as error:
-            raise NotReached(f"the scheduler at {self.address} does not answer: {error}") from error
+            raise NotReached(f"the scheduler at {self.address} does not respond: {error}") from error
         finally:
             connection.close()
         return _read(answer.status, content)
 
     def _check(self, connection: http.client.HTTPSConnection) -> None:
-        """Refuse another certificate than the one that was announced, before anything is sent."""
+        """Refuse an unexpected certificate before anything is sent."""
         if not self._fingerprint:
             return
         shown = connection.sock.getpeercert(binary_form=True) or b""
         if hashlib.sha256(shown).hexdigest() != self._fingerprint:
-            raise NotReached("the scheduler shows another certificate than its pod announces; nothing was sent to it")
+            raise NotReached(
+                "the scheduler's certificate is not the one in its pod's annotation; nothing was sent to it"
+            )
 
 
 def _read(status: int, content: bytes) -> dict[str, Any]:
@@ -88,5 +90,5 @@ def _read(status: int, content: bytes) -> dict[str, Any]:
         return found
     said = str(found.get("message", "")) if isinstance(found, dict) else ""
     if status == NOT_FOUND and not is_map:
-        raise NotReached(f"it is no read API that answers; {OLD}")
-    raise Refused(status, said or f"it answered with {status} and no words")
+        raise NotReached(f"the server is not a read API; {OLD}")
+    raise Refused(status, said or f"it answered with {status} and no message")

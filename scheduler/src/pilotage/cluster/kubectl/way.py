@@ -1,11 +1,11 @@
-"""Which cluster is meant, and as whom."""
+"""The cluster to use, and the user to act as."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Way:
-    """Which cluster is meant, and as whom: the flags of kubectl that say so."""
+    """The cluster to use, and the user to act as: flags of kubectl."""
 
     kubeconfig: str = ""
     context: str = ""
@@ -14,7 +14,7 @@ class Way:
 
     @property
     def flags(self) -> list[str]:
-        """Return them as kubectl takes them."""
+        """Return the flags for kubectl."""
         named = {"--kubeconfig": self.kubeconfig, "--context": self.context, "--as": self.user}
         return [
             *(f"{flag}={value}" for flag, value in named.items() if value),

@@ -1,4 +1,4 @@
-"""The way to a running scheduler: which replica to ask, and the tunnel to it."""
+"""Access to a running scheduler: the replica to ask, and the tunnel to it."""
 
 import os
 from collections.abc import AsyncIterator, Sequence
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pilotage.cluster.kubectl.identity import Identity, bearer, identity_of
+from pilotage.cluster.kubectl.names import API_PORT, AUDIENCE
 from pilotage.cluster.kubectl.port_forward import forwarded
 from pilotage.cluster.kubectl.programme import Kubectl
 from pilotage.cluster.kubectl.refusals import NotReached, Refused
@@ -14,21 +15,20 @@ from pilotage.cluster.kubectl.replicas import SELECTOR, USUAL_NAMESPACE, Replica
 from pilotage.cluster.kubectl.requests import Documents, namespaced
 from pilotage.cluster.kubectl.scheduler_client import SchedulerClient
 
-PORT, AUDIENCE = 10260, "pilotage"
 SERVICE_ACCOUNT_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 NAME_ONE = "name one with --release NAMESPACE/NAME"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which release is asked, and by whose token; "": what there is, and the kubeconfig's."""
+    """Which release to ask, with which token; "": the only release, and the kubeconfig's token."""
 
     release: str = ""  # NAMESPACE or NAMESPACE/NAME
     token_from: str = ""  # a service account: NAMESPACE/NAME
 
 
 async def replicas_of(documents: Documents, release: str = "") -> list[Replica]:
-    """Return the replicas of a release, or of all; where pods of all namespaces may not be seen, of the usual one."""
+    """Return the replicas of a release, or of all; without the right to list all pods, those of the usual namespace."""
     namespace, _, name = release.partition("/")
     try:
         pods = await documents.items(namespaced("pods", namespace), {"labelSelector": SELECTOR})
@@ -60,11 +60,11 @@ async def _leases(documents: Documents, namespaces: set[str]) -> list[dict[str, 
 
 @asynccontextmanager
 async def scheduler(kubectl: Kubectl, documents: Documents, wanted: Wanted) -> AsyncIterator[SchedulerClient]:
-    """Give a client of the replica that leads; NotReached or Refused tells why there is none."""
+    """Give a client of the leader; NotReached or Refused says why there is none."""
     found = await replicas_of(documents, wanted.release)
     chosen = _one_of(found, wanted.release)
     identity = await identity_for(kubectl, wanted.token_from)
-    async with forwarded(kubectl, chosen.namespace, chosen.name, PORT) as port:
+    async with forwarded(kubectl, chosen.namespace, chosen.name, API_PORT) as port:
         yield SchedulerClient(f"https://127.0.0.1:{port}", identity, fingerprint=chosen.fingerprint)
 
 
@@ -76,18 +76,16 @@ def _one_of(found: Sequence[Replica], release: str) -> Replica:
         raise NotReached(f"there are several releases ({', '.join(there)}); {NAME_ONE}")
     chosen = leader(found)
     if chosen is None:
-        raise NotReached(
-            f"no replica of {there[0]} is ready; look at its pods: kubectl get pods -n {found[0].namespace}"
-        )
+        raise NotReached(f"no replica of {there[0]} is ready; see kubectl get pods -n {found[0].namespace}")
     return chosen
 
 
 async def identity_for(kubectl: Kubectl, token_from: str = "") -> Identity:
-    """Return who asks: a service account that was named, the user of the kubeconfig, or the account of this pod."""
+    """Return the identity: of the named service account, of the kubeconfig's user, or of this pod's account."""
     if token_from:
         namespace, slash, name = token_from.partition("/")
         if not (namespace and slash and name):
-            raise NotReached(f"--token-from {token_from}: write NAMESPACE/SERVICEACCOUNT")
+            raise NotReached(f"--token-from {token_from}: use NAMESPACE/SERVICEACCOUNT")
         words = ("create", "token", name, "-n", namespace, f"--audience={AUDIENCE}", "--duration=10m")
         return Identity(bearer((await kubectl.run(*words)).decode()))
     chosen = await kubectl.chosen()

@@ -42,6 +42,11 @@ class _Status(msgspec.Struct):
     details: _Details | None = None
 
 
+def no_response(server: str, error: Exception) -> str:
+    """Return what to tell a user whose API server does not respond."""
+    return f"the API server at {server} does not respond: {error}; check its address, or name another --context"
+
+
 _STATUS = msgspec.json.Decoder(_Status)
 _LONGEST_MESSAGE = 4096
 _LONGEST_QUOTE = 200

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from pilotage.cluster.credentials.access import find
-from pilotage.cluster.kubectl.refusals import NotReached, Refused
+from pilotage.cluster.kubectl.refusals import NoCluster, Refused
 from pilotage.cluster.kubectl.way import Way
 from pilotage.cluster.transport.api_client import ApiClient
-from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable
+from pilotage.cluster.transport.api_errors import ApiError, OutcomeUnknown, Unreachable, no_response
 
 _NOTHING: Mapping[str, str] = {}
 
@@ -44,4 +44,4 @@ class ByKubeconfig:
     def _meant(self, error: Exception) -> Exception:
         if isinstance(error, ApiError):
             return Refused(error.status, error.message)
-        return NotReached(f"the API server at {self._access.server} does not answer: {error}")
+        return NoCluster(no_response(self._access.server, error))

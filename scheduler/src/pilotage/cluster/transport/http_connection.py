@@ -1,6 +1,7 @@
 """One keep-alive connection to a server: opened, used for one request at a time, and closed after any irregularity."""
 
 import asyncio
+import os
 import select
 import socket
 import ssl
@@ -63,9 +64,15 @@ async def connect(endpoint: Endpoint, make: Callable[[], ConnectionT], seconds: 
         )
         raise Unreachable(f"no connection to {where}: {reason}") from error
     except (OSError, ValueError) as error:
-        raise Unreachable(f"no connection to {where}: {error}") from error
+        raise Unreachable(f"no connection to {where}: {_reason(error)}") from error
     _watch_over(transport.get_extra_info("socket"))
     return connection
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """Return the reason in the system's words: asyncio writes its own over them."""
+    number = error.errno if isinstance(error, ConnectionError) else None
+    return os.strerror(number) if number else str(error)
 
 
 def _watch_over(link: socket.socket) -> None:

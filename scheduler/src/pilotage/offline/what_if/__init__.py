@@ -1,1 +1,1 @@
-"""What would happen if: a request, a second world to try it in, and the answer; nothing that runs is touched."""
+"""What-if: a request, a copy of the cluster to try it in, and the answer; nothing that runs is touched."""

@@ -1,4 +1,4 @@
-"""The answer to a what-if, as JSON has it: fields are added, never renamed."""
+"""The answer to a what-if, as in JSON: fields are added, never renamed."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
@@ -15,7 +15,7 @@ ELSEWHERE = "pods of other namespaces"
 
 
 class Pods(Struct, frozen=True, rename="camel"):
-    """How many pods the question is about: new ones, and those that need another place."""
+    """The pods of the question: new ones, and those that need another node."""
 
     asked: int = 0
     placed: int = 0
@@ -51,29 +51,29 @@ class Row(Struct, frozen=True, rename="camel"):
 
 
 class Waiting(Struct, frozen=True, rename="camel"):
-    """Pods of an owner that find no place, for one reason."""
+    """Pods of an owner that would wait, for one reason."""
 
     owner: str
     namespace: str
     count: int
     reason: str
     example: str = ""
-    remedies: Sequence[Any] = ()  # each a Remedy until somebody is to see it, and then as JSON
+    remedies: Sequence[Any] = ()  # Remedy objects, converted to JSON for the viewer
 
 
 class Eviction(Struct, frozen=True, rename="camel"):
-    """A pod that goes, or cannot because a budget is in the way."""
+    """A pod that would be evicted, or is not because of a budget."""
 
     pod: str
     by: str
     budget: str = ""
-    violated: bool = False  # it goes although the budget has no room for that
-    blocked: bool = False  # it stays because the budget has no room for that
-    lost: bool = False  # nobody makes it anew
+    violated: bool = False  # it is evicted although the budget does not allow it
+    blocked: bool = False  # it stays because the budget does not allow the eviction
+    lost: bool = False  # no controller recreates it
 
 
 class Other(Struct, frozen=True, rename="camel"):
-    """A pod that nobody asked about, and what becomes of it; no node: it waits."""
+    """Another pod and its node; without a node it waits."""
 
     pod: str
     node: str = ""
@@ -81,7 +81,7 @@ class Other(Struct, frozen=True, rename="camel"):
 
 
 class Others(Struct, frozen=True, rename="camel"):
-    """Pods that wait already and would get a place, and pods that lose theirs to others."""
+    """Waiting pods that would get a node, and pods that lose theirs to others."""
 
     placed: Sequence[Other] = ()
     displaced: Sequence[Other] = ()
@@ -92,7 +92,7 @@ class Others(Struct, frozen=True, rename="camel"):
 class Fill(Struct, frozen=True, rename="camel"):
     """How many copies fit, and what stops the next one."""
 
-    changes: str  # now, or what would be changed
+    changes: str  # "now", or the title of the changes
     copies: int
     stopped_by: str = ""
     message: str = ""
@@ -135,7 +135,7 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
     def seen_by(
         self, may_list_nodes: bool, sees_namespace: Callable[[str], bool], words: Callable[[str], str]
     ) -> "WhatIfAnswer":
-        """Return what somebody may see of it; `words` cuts a sentence before the first foreign name."""
+        """Return what a viewer may see; `words` cuts a sentence before the first name that they may not see."""
         answer = self._of_namespaces(sees_namespace)._in_words(words)
         if not may_list_nodes:
             answer = answer._without_nodes()
@@ -197,7 +197,7 @@ class WhatIfAnswer(Struct, frozen=True, rename="camel", kw_only=True):
 
 
 def as_data(answer: WhatIfAnswer) -> dict[str, Any]:
-    """Return plain data for JSON and YAML, for somebody who may see everything."""
+    """Return plain data for JSON and YAML, for a viewer who may see everything."""
     data: dict[str, Any] = msgspec.to_builtins(answer.seen_by(True, lambda _namespace: True, lambda text: text))
     return data
 

@@ -1,4 +1,4 @@
-"""Disruption budgets that are counted: who may go now, and who may once others have started elsewhere."""
+"""Disruption budgets with their counts: which pods may be evicted now, and which once others have started elsewhere."""
 
 from collections.abc import Callable
 
@@ -18,22 +18,22 @@ class Budgets:
         self._put = put
 
     def of(self, pod: Pod) -> list[PodDisruptionBudget]:
-        """Return the budgets that a pod counts for."""
+        """Return the budgets of a pod."""
         return [each for each in self._objects.all(PodDisruptionBudget, pod.namespace) if _protects(each, pod)]
 
     def refusing(self, pod: Pod) -> str:
-        """Return the budget that does not let a pod go now, as namespace/name; "" if it may go."""
+        """Return the budget that does not allow an eviction now, as namespace/name; "" if there is none."""
         budgets = self.of(pod)
-        if len(budgets) > 1:  # the API server evicts no pod that has several
+        if len(budgets) > 1:  # the API server does not evict pods with several budgets
             return ", ".join(map(_key, budgets))
         return next((_key(each) for each in budgets if each.status.disruptions_allowed <= 0), "")
 
     def charge(self, pod: Pod) -> list[str]:
-        """Take a pod that goes off its budgets; returns them, each as namespace/name."""
+        """Charge the budgets of an evicted pod; returns them, each as namespace/name."""
         return [self._changed(each, -1) for each in self.of(pod)]
 
     def give_back(self, pod: Pod) -> None:
-        """Take note that a pod has started in the place of one that went."""
+        """Credit the budgets of a pod whose successor has started."""
         for each in self.of(pod):
             self._changed(each, 1)
 

@@ -1,4 +1,4 @@
-"""The changes of a request, each done in the world as it would come about in a cluster."""
+"""The changes of a request, applied in the world as in a real cluster."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -34,14 +34,14 @@ from pilotage.offline.what_if.request import (
 
 @dataclass
 class Changes:
-    """Does changes; WrongRequest if one is about what is not there."""
+    """Applies changes; WrongRequest if one names something that does not exist."""
 
     simulation: Simulation
     departures: Departures
     assumptions: list[str] = field(default_factory=list)
 
     def apply(self, change: Change) -> Iterator[None]:
-        """Do one change, which is not about new pods or profiles, step by step."""
+        """Apply one change to nodes, pods or quotas, step by step."""
         name, what = change.named
         done: dict[str, Callable[[Any], Iterator[None]]] = {
             "addNodes": self._add_nodes,
@@ -116,7 +116,7 @@ class Changes:
             key = name if "/" in name else f"default/{name}"
             if key not in placed:
                 near = did_you_mean(key, placed)
-                raise WrongRequest(f"evict: no pod {key} runs on a node" + (f"; {near}" if near else ""))
+                raise WrongRequest(f"evict: there is no pod {key} on a node; {near or 'write NAMESPACE/POD'}")
             self.departures.ask_to_go(placed[key], "eviction")
             yield
 
@@ -126,8 +126,7 @@ class Changes:
         name = asked.name or (next(iter(there)) if len(there) == 1 else "")
         old = there.get(name)
         if not name or (old is None and there and _is_relative(asked)):
-            known = ", ".join(sorted(there)) or "none"
-            raise WrongRequest(f"quota: name one of the elastic quotas of {asked.namespace} (there are: {known})")
+            raise WrongRequest(f"quota: {_which_quota(asked.namespace, sorted(there))}")
         spec = ElasticQuotaSpec() if old is None else old.spec
         changed = msgspec.structs.replace(
             spec, max=_bounds(spec.max, asked.max, "max"), min=_bounds(spec.min, asked.min, "min")
@@ -176,6 +175,12 @@ def _matcher(selector: str) -> LabelMatcher:
         return compile_label_selector(LabelSelector(match_expressions=tuple(selector_in(selector))))
     except (InvalidSelector, ValueError) as error:
         raise WrongRequest(f"selector {selector}: {error}") from None
+
+
+def _which_quota(namespace: str, names: list[str]) -> str:
+    if not names:
+        return f"there is no elastic quota in {namespace}; name a new one, with amounts without + and -"
+    return f"name one of the elastic quotas of {namespace}: {', '.join(names)}"
 
 
 def _is_relative(asked: Quota) -> bool:

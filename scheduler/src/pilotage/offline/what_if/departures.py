@@ -1,7 +1,7 @@
-"""Pods that lose their places: by a drain, an eviction, or for a pod that is more important; and what becomes of them.
+"""Pods that lose their nodes, by a drain, by an eviction or for a more important pod, and what becomes of them.
 
-placed ── its budget lets it go ──> gone ── somebody makes it anew ──> waits again ── placed: its budget has room again
-   │                                  └── nobody does: lost
+placed ── its budget allows it ──> gone ── a controller recreates it ──> waits ── placed: its budget has room again
+   │                                 └── without a controller: lost
    └── its budget does not: blocked, until another pod of the budget has started elsewhere
 """
 
@@ -16,49 +16,49 @@ from pilotage.offline.simulation import Simulation
 from pilotage.offline.what_if.budgets import Budgets
 from pilotage.offline.what_if.owners import is_made_again, is_of_its_node
 
-AGAIN = "/again"  # ends the uid of a pod that was made anew
+AGAIN = "/again"  # suffix of the uid of a recreated pod
 
 
 @dataclass(frozen=True)
 class Departure:
-    """A pod that goes, or is to go and may not."""
+    """A pod that leaves its node, or is kept there by a budget."""
 
     pod: Pod
     by: str  # drain n3, or the pod that takes its place
-    budgets: tuple[str, ...] = ()  # that it counts for, each as namespace/name
-    overdrawn: str = ""  # the one that had no room for that
-    for_a_pod: bool = False  # that takes its place
+    budgets: tuple[str, ...] = ()  # of the pod, each as namespace/name
+    overdrawn: str = ""  # the budget that did not allow it
+    for_a_pod: bool = False  # preempted
 
 
 @dataclass
 class Departures:
-    """All pods that go in a play."""
+    """All pods that leave their nodes in a play."""
 
     simulation: Simulation
     budgets: Budgets
     gone: list[Departure] = field(default_factory=list)
     blocked: list[Departure] = field(default_factory=list)
-    lost: list[Departure] = field(default_factory=list)  # nobody makes them anew
-    moved: dict[str, Departure] = field(default_factory=dict)  # that are to find another place, by namespace/name
-    displaced: dict[str, Departure] = field(default_factory=dict)  # that go for others, by namespace/name
+    lost: list[Departure] = field(default_factory=list)  # no controller recreates them
+    moved: dict[str, Departure] = field(default_factory=dict)  # that need another node, by namespace/name
+    displaced: dict[str, Departure] = field(default_factory=dict)  # preempted pods, by namespace/name
     _for_whom: dict[str, Pod] = field(default_factory=dict)  # the preemptor, by its victim's namespace/name
     _coming: list[Pod] = field(default_factory=list)
-    _replaced: set[str] = field(default_factory=set)  # whose budgets have their room back
+    _replaced: set[str] = field(default_factory=set)  # whose budgets were credited again
 
     def __post_init__(self) -> None:
-        """Hear of evictions."""
+        """Observe evictions."""
         self.simulation.on_evicting.connect(self._chosen)
         self.simulation.on_evicted.connect(self._evicted)
 
     def forget(self) -> None:
-        """Begin anew: what went so far would have gone anyway."""
+        """Forget the departures so far, which do not depend on the changes."""
         for each in (self.gone, self.blocked, self.lost):
             each.clear()
         self.moved.clear()
         self.displaced.clear()
 
     def ask_to_go(self, pod: Pod, by: str) -> None:
-        """Let a pod go if its budgets allow that; else it is blocked until they do."""
+        """Evict a pod if its budgets allow it; otherwise it is blocked until they do."""
         if is_of_its_node(pod):
             self.simulation.pods.deleted(pod)
         elif refusing := self.budgets.refusing(pod):
@@ -67,7 +67,7 @@ class Departures:
             self._go(pod, by, tuple(self.budgets.charge(pod)))
 
     def must_go(self, pod: Pod, by: str) -> None:
-        """Let a pod go whatever its budgets say: its node is gone, or it does not tolerate it any more."""
+        """Remove a pod regardless of its budgets: its node is gone, or has a taint that it does not tolerate."""
         if is_of_its_node(pod):
             self.simulation.pods.deleted(pod)
         else:
@@ -75,18 +75,18 @@ class Departures:
 
     @property
     def lost_by_changes(self) -> list[Departure]:
-        """Return the lost pods that went for no other pod."""
+        """Return the lost pods that were not preempted."""
         return [each for each in self.lost if not each.for_a_pod]
 
     def bring_back(self) -> bool:
-        """Let those wait again that are made anew; False if there are none."""
+        """Queue the recreated pods; False if there are none."""
         coming, self._coming = self._coming, []
         for pod in coming:
             self.simulation.add(pod)
         return bool(coming)
 
     def try_blocked(self) -> bool:
-        """Let those go for whom there is room by now, since others of their budgets have started; False if none is."""
+        """Evict the blocked pods whose budgets allow it by now; False if there are none."""
         self._return_room()
         waiting, self.blocked = self.blocked, []
         for each in waiting:
@@ -114,7 +114,7 @@ class Departures:
             self.lost.append(departure)
             return
         among[pod.key] = departure
-        self._coming.append(_made_anew(pod))
+        self._coming.append(_recreated(pod))
 
     def _chosen(self, preemptor: Pod, victims: Iterable[str]) -> None:
         for key in victims:
@@ -129,8 +129,8 @@ class Departures:
         self._make_again(departure, self.displaced)
 
 
-def _made_anew(pod: Pod) -> Pod:
-    """Return a pod as its controller makes the next one; it keeps its name here, by which people know it."""
+def _recreated(pod: Pod) -> Pod:
+    """Return a pod as its controller recreates it, but with the same name, by which users know it."""
     metadata = msgspec.structs.replace(pod.metadata, uid=pod.uid + AGAIN, deletion_timestamp=None)
     spec = msgspec.structs.replace(pod.spec, node_name="")
     return Pod(PodObject(metadata, spec, PodStatus()))

@@ -1,4 +1,4 @@
-"""How many copies fit: one after the other is placed until one is not, and nobody is evicted for them."""
+"""How many copies fit: copies are placed one by one until one is not, and no pod is evicted for them."""
 
 from collections import Counter
 from collections.abc import Generator, Sequence
@@ -11,13 +11,13 @@ from pilotage.offline.what_if.request import Change
 from pilotage.offline.what_if.wording import stopped_by, where
 
 LARGEST_BATCH = 256  # pods of one kind, which are decided in their order
-MOST_NODES = 200  # that are listed
+MOST_NODES = 200  # in the answer
 
 
 def filled(
     name: str, play: Play, changes: Sequence[Change], new: Sequence[Change], most: int
 ) -> Generator[None, None, Fill]:
-    """Place as many copies as fit after some changes, and tell what stops the next one."""
+    """Place as many copies as fit after some changes, and return what stops the next one."""
     yield from play.begin()
     for change in changes:
         yield from play.change(change)
@@ -41,7 +41,7 @@ class _Filling:
         self.nodes: Counter[str] = Counter()
 
     def until_one_waits(self) -> Generator[None, None, Result | None]:
-        """Return the pod that finds no place; None if there are as many as anybody may ask about."""
+        """Return the pod that does not fit; None if the limit is reached."""
         kinds = sum(len(each.new.kinds) for each, _ in self._added)
         batch = 1
         while True:
@@ -60,12 +60,12 @@ class _Filling:
                 self.nodes.update(str(results[key].node) for key in copy)
                 if self._pods + len(copy) > self._most:
                     return None
-            # Pods of several kinds are decided by their priority, and the last one alone shows what stops it.
+            # Pods of several kinds are decided by priority, so only single copies show what stops the next one.
             batch = min(2 * batch, LARGEST_BATCH // max(1, pods // batch)) if kinds == 1 else 1
             batch = max(1, min(batch, (self._most - self._pods) // max(1, pods // len(copies))))
 
     def _copy(self) -> list[str]:
-        """Let the pods of one more copy appear; returns them as namespace/name."""
+        """Add the pods of one more copy; returns them as namespace/name."""
         found = []
         for added, copies in self._added:
             found += self._arrived(added, copies)

@@ -1,4 +1,4 @@
-"""The pods of a request: each manifest becomes as many pods as its controller would make, copy by copy."""
+"""The pods of a request: each manifest stands for the pods that its controller would create, copy by copy."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -32,7 +32,7 @@ ELSEWHERE = {"Node": "addNodes", "SchedulerProfile": "useProfile"}  # what chang
 
 @dataclass
 class Kind:
-    """Pods of one owner that are alike, ready to be copied."""
+    """Equal pods of one owner, ready to be copied."""
 
     title: str
     pod: Pod
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def count(self) -> int:
-        """Return how many pods there are in one copy, where nodes do not count."""
+        """Return the number of pods in one copy, without those of DaemonSets."""
         return self.workload.count
 
 
@@ -56,13 +56,13 @@ class NewPods:
 
     @property
     def per_copy(self) -> int:
-        """Return how many pods one copy has, where nodes do not count."""
+        """Return the number of pods in one copy, without those of DaemonSets."""
         return sum(kind.count for kind in self.kinds)
 
 
 @dataclass(frozen=True)
 class Arrival:
-    """A new pod, whose it is, and what comes with it."""
+    """A new pod, its owner, and its objects."""
 
     pod: Pod
     title: str
@@ -70,7 +70,7 @@ class Arrival:
 
 
 def read_new_pods(manifests: Sequence[Any], there: Iterable[KubeObject], table: KindTable = KNOWN) -> NewPods:
-    """Read manifests as a cluster would take them that has some objects already; WrongRequest tells what is wrong."""
+    """Read manifests as a cluster with the given objects would; WrongRequest says what is wrong."""
     problems: list[str] = []
     found, workloads = Found(table), dict[tuple[str, str], Workload]()
     for number, manifest in enumerate(manifests, start=1):
@@ -89,12 +89,12 @@ def read_new_pods(manifests: Sequence[Any], there: Iterable[KubeObject], table: 
 
 def _sorted_out(found: Found, workloads: dict[tuple[str, str], Workload], there: Iterable[KubeObject]) -> NewPods:
     if found.profiles:
-        found.problems.append(f"{found.profiles[0].place}: a SchedulerProfile is no pod; say it by useProfile")
+        found.problems.append(f"{found.profiles[0].place}: a SchedulerProfile is not a pod; use useProfile")
     made, new = completed(found, there), NewPods(left_out=found.left_out)
     claims = {each.metadata.name: each for each in made.objects if isinstance(each, PersistentVolumeClaim)}
     for each in made.objects:
         if isinstance(each, Node):
-            raise WrongRequest(f"Node {each.name}: nodes are added by addNodes, with like or a template")
+            raise WrongRequest(f"Node {each.name}: use addNodes, with like or a template")
         if isinstance(each, Pod):
             workload = workloads[each.namespace, each.name]
             own = [claims[_template_name(workload, claim)] for claim in workload.claims]
@@ -104,7 +104,7 @@ def _sorted_out(found: Found, workloads: dict[tuple[str, str], Workload], there:
         elif not (isinstance(each, PersistentVolumeClaim) and each.metadata.name.startswith(TEMPLATE)):
             new.objects.append(each)
     if not new.kinds:
-        raise WrongRequest("the manifests make no pods; give a Pod, a Deployment, a Job or the like")
+        raise WrongRequest("the manifests create no pods; give a Pod, a Deployment, a Job or the like")
     return new
 
 
@@ -122,7 +122,7 @@ def _documents(manifest: Any, workloads: dict[tuple[str, str], Workload]) -> lis
     metadata = workload.pod["metadata"]
     namespace, name = str(metadata.get("namespace") or "default"), str(metadata.get("name") or "")
     while (namespace, name) in workloads:
-        name = f"{name}-x"  # a Deployment and a Job may have one name, and each makes pods of its own
+        name = f"{name}-x"  # a Deployment and a Job may have the same name, and each has its own pods
     metadata["name"] = name
     workloads[namespace, name] = workload
     claims = [_claim(workload, claim, namespace) for claim in workload.claims]
@@ -142,7 +142,7 @@ def _called(manifest: Any) -> str:
 
 
 class Copies:
-    """Makes the pods of one copy after the other."""
+    """Creates the pods of one copy after another."""
 
     def __init__(self, new: NewPods, is_taken: Callable[[str], bool], nodes: Callable[[], Collection[Node]]) -> None:
         self._new = new
@@ -152,7 +152,7 @@ class Copies:
         self._made = 0
 
     def next(self) -> Iterator[Arrival]:
-        """Yield the pods of one more copy, with what comes with each."""
+        """Yield the pods of one more copy, each with its objects."""
         self._made += 1
         first: tuple[KubeObject, ...] = (
             *(self._new.objects if self._made == 1 else ()),
@@ -191,7 +191,7 @@ class Copies:
         return Arrival(pod, kind.title, claims)
 
     def _number(self, kind: Kind) -> int:
-        """Return the next number of an owner's pods whose name nobody has."""
+        """Return the next number of an owner's pods with an unused name."""
         starts_at_0 = any(kind.workload.index_labels)
         while True:
             number = self._numbers[kind.title] + (0 if starts_at_0 else 1)
@@ -200,7 +200,7 @@ class Copies:
                 return number
 
     def _name(self, kind: Kind, number: int) -> str:
-        # A pod that nobody makes keeps its name as long as there is one of it.
+        # A single pod without a controller keeps its name.
         is_alone = kind.pod.metadata.controller is None and number == 1
         return kind.pod.name if is_alone and not self._is_taken(kind.pod.key) else f"{kind.pod.name}-{number}"
 
@@ -238,7 +238,7 @@ def _copied_group(group: KubeObject, copy: int) -> KubeObject:
 
 
 def _in_group(pod: Pod, gang: GangName, copy: int) -> Pod:
-    """Return a pod of the same gang in another copy: each of them is a gang of its own."""
+    """Return a pod of the gang in another copy: each copy is a gang of its own."""
     name = _of_copy(gang.name, copy)
     if pod.spec.scheduling_group is not None and pod.spec.scheduling_group.pod_group_name:
         spec = msgspec.structs.replace(pod.spec, scheduling_group=SchedulingGroup(name))
@@ -253,7 +253,7 @@ def _of_copy(name: str, copy: int) -> str:
 
 
 def check_number(new: NewPods, copies: int, most: int, nodes: int) -> None:
-    """Refuse more pods than anybody should ask about; WrongRequest says what to do."""
+    """Refuse too many pods; WrongRequest says what to do."""
     pods = new.per_copy * copies + sum(nodes for kind in new.kinds if kind.workload.on_every_node)
     if pods > most:
         raise WrongRequest(f"{copies} copies of {new.per_copy} pods: {too_many(pods, most)}")

@@ -14,7 +14,7 @@ _TERM = re.compile(
 
 
 def selector_in(text: str) -> Iterator[LabelSelectorRequirement]:
-    """Yield the conditions of a selector; ValueError if it is none."""
+    """Yield the conditions of a selector; ValueError if it is invalid."""
     end = 0
     while end < len(text):
         found = _TERM.match(text, end)

@@ -1,4 +1,4 @@
-"""What came of a play, in the shape of an answer."""
+"""The outcome of a play, as an answer."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -30,12 +30,12 @@ from pilotage.offline.what_if.wording import stopped_by, where
 from pilotage.scheduling.remedies import Remedies, members_of, search
 
 MOST_ROWS, MOST_GROUPS, MOST_REASONS = 500, 500, 20  # that an answer lists; the rest is counted
-MOST_REMEDIES = 3  # groups of waiting pods for which remedies are looked for
+MOST_REMEDIES = 3  # groups of waiting pods for which remedies are searched
 
 
 @dataclass(frozen=True)
 class Fate:
-    """One pod that the question is about, and what became of it."""
+    """One pod of the question, and its outcome."""
 
     key: str
     owner: str
@@ -60,7 +60,7 @@ class Group:
 
 
 class Told:
-    """A play that is over."""
+    """A finished play."""
 
     def __init__(self, play: Play) -> None:
         self.play = play
@@ -76,11 +76,11 @@ class Told:
         return sum(group.nodes.total() for (owner, _), group in self.groups.items() if owner in new)
 
     def new_owners(self) -> set[str]:
-        """Return whose pods are new."""
+        """Return the owners of new pods."""
         return {kind.title for added in self.play.added for kind in added.new.kinds}
 
     def look(self, pace: Pace) -> Steps:
-        """Go through all pods that the question is about."""
+        """Collect the outcomes of all pods of the question."""
         play, placed = self.play, 0
         for fate in chain(_of_new_pods(play), _of_moved(play)):
             self._asked.add(fate.key)
@@ -98,7 +98,7 @@ class Told:
         self.pods = Pods(len(self._asked), placed, len(self._asked) - placed)
 
     def answer(self, now: "Told | None", remedies: Mapping[str, Sequence[Any]]) -> WhatIfAnswer:
-        """Return all of it but what is filled; `now` is a play without the other changes."""
+        """Return the answer without `fill`; `now` is a play without the other changes."""
         request = self.play.request
         evictions = list(self._evictions())
         return WhatIfAnswer(
@@ -116,7 +116,7 @@ class Told:
         )
 
     def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[Any]]]:
-        """Look for what would place a pod of each group that waits; returns it by pod."""
+        """Search for what would place a pod of each waiting group; returns it by pod."""
         found: dict[str, Sequence[Any]] = {}
         for group in self.groups.values():
             for example in group.examples.values():
@@ -207,7 +207,7 @@ def _displaced(play: Play, departures: Iterable[Departure]) -> Iterator[Other]:
     for each in departures:
         result = play.simulation.results.find(each.pod.key)
         if result is None:
-            yield Other(each.pod.key, "", _nobody_asked(each.pod))
+            yield Other(each.pod.key, "", _other_scheduler(each.pod))
         else:
             yield Other(each.pod.key, result.node or "", result.message)
 
@@ -226,10 +226,10 @@ def _of_moved(play: Play) -> Iterator[Fate]:
     for key, departure in play.departures.moved.items():
         owner, result = owner_of(departure.pod), play.simulation.results.find(key)
         if result is None:
-            yield Fate(key, owner, "", _nobody_asked(departure.pod))
+            yield Fate(key, owner, "", _other_scheduler(departure.pod))
         else:
             yield Fate(key, owner, result.node or "", result.message)
 
 
-def _nobody_asked(pod: Pod) -> str:
-    return f"the scheduler {pod.scheduler_name} decides about it, which is not asked here"
+def _other_scheduler(pod: Pod) -> str:
+    return f"it belongs to the scheduler {pod.scheduler_name}, which is not simulated"

@@ -1,10 +1,10 @@
-"""Slices: work that others interrupt, each of so little CPU that nobody waits for it."""
+"""Slices: interruptible work, each slice short enough not to delay anything else."""
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from time import monotonic, thread_time
 
-LONGEST_SLICE = 0.0015  # seconds of CPU, after which others have their turn; one step may go past it
+LONGEST_SLICE = 0.0015  # seconds of CPU, after which other work gets its turn; a step may exceed it
 
 
 def _generator(steps: Iterable[object]) -> Generator[object, None, None]:
@@ -12,11 +12,11 @@ def _generator(steps: Iterable[object]) -> Generator[object, None, None]:
 
 
 class OutOfTime(Exception):
-    """It has taken as long as it may."""
+    """The time limit of the question is over."""
 
 
 class Pace:
-    """Ends slices, and the work when its time is over."""
+    """Ends slices, and the work at its time limit."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class Pace:
 
     @property
     def seconds(self) -> float:
-        """Return the CPU that it has taken so far."""
+        """Return the CPU seconds used so far."""
         return self.spent + self._cpu() - self._slice
 
     def through(self, steps: Iterable[object]) -> Generator[None, None, None]:
-        """Do steps, and yield whenever a slice is over; OutOfTime once all the time is."""
-        with closing(_generator(steps)) as going:  # what was begun is undone before anybody else looks
+        """Run steps, and yield at the end of each slice; OutOfTime at the time limit."""
+        with closing(_generator(steps)) as going:  # a partial step is undone at once
             for _ in going:
                 yield from self.turn()
 

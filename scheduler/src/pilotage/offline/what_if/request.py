@@ -1,4 +1,4 @@
-"""What somebody asks: the one schema of files, flags and HTTP; unknown fields are refused."""
+"""The question of a what-if: one schema for files, flags and HTTP; unknown fields are errors."""
 
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, Literal
@@ -27,7 +27,7 @@ Copies = Annotated[StrictInt, Field(ge=1)]
 
 
 class WrongRequest(Exception):
-    """A request that cannot be answered; the text says why and what to change, one line for each mistake."""
+    """A request that cannot be answered; the text says why and what to change, one line per mistake."""
 
     def __init__(self, *problems: str) -> None:
         super().__init__("\n".join(problems))
@@ -35,14 +35,14 @@ class WrongRequest(Exception):
 
 
 class Add(Section):
-    """Manifests of new pods, or of what makes them; copies of all of them."""
+    """Manifests of new pods or their controllers, and the number of copies."""
 
     manifests: list[dict[str, Any]] = Field(min_length=1)
     copies: Copies = 1
 
 
 class AddPods(Section):
-    """New pods by what they ask for."""
+    """New pods by their requests."""
 
     requests: Amounts = Field(default_factory=dict)
     limits: Amounts = Field(default_factory=dict)
@@ -65,7 +65,7 @@ class TaintEntry(Section):
 
 
 class NodeTemplate(Section):
-    """A node that the cluster may not have yet."""
+    """A kind of node that the cluster may not have yet."""
 
     labels: Labels = Field(default_factory=dict)
     taints: list[TaintEntry] = Field(default_factory=list)
@@ -74,7 +74,7 @@ class NodeTemplate(Section):
 
 
 class AddNodes(Section):
-    """New nodes: like one that is there, or by a template."""
+    """New nodes: copies of an existing one, or by a template."""
 
     like: Name = ""
     template: NodeTemplate | None = None
@@ -82,27 +82,27 @@ class AddNodes(Section):
 
 
 class SomeNodes(Section):
-    """Nodes by their names, or by a selector of labels such as pool=old."""
+    """Nodes by name, or by a label selector such as pool=old."""
 
     nodes: list[Name] = Field(default_factory=list)
     selector: StrictStr = ""
 
 
 class Label(SomeNodes):
-    """Labels that nodes get; null takes one away."""
+    """Labels for nodes; null removes one."""
 
     labels: dict[StrictStr, StrictStr | None]
 
 
 class Taint(SomeNodes):
-    """Taints that nodes get, and keys of taints that they lose."""
+    """Taints for nodes, and keys of taints to remove."""
 
     taints: list[TaintEntry] = Field(default_factory=list)
     remove: list[StrictStr] = Field(default_factory=list)
 
 
 class Evict(Section):
-    """Pods that go, as namespace/name, and wait again if somebody makes them anew."""
+    """Pods to evict, as namespace/name; they wait again if a controller recreates them."""
 
     pods: list[StrictStr] = Field(min_length=1)
 
@@ -117,14 +117,14 @@ class Quota(Section):
 
 
 class UseProfile(Section):
-    """The profile that decides about new pods; with a spec, a profile of that name as it would be."""
+    """The profile for new pods; with a spec, that profile as it would be."""
 
     name: Name
     spec: dict[str, Any] | None = None
 
 
 class Change(Section):
-    """One change; exactly one field is there."""
+    """One change; exactly one field is set."""
 
     add: Add | None = None
     add_pods: AddPods | None = None
@@ -140,25 +140,25 @@ class Change(Section):
 
     @property
     def named(self) -> tuple[str, Section]:
-        """Return the field that is there, by the file's name."""
+        """Return the field that is set, with its name in files."""
         return next((field, value) for field, value in self.given())
 
     def given(self) -> Iterator[tuple[str, Section]]:
-        """Yield all fields that are there."""
+        """Yield all fields that are set."""
         for name, field in type(self).model_fields.items():
             if (value := getattr(self, name)) is not None:
                 yield str(field.alias), value
 
 
 class Limits(Section):
-    """How long it may take, and how many pods it may be about."""
+    """The longest time for the answer, and the most pods."""
 
     seconds: Annotated[StrictFloat | StrictInt, Field(gt=0, le=MOST_SECONDS)] = USUAL_SECONDS
     copies: Annotated[StrictInt, Field(ge=1, le=MOST_COPIES)] = MOST_COPIES
 
 
 class WhatIf(Section):
-    """The whole request; changes happen in their order, and then the scheduler decides."""
+    """The whole request; changes are applied in their order, then the scheduler decides."""
 
     api_version: StrictStr = ""
     kind: Literal["WhatIf"] = KIND
@@ -168,12 +168,12 @@ class WhatIf(Section):
     limits: Limits = Field(default_factory=Limits)
 
     def asks(self, wanted: Ask) -> bool:
-        """Tell whether somebody wants to know this."""
+        """Return whether this is part of the question."""
         return wanted in self.ask
 
 
 class Needs(msgspec.Struct, frozen=True):
-    """What somebody must be allowed to look at to get an answer."""
+    """What the user must be allowed to read to get an answer."""
 
     nodes: bool  # list nodes
     profiles: bool  # get schedulerprofiles
@@ -184,11 +184,11 @@ def read_body(body: bytes) -> WhatIf:
     """Read a request as it comes over HTTP; WrongRequest says what is wrong with it."""
     if len(body) > LARGEST_BODY:
         size = f"the request has {len(body)} bytes, and at most {LARGEST_BODY} are read"
-        raise WrongRequest(f"{size}; leave out manifests that are not about pods")
+        raise WrongRequest(f"{size}; remove manifests that do not concern pods")
     try:
         return read(msgspec.json.decode(body))
     except (msgspec.DecodeError, RecursionError) as error:
-        raise WrongRequest(f"the request is no JSON: {error}") from None
+        raise WrongRequest(f"the request is not valid JSON: {error}") from None
 
 
 def read(given: Any) -> WhatIf:
@@ -196,10 +196,10 @@ def read(given: Any) -> WhatIf:
     if not isinstance(given, dict):
         raise WrongRequest(f"a request is a map with kind: {KIND} and a list of changes")
     if _is_too_deep(given):
-        raise WrongRequest(f"the request is nested more than {DEEPEST} levels deep; no manifest is")
+        raise WrongRequest(f"the request is nested more than {DEEPEST} levels deep")
     request, faults = read_section(WhatIf, given)
     problems = [f"{each.text}; {each.hint}" if each.hint else each.text for each in faults]
-    if request is not None:
+    if request is not None and not problems:  # a change with an unknown field would be reported twice
         problems += _problems(request)
     if request is None or problems:
         raise WrongRequest(*problems)
@@ -207,7 +207,7 @@ def read(given: Any) -> WhatIf:
 
 
 def _is_too_deep(given: Any) -> bool:
-    """Tell whether data is nested as no manifest is, level by level: whoever went down into it might not come back."""
+    """Return whether data is nested deeper than any manifest, level by level: recursion could overflow the stack."""
     level = [given]
     for _ in range(DEEPEST):
         level = [inner for each in level for inner in _inside(each)]
@@ -244,7 +244,7 @@ def _named_in(value: Any) -> Iterator[str]:
 
 
 def needs(request: WhatIf) -> Needs:
-    """Return what somebody must be allowed to look at before this is answered."""
+    """Return what the user must be allowed to read before this is answered."""
     changes = [name for change in request.changes for name, _ in change.given()]
     of_nodes = {"addNodes", "drain", "removeNodes", "cordon", "label", "taint"}
     named = request.profile is not None or "useProfile" in changes
@@ -299,5 +299,6 @@ def _about_copies(request: WhatIf) -> Iterator[str]:
 
 
 def too_many(pods: int, most: int) -> str:
-    """Return what to say to somebody who asks about too many pods."""
-    return f"{pods} are more than {most}; ask for fewer, or by `fill` (`pilotage capacity`) for how many fit"
+    """Return the error for too many pods."""
+    instead = "ask for fewer, or see how many fit (`pilotage capacity`)"
+    return f"{pods} are more than the {most} that a question may add; {instead}"

@@ -1,4 +1,4 @@
-"""The sentences of an answer: what would happen, and what was assumed on the way."""
+"""The sentences of an answer: what would happen, and what was assumed."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from pilotage.offline.what_if.wording import counted, listed
 
 
 def summary(answer: WhatIfAnswer, now: int | None, play: Play) -> str:
-    """Return what would happen, in a sentence or a few."""
+    """Return what would happen, in a few sentences."""
     return " ".join(f"{each}." for each in _sentences(answer, now, play))
 
 
@@ -20,16 +20,16 @@ def _sentences(answer: WhatIfAnswer, now: int | None, play: Play) -> Iterator[st
         before = "" if now is None else f" (now: {now} of {sum(len(each.titles) for each in play.added)})"
         yield f"{pods.placed} of {counted(pods.asked, 'pod')} {'fits' if pods.asked == 1 else 'fit'}{before}"
     elif not departures.blocked and not departures.lost:
-        yield "No pod needs another place"
+        yield "No pod needs another node"
     if departures.blocked:
-        yield f"{counted(len(departures.blocked), 'pod')} cannot be evicted: a disruption budget allows no more"
+        yield f"{counted(len(departures.blocked), 'pod')} cannot be evicted: a disruption budget does not allow it"
     if departures.lost:
         number = len(departures.lost)
-        yield f"{counted(number, 'pod')} would be lost: no controller makes {'it' if number == 1 else 'them'} anew"
+        yield f"{counted(number, 'pod')} would be lost: no controller recreates {'it' if number == 1 else 'them'}"
     if play.request.asks("evictions") and answer.fill is None:
         yield from _evicted(play)
     if answer.others is not None and (number := answer.others.placed_count):
-        yield f"{counted(number, 'pod')} that {'waits' if number == 1 else 'wait'} already would start, too"
+        yield f"{counted(number, 'waiting pod')} would start, too"
 
 
 def _filled(answer: WhatIfAnswer) -> str:
@@ -45,23 +45,27 @@ def _evicted(play: Play) -> Iterator[str]:
     if not evicted and not play.added:
         return
     violated, text = sum(bool(each.overdrawn) for each in evicted), counted(len(evicted), "eviction")
-    yield f"{text}, {violated} of them against a disruption budget" if violated else text
+    yield (
+        f"{text}, {violated} of which {'violates' if violated == 1 else 'violate'} a disruption budget"
+        if violated
+        else text
+    )
 
 
 def assumptions(play: Play) -> Iterator[str]:
-    """Yield what was taken for granted."""
+    """Yield what was assumed."""
     yield "no other pod starts or ends meanwhile, and new nodes are ready at once"
     yield from play.changes.assumptions
     if play.departures.gone:
-        yield "a controller makes a pod anew that loses its place; a pod of its budget may go once that one has a node"
+        yield "controllers recreate evicted pods; a budget allows the next eviction once the recreated pod has a node"
     if not play.request.asks("others"):
-        yield "pods that wait already are left out"
+        yield "waiting pods are ignored"
     if play.world.scheduling.has_extenders:
         yield "extenders are not asked"
     if play.simulation.unserved:
-        yield f"pods of other schedulers are left out: {len(play.simulation.unserved)}"
+        yield f"pods of other schedulers are ignored: {len(play.simulation.unserved)}"
     for added in play.added:
         if added.new.left_out:
-            yield f"objects of other kinds play no part: {listed(added.new.left_out)}"
+            yield f"objects of other kinds are ignored: {listed(added.new.left_out)}"
         if any(kind.claims for kind in added.new.kinds):
-            yield "claims of new pods are made as their templates say"
+            yield "claims of new pods are created from their templates"

@@ -1,4 +1,4 @@
-"""How much of a cluster is asked for."""
+"""How much of a cluster is requested."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 class Use(Struct, frozen=True, rename="camel"):
-    """What nodes can hold of a resource, and what is asked for."""
+    """How much of a resource is allocatable, and how much is requested."""
 
     allocatable: int
     requested: int
@@ -20,7 +20,7 @@ class Use(Struct, frozen=True, rename="camel"):
 
 
 def use_of(cache: ClusterCache) -> dict[str, Use]:
-    """Return what all nodes together have of each resource that any of them has."""
+    """Return the sums over all nodes, for each resource."""
     columns, names = cache.columns, set[str]()
     for info in columns.infos:
         names.update(info.allocatable)

@@ -14,7 +14,7 @@ NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
 def stopped_by(message: str) -> str:
-    """Return what keeps a pod from its place, in a few words: of resources the one that most nodes lack."""
+    """Return in a few words what stops a pod: of several resources, the one that most nodes lack."""
     found = NODES_REASON.search(message)
     if found is None:
         first = message.partition(". ")[0].removesuffix(".")

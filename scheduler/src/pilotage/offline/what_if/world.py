@@ -1,7 +1,7 @@
-"""A second world: a copy of a cluster in which anything may happen, made in steps and put back after each question.
+"""A copy of a cluster in which anything may happen, made in steps and restored after each question.
 
-What it is made of is taken at one moment, as lists of objects that nobody changes; so the cluster that runs may go on
-while the copy is filled, and nothing that happens in the copy is seen there.
+It is made of lists of immutable objects, taken at one moment. So the running cluster may change while the copy is
+filled, and nothing that happens in the copy affects it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ from pilotage.offline.admission import SYSTEM_CLASSES
 from pilotage.offline.simulation import Simulation
 from pilotage.queue.scheduling_queue import SchedulingQueue
 
-# What a copy takes besides the objects, which it shares: an estimate, on the high side.
+# The memory of a copy besides the objects, which it shares: a high estimate.
 BYTES_OF_A_NODE, BYTES_OF_A_POD = 4096, 1024
 MOST_BYTES = 256 << 20
 
 
 class TooLarge(Exception):
-    """A cluster of which no copy is made here; the text says what to do."""
+    """The cluster is too large for a copy; the text says what to do."""
 
 
 @dataclass(frozen=True)
 class Trouble:
-    """An object that is there and cannot be understood."""
+    """An object that cannot be decoded."""
 
     kind: type[KubeObject]
     namespace: str
@@ -50,7 +50,9 @@ class Moment:
     waiting: Sequence[Pod]  # in the order in which they came
     objects: Sequence[KubeObject] = ()
     troubles: Sequence[Trouble] = ()
-    beliefs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)  # what is taken by nobody whom we see
+    beliefs: Mapping[str, Mapping[str, int]] = field(
+        default_factory=dict
+    )  # amounts that are taken although no known pod has them
     at: float = field(default_factory=time)
 
     @property
@@ -60,7 +62,7 @@ class Moment:
 
 
 def moment_of(cache: ClusterCache, queue: SchedulingQueue) -> Moment:
-    """Take down a cluster that is running; TooLarge if a copy would take too much memory."""
+    """Capture a running cluster; TooLarge if a copy would take too much memory."""
     waiting = sorted(((queued.timestamp, place, queued.pod) for place, queued in enumerate(queue)), key=_by_age)
     troubles = (Trouble(kind, space, name, why) for kind, space, name, why in cache.objects.all_troubles())
     found = Moment(
@@ -83,7 +85,7 @@ def _objects(store: ObjectStore) -> Iterator[KubeObject]:
 
 
 def moment_in(found: Iterable[Pod | Node | KubeObject]) -> Moment:
-    """Take down a cluster of objects."""
+    """Capture a cluster of objects."""
     nodes: list[Node] = []
     placed: list[Pod] = []
     waiting: list[Pod] = []
@@ -104,7 +106,7 @@ def _by_age(waiting: tuple[float, int, Pod]) -> tuple[float, int]:
 
 @dataclass(frozen=True)
 class Scheduling:
-    """Who decides in a world: profiles made anew for each play, so that nothing of those that run is touched."""
+    """The profiles of a world, built again for each play, so that the running ones are not touched."""
 
     # Gets the cluster, specs of SchedulerProfiles by schedulerName, and whether others may be evicted.
     simulation: Callable[[ClusterCache, Mapping[str, Mapping[str, Any]], bool], Simulation]
@@ -114,7 +116,7 @@ class Scheduling:
 
 
 class World:
-    """A copy of a cluster, and who decides there."""
+    """A copy of a cluster, and the profiles that decide in it."""
 
     def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
         self.moment, self.scheduling = moment, scheduling
@@ -126,7 +128,7 @@ class World:
         self._is_filled = False
 
     def steps(self) -> Iterator[None]:
-        """Bring the copy to how the cluster was, from nothing or from whatever happened here."""
+        """Fill the copy, or restore it after a question."""
         yield from self._put_back() if self._is_filled else self._fill()
         self._is_filled = True
 
@@ -155,7 +157,7 @@ class World:
             yield
 
     def _note(self, pod: Pod) -> None:
-        """Take note of a pod's name, and of its class: who runs a scheduler alone does not read priority classes."""
+        """Remember a pod's name and its priority class, since schedulers do not read priority classes."""
         self.keys.add(pod.key)
         name = pod.spec.priority_class_name
         if name and name not in SYSTEM_CLASSES and f"{PriorityClass.__name__}/{name}" not in self.classes:

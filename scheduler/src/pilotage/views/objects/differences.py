@@ -1,11 +1,11 @@
-"""What is different between two documents, path by path."""
+"""The differences between two documents, path by path."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """Yield every path that has another value, with both; None where there is none."""
+    """Yield every path with different values, and both values; None for a missing one."""
     if before == after:
         return
     ours, theirs = _by_key(before), _by_key(after)
@@ -17,7 +17,7 @@ def differences(before: Any, after: Any, path: str = "") -> Iterator[dict[str, A
 
 
 def _by_key(value: Any) -> Mapping[str, Any] | None:
-    """Return a map, or a list of things with names by those; None if it is neither."""
+    """Return a map, or a list of named entries as a map; None for anything else."""
     if isinstance(value, Mapping):
         return value
     if not isinstance(value, list) or not all(isinstance(each, dict) and "name" in each for each in value):

@@ -1,4 +1,4 @@
-"""What is wrong with an installation, or with somebody's rights in it: facts in, findings out."""
+"""Problems of an installation and of the user's rights: facts in, findings out."""
 
 import re
 from collections import Counter
@@ -17,7 +17,7 @@ OK, WARNING, FAULT = "ok", "warning", "fault"
 
 @dataclass(frozen=True)
 class Right:
-    """Something that somebody may do or not, and what it is for."""
+    """A right, and what it is for."""
 
     text: str
     purpose: str
@@ -27,7 +27,7 @@ class Right:
 
 @dataclass
 class Facts:
-    """What was seen; None where it could not be seen."""
+    """What was read; None where reading was not possible."""
 
     server: str | None = None  # versions, as v1.37.1
     kubectl: str | None = None
@@ -40,12 +40,12 @@ class Facts:
     profiles: Sequence[Mapping[str, Any]] = ()
     rights: Sequence[Right] = ()
     certificates: Mapping[str, float] = field(default_factory=dict)  # days that are left
-    read_api: str | None = None  # why it does not answer; "": it does
+    read_api: str | None = None  # why it does not answer; "" if it does
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line: what was looked at, how it is, and what to do."""
+    """The result of a check, with a fix for a problem."""
 
     check: str
     state: str
@@ -54,7 +54,7 @@ class Finding:
 
 
 def findings(facts: Facts) -> list[Finding]:
-    """Return all findings, in the order in which somebody would look."""
+    """Return all findings, in a useful order."""
     parts = (_versions, _clock, _rights, _definitions, _releases, _profiles, _names, _certificates, _read_api)
     return [found for part in parts for found in part(facts)]
 
@@ -62,16 +62,16 @@ def findings(facts: Facts) -> list[Finding]:
 def _versions(facts: Facts) -> Iterator[Finding]:
     server, kubectl = _minor(facts.server), _minor(facts.kubectl)
     if facts.server is None or server is None:
-        yield Finding("server", FAULT, "the API server tells no version", "kubectl version")
+        yield Finding("server", FAULT, "the API server does not report its version", "kubectl version")
     elif server < OLDEST:
         yield Finding("server", FAULT, f"Kubernetes {facts.server} is too old", f"upgrade to 1.{OLDEST} or newer")
     elif server > NEWEST:
-        text = f"Kubernetes {facts.server} is newer than any that was tried (1.{NEWEST})"
-        yield Finding("server", WARNING, text, "upgrade Pilotage, or look at the release notes of both")
+        text = f"Kubernetes {facts.server} is newer than the newest tested version (1.{NEWEST})"
+        yield Finding("server", WARNING, text, "upgrade Pilotage, or read the release notes")
     else:
         yield Finding("server", OK, f"Kubernetes {facts.server}")
     if facts.kubectl is None:
-        yield Finding("kubectl", WARNING, "kubectl is not on PATH: no scheduler can be asked", "install kubectl")
+        yield Finding("kubectl", WARNING, "kubectl is not on PATH: the scheduler cannot be asked", "install kubectl")
     elif kubectl is not None and server is not None and abs(kubectl - server) > MOST_SKEW:
         text = f"kubectl {facts.kubectl} and the server {facts.server} are more than one minor version apart"
         yield Finding("kubectl", WARNING, text, f"install kubectl 1.{server}")
@@ -86,10 +86,10 @@ def _clock(facts: Facts) -> Iterator[Finding]:
         f"this machine's clock is {abs(facts.clock):.0f} s {'ahead of' if facts.clock > 0 else 'behind'} the server's"
     )
     if abs(facts.clock) < CLOCK:
-        yield Finding("clock", OK, "this machine and the server agree about the time")
+        yield Finding("clock", OK, "this machine and the server have the same time")
     else:
         state = FAULT if abs(facts.clock) >= CLOCK_BAD else WARNING
-        yield Finding("clock", state, text, "let both follow a time server: ages and tokens are off by as much")
+        yield Finding("clock", state, text, "synchronise both clocks with a time server")
 
 
 def _rights(facts: Facts) -> Iterator[Finding]:
@@ -120,7 +120,7 @@ def _releases(facts: Facts) -> Iterator[Finding]:
     for each in facts.replicas:
         by_release.setdefault(each.instance, []).append(each)
     if not by_release and facts.definitions:
-        yield Finding("release", FAULT, "no pod of a scheduler of Pilotage is there", "kubectl get deployments -A")
+        yield Finding("release", FAULT, "there is no scheduler pod of Pilotage", "kubectl get deployments -A")
     for name, own in sorted(by_release.items()):
         yield from _release(name, own)
     for deployment in facts.deployments:
@@ -128,14 +128,14 @@ def _releases(facts: Facts) -> Iterator[Finding]:
         title = f"{deployment['metadata']['namespace']}/{deployment['metadata']['name']}"
         if version and facts.program and version != facts.program:
             text = f"{title} is of version {version}, this program of {facts.program}"
-            yield Finding("version", WARNING, text, f"pipx install pilotage=={version}, or upgrade the release")
+            yield Finding("version", WARNING, text, f"install the wheel of {version}, or upgrade the release")
 
 
 def _release(name: str, own: Sequence[Replica]) -> Iterator[Finding]:
     namespace = name.partition("/")[0]
     ready, hashes = sum(each.ready for each in own), {each.hash for each in own if each.hash}
     if not any(each.leads for each in own):
-        text = "no replica is known to lead: its Lease is free, or you may not see it"
+        text = "no leader is known: the Lease is free, or you may not read it"
         yield Finding("leader", WARNING, f"{name}: {text}", f"kubectl get leases -n {namespace}")
     if ready < len(own):
         look = f"kubectl describe pods -n {namespace} -l app.kubernetes.io/component=scheduler"
@@ -144,11 +144,13 @@ def _release(name: str, own: Sequence[Replica]) -> Iterator[Finding]:
         yield Finding("release", OK, f"{name}: {ready} of {len(own)} replicas are ready")
     if len(hashes) > 1:
         text = f"{name}: replicas run different configurations ({', '.join(sorted(hashes))})"
-        yield Finding("configuration", FAULT, text, "wait for a minute; then look at the replicas' logs")
+        yield Finding(
+            "configuration", FAULT, text, "if this lasts for more than a minute, see the logs of the replicas"
+        )
     for each in own:
         if each.trouble:
             look = f"kubectl logs -n {namespace} {each.name}"
-            yield Finding("configuration", FAULT, f"{name}: {each.name} says {each.trouble}", look)
+            yield Finding("configuration", FAULT, f"{name}: {each.name} reports {each.trouble}", look)
 
 
 def _profiles(facts: Facts) -> Iterator[Finding]:
@@ -157,18 +159,18 @@ def _profiles(facts: Facts) -> Iterator[Finding]:
         if ready.get("status") == "True":
             yield Finding("profile", OK, f"{name} is ready")
         else:
-            reason, message = ready.get("reason", "no operator has looked at it"), ready.get("message", "")
+            reason, message = ready.get("reason", "the operator has not processed it"), ready.get("message", "")
             text = f"{name} is not ready: {reason}: {message}".rstrip(": ")
             yield Finding("profile", FAULT, text, f"kubectl describe schedulerprofile {name}")
 
 
 def _names(facts: Facts) -> Iterator[Finding]:
-    """Yield names of schedulers that more than one serves: all of them race for every pod."""
+    """Yield scheduler names that are served more than once: all of those schedulers race for every pod."""
     served = Counter(_scheduler_name(profile) for profile in facts.profiles)
     for name, times in served.items():
         if times > 1:
             text = f"{times} profiles have the schedulerName {name}; the oldest keeps it"
-            yield Finding("names", FAULT, text, "give all but one another spec.schedulerName")
+            yield Finding("names", FAULT, text, "change spec.schedulerName in all but one of them")
     for profile in facts.profiles:
         warning = condition(profile, "Warning")
         if warning.get("status") == "True" and warning.get("reason") == "SharedName":
@@ -187,17 +189,17 @@ def _certificates(facts: Facts) -> Iterator[Finding]:
         elif days < SOON:
             yield Finding("certificate", WARNING, f"{name} expires in {days:.0f} days", "renew it")
         else:
-            yield Finding("certificate", OK, f"{name} is good for {days:.0f} days")
+            yield Finding("certificate", OK, f"{name} is valid for {days:.0f} days")
 
 
 def _read_api(facts: Facts) -> Iterator[Finding]:
     if facts.read_api is None:
         return
     if facts.read_api:
-        do = "verbs answer from what the API server has; docs/kubectl.md says which rights the scheduler wants"
-        yield Finding("scheduler", WARNING, f"the scheduler does not answer you: {facts.read_api}", do)
+        do = "commands use the API server instead; docs/kubectl.md lists the rights for the scheduler"
+        yield Finding("scheduler", WARNING, f"you have no access to the scheduler: {facts.read_api}", do)
     else:
-        yield Finding("scheduler", OK, "the scheduler answers you")
+        yield Finding("scheduler", OK, "you have access to the scheduler")
 
 
 def _minor(version: str | None) -> int | None:

@@ -1,18 +1,18 @@
-"""How full nodes are, and what of them nobody can use: out of the read API's columns of all nodes."""
+"""How full nodes are, and what of them is unusable, from the read API's columns of all nodes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 CPU, MEMORY, PODS = "cpu", "memory", "pods"
 MAIN = (CPU, MEMORY)
-FULL = 0.95  # a resource of which that much is asked for leaves no room for the others
+FULL = 0.95  # with this share requested, a resource counts as exhausted
 CORDONED, REPELS, NOMINATED, HELD = 1, 2, 4, 8
 WORDS = {CORDONED: "cordoned", REPELS: "tainted", NOMINATED: "promised", HELD: "held back"}
 SORTS = ("name", CPU, MEMORY, PODS, "free", "stranded")
 
 
 def fullness(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return each node with what is asked for, free, and stranded: free while another resource is full."""
+    """Return each node with what is requested, free, and stranded: free while another resource is exhausted."""
     names = table.get("names") or []
     allocatable, requested = table.get("allocatable") or {}, table.get("requested") or {}
     counted, allowed = _column(table, "pods", names), _column(table, "allowed", names)
@@ -36,7 +36,7 @@ def fullness(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def stranded(of: Mapping[str, int], asked: Mapping[str, int], pods: int, allowed: int) -> dict[str, int]:
-    """Return what is free and of no use, because cpu, memory or the places for pods have run out."""
+    """Return what is free but unusable, because cpu, memory or the number of pods is exhausted."""
     shares = {each: asked[each] / of[each] for each in MAIN if of.get(each)}
     if allowed:
         shares[PODS] = pods / allowed
@@ -48,7 +48,7 @@ def stranded(of: Mapping[str, int], asked: Mapping[str, int], pods: int, allowed
 
 
 def ranked(items: Sequence[Mapping[str, Any]], by: str) -> list[Mapping[str, Any]]:
-    """Return nodes in an order: the fullest first, or those with the most that is free or stranded."""
+    """Return nodes in an order: the fullest first, or those with the most free or stranded."""
     if by == "name":
         return sorted(items, key=lambda each: str(each["name"]))
     if by == PODS:
@@ -61,7 +61,7 @@ def ranked(items: Sequence[Mapping[str, Any]], by: str) -> list[Mapping[str, Any
 
 
 def words(flags: int) -> list[str]:
-    """Return what is special about a node."""
+    """Return the words for the flags of a node."""
     return [word for bit, word in WORDS.items() if flags & bit]
 
 

@@ -1,19 +1,19 @@
-"""Whether the schedulers of a cluster are well: releases, replicas, profiles, and what is wrong with them."""
+"""The health of the schedulers of a cluster: releases, replicas, profiles, and alarms."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pilotage.cluster.kubectl.replicas import Manifest, Replica, condition
 
-# A profile is not well while one of these says so; of the last two it runs nevertheless.
+# Conditions of an unhealthy profile; with a warning it still runs.
 FAULTS = (("Accepted", "False"), ("RolledBack", "True"), ("Ready", "False"))
 WARNINGS = (("Warning", "True"), ("Contended", "True"))
-# What becomes better by itself.
+# Resolves by itself.
 ON_THE_WAY = "Waiting"
 
 
 def health(profiles: Sequence[Manifest], found: Sequence[Replica]) -> dict[str, Any]:
-    """Return all releases and profiles, and as alarms what is wrong with each."""
+    """Return all releases and profiles, with alarms for their problems."""
     told = [_profile(each) for each in profiles]
     releases = _releases(found)
     alarms = [*_of_releases(releases), *(alarm for each in profiles for alarm in _of_profile(each))]
@@ -22,7 +22,7 @@ def health(profiles: Sequence[Manifest], found: Sequence[Replica]) -> dict[str, 
 
 
 def is_lost(profiles: Iterable[Manifest]) -> bool:
-    """Tell whether a profile was rejected or rolled back, so that waiting longer changes nothing."""
+    """Return whether a profile was rejected or rolled back, so that waiting is pointless."""
     return any(_is_current(each) and _is_lost(condition(each, "Ready")) for each in profiles)
 
 
@@ -78,7 +78,7 @@ def _of_releases(releases: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, st
         about = f"{release['namespace']}/{release['name']}"
         if release["leader"] is None:
             look = f"kubectl get leases,pods -n {release['namespace']}"
-            yield _alarm(about, "fault", "no replica is known to lead", look)
+            yield _alarm(about, "fault", "no leader is known", look)
         for each in release["replicas"]:
             place = f"-n {release['namespace']} {each['name']}"
             if not each["ready"]:
@@ -91,14 +91,14 @@ def _of_profile(profile: Manifest) -> Iterator[dict[str, str]]:
     name = profile["metadata"]["name"]
     look = f"kubectl describe schedulerprofile {name}"
     if not _is_current(profile):
-        yield _alarm(name, "fault", "the operator has not looked at its spec yet", "kubectl pilotage doctor")
+        yield _alarm(name, "fault", "the operator has not processed its spec yet", "kubectl pilotage doctor")
         return
     for kinds, severity in ((FAULTS, "fault"), (WARNINGS, "warning")):
         for kind, bad in kinds:
             found = condition(profile, kind)
             if found.get("status") == bad:
                 yield _alarm(name, severity, f"{found.get('reason', kind)}: {found.get('message', '')}", look)
-                break  # what follows from it says the same again
+                break  # the others follow from it
 
 
 def _alarm(about: str, severity: str, text: str, look: str) -> dict[str, str]:

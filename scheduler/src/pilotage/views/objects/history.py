@@ -1,4 +1,4 @@
-"""What happened to a SchedulerProfile or a pod: out of its conditions, its managers and its events."""
+"""What happened to a SchedulerProfile or a pod, from its conditions, managed fields and events."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ STORY = ("Accepted", "Applied", "Ready", "RolledBack", "Warning", "Contended")
 
 
 def profile_history(profile: Manifest, events: Iterable[Manifest] = ()) -> list[dict[str, Any]]:
-    """Return who changed a profile and what became of that, the oldest first."""
+    """Return who changed a profile and with which result, the oldest first."""
     return _sorted([*_writers(profile), *_conditions(profile), *_last_good(profile), *_events(events)])
 
 
@@ -52,7 +52,7 @@ def _entry(at: Any, who: str, what: str, told: Mapping[str, Any]) -> dict[str, A
 
 
 def _writers(profile: Manifest) -> Iterator[dict[str, Any]]:
-    """Yield who wrote the spec last; the API server keeps one line for each writer."""
+    """Yield the last edit of each writer of the spec, which is all that the API server keeps."""
     for each in profile["metadata"].get("managedFields") or ():
         if each.get("subresource") == "status" or "f:spec" not in (each.get("fieldsV1") or {}):
             continue

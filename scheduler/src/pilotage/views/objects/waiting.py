@@ -1,6 +1,6 @@
-"""Who waits, out of pods as the API server shows them: their schedulers wrote the reasons into their status.
+"""Waiting pods, from the API server: their schedulers wrote the reasons to their status.
 
-The answer has the shape of the read API's queue (`views.answers.waiting`), as far as pods tell it.
+The answer is that of the read API's queue (`views.answers.waiting`), as far as pods contain it.
 """
 
 import re
@@ -14,7 +14,7 @@ Manifest = Mapping[str, Any]
 Item = dict[str, Any]
 
 GROUPINGS = ("reason", "plugin", "namespace", "owner", "profile")
-# What the words of a plugin contain: messages of kube-scheduler and of ours are the same.
+# Words in the messages of plugins, which are the same in kube-scheduler.
 WORDS = (
     ("Insufficient ", "NodeResourcesFit"),
     ("Too many pods", "NodeResourcesFit"),
@@ -33,7 +33,7 @@ WORDS = (
     ("resourceclaim", "DynamicResources"),
     ("scheduling gates", "SchedulingGates"),
 )
-# As views.reasons has them, which the small plugin cannot import; a test compares.
+# As in views.reasons, which the small plugin cannot import; a contract test compares them.
 CODES = {
     "NodeResourcesFit": ("InsufficientResources", "wait"),
     "TaintToleration": ("UntoleratedTaint", "owner"),
@@ -50,18 +50,18 @@ CODES = {
     "SchedulingGates": ("Gated", "owner"),
 }
 OTHER = ("RejectedByPlugin", "wait")
-TIERS = ("scheduler", "wait", "owner", "admin")  # what time can heal counts first, as in views.reasons
+TIERS = ("scheduler", "wait", "owner", "admin")  # the order of precedence, as in views.reasons
 AVAILABLE = re.compile(r"^0/\d+ nodes are available: (.*?)\.?(?: preemption: .*)?$", re.DOTALL)
 BETWEEN = re.compile(r",\s+(?=\d)")
 COUNTED = re.compile(r"(\d+) (.+)", re.DOTALL)
-NOT_TRIED = "no attempt has ended yet"
+NOT_TRIED = "not attempted yet"
 GATED, ACTIVE, UNSCHEDULABLE = "gated", "active", "unschedulable"
 
 
 def queue(
     pods: Iterable[Manifest], group_by: str = "", *, scheduler: str = "", plugin: str = "", at: str = ""
 ) -> dict[str, Any]:
-    """Return the pods that wait: in groups, the largest first, or one by one, the oldest first."""
+    """Return waiting pods: in groups, the largest first, or one by one, the oldest first."""
     found = [item(pod) for pod in pods if waits(pod)]
     chosen = [each for each in found if scheduler in ("", each["profile"]) and _by_plugin(each, plugin)]
     chosen.sort(key=lambda each: (each["since"], each["namespace"], each["name"]))
@@ -72,14 +72,14 @@ def queue(
 
 
 def waits(pod: Manifest) -> bool:
-    """Tell whether a pod has no node yet and may still get one."""
+    """Return whether a pod has no node yet and may still get one."""
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
     is_over = status.get("phase") in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp")
     return not spec.get("nodeName") and not is_over
 
 
 def groups(items: Sequence[Item], group_by: str) -> list[dict[str, Any]]:
-    """Return what items have in common, the largest group first."""
+    """Return groups of items, the largest first."""
     found: dict[str, list[Item]] = {}
     for each in items:
         found.setdefault(_KEYS[group_by](each), []).append(each)
@@ -99,7 +99,7 @@ def _group(key: str, together: Sequence[Item]) -> dict[str, Any]:
 
 
 def item(pod: Manifest) -> Item:
-    """Return one pod that waits."""
+    """Return one waiting pod."""
     metadata, spec, status = pod["metadata"], pod.get("spec") or {}, pod.get("status") or {}
     told = {
         "namespace": metadata.get("namespace", "default"),
@@ -121,7 +121,7 @@ def item(pod: Manifest) -> Item:
 
 
 def message(pod: Manifest) -> str:
-    """Return what its scheduler, or the API server, said last about why a pod waits."""
+    """Return the last message of a pod's scheduler or of the API server."""
     found = condition(pod, "PodScheduled")
     if found.get("status") != "False":
         return ""
@@ -155,12 +155,12 @@ def _plugin(reason: str) -> str:
 
 
 def code_of(plugins: Sequence[str]) -> tuple[str, str]:
-    """Return what a rejection by these plugins means, and who can do something: owner, admin, or nobody but time."""
+    """Return the code of a rejection by these plugins, and who can act: owner, admin, or no one (wait)."""
     return min((CODES.get(plugin, OTHER) for plugin in plugins), key=lambda code: TIERS.index(code[1]), default=OTHER)
 
 
 def summary(text: str) -> str:
-    """Return the reasons of a message without numbers, the most frequent first: the same for pods that wait alike."""
+    """Return the reasons of a message without numbers, the most frequent first, as a key for groups."""
     return ", ".join(reason for each in reason_groups(text) for reason in each["reasons"]) or short(text)
 
 
@@ -186,7 +186,7 @@ def _belongs(pod: Manifest, kind: str, name: str) -> bool:
 
 
 def alike(pods: Iterable[Manifest]) -> list[list[Any]]:
-    """Return pods that wait for the same together, the most first."""
+    """Return pods grouped by their message, the largest group first."""
     found: dict[str, list[Any]] = {}
     for pod in pods:
         found.setdefault(message(pod), []).append(pod)
@@ -194,7 +194,7 @@ def alike(pods: Iterable[Manifest]) -> list[list[Any]]:
 
 
 def owner(pod: Manifest) -> str:
-    """Return what made a pod: Kind/name; of a ReplicaSet the Deployment, if its hash says that there is one."""
+    """Return the controller of a pod as Kind/name; for a ReplicaSet of a Deployment, the Deployment."""
     metadata = pod["metadata"]
     for each in metadata.get("ownerReferences") or ():
         if each.get("controller"):
