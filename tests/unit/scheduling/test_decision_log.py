@@ -7,7 +7,7 @@ import pytest
 
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.queue.queued_pod import QueuedPod
-from pilotage.scheduling.decision_log import MOST_ATTEMPTS, DecisionLog, Expired
+from pilotage.scheduling.decision_log import MOST_ATTEMPTS, DecisionLog, Expired, said_by
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.testing import make_pod
 
@@ -52,7 +52,9 @@ def test_how_an_attempt_ended(outcome: Outcome, word: str, node: str) -> None:
 def test_what_is_told_instead_of_the_message_is_kept() -> None:
     log = DecisionLog()
     pod = put(log, "p", Unplaced("for the condition", note="for the event"))
-    assert log.words(pod.pod.uid) == ("Unschedulable", "for the event", ())
+    made = log.newest(pod.pod.uid)
+    assert made is not None
+    assert said_by(made) == ("Unschedulable", "for the event", ())
 
 
 def test_the_ring_forgets_the_oldest() -> None:

@@ -305,6 +305,7 @@ class Live:
 
     def health(self) -> Health:
         """Return the checks behind the probes."""
+
         def synced() -> str | None:
             if self.hot is not None and (missing := self.hot.missing()):
                 return missing

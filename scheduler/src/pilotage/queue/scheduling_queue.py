@@ -56,6 +56,7 @@ class SchedulingQueue:
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # called with each event's name and handling time
         self._waiting: dict[str, QueuedPod] = {}
+        self.changed: dict[str, None] | None = None  # pods that came, moved or left; None while nobody looks
         self._gangs = GangIndex()
         self._in_flight = InFlight()
         self.doubts = Doubts()
@@ -82,10 +83,6 @@ class SchedulingQueue:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._waiting.values()))
 
-    def keys(self) -> set[str]:
-        """Return all waiting pods, by namespace/name."""
-        return set(self._waiting)
-
     def find(self, key: str) -> QueuedPod | None:
         """Return a waiting pod by namespace/name."""
         return self._waiting.get(key)
@@ -106,6 +103,12 @@ class SchedulingQueue:
         if queued.place is self._backoff:
             return len(self._active) + self._backoff.ahead_of(queued), total
         return None
+
+    def ahead_of_all(self) -> dict[str, int]:
+        """Return the same for all pods that are ready or in back-off, by namespace/name."""
+        found = self._active.ahead_of_all()
+        ready = len(found)
+        return found | {key: ready + number for key, number in self._backoff.ahead_of_all().items()}
 
     def next_try(self, queued: QueuedPod) -> float | None:
         """Return when a waiting pod gets its next try even if nothing happens; None if it is ready or nobody knows."""
@@ -151,6 +154,8 @@ class SchedulingQueue:
             self.add(new)
             return
         queued.pod = new
+        if self.changed is not None:
+            self.changed[queued.key] = None
         self._gangs.leave(queued)
         self._gangs.join(queued)
         self.nominator.update(old, new)
@@ -397,6 +402,8 @@ class SchedulingQueue:
         place.add(queued)
         queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
+        if self.changed is not None:
+            self.changed[queued.key] = None
         if before is None:
             self._gangs.join(queued)
         if place is not self._gated:
@@ -407,6 +414,8 @@ class SchedulingQueue:
 
     def _take(self, queued: QueuedPod) -> None:
         del self._waiting[queued.key]
+        if self.changed is not None:
+            self.changed[queued.key] = None
         self._gangs.leave(queued)
         if queued.place is not None:
             queued.place.remove(queued)

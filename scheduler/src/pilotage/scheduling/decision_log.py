@@ -16,6 +16,8 @@ MOST_DECISIONS = 20_000
 MOST_ATTEMPTS = 20  # of one waiting pod
 MOST_KEPT = 40_000  # attempts of all waiting pods together
 
+Made = tuple[object, ...]  # a decision as it is kept: the fields of one, which costs less than to construct one
+
 
 class Decision(NamedTuple):
     """How one attempt ended, as it is kept; times are those of `perf_counter`."""
@@ -65,8 +67,8 @@ class DecisionLog:
         self.failed = 0  # attempts that ended without a place
         self.bound: Counter[str] = Counter()  # pods, by profile
         self.hash = ""  # of the configuration that decides
-        self._ring: deque[tuple[object, ...]] = deque(maxlen=most)
-        self._attempts: dict[str, list[tuple[object, ...]]] = {}  # by uid, the oldest first
+        self._ring: deque[Made] = deque(maxlen=most)
+        self._attempts: dict[str, list[Made]] = {}  # by uid, the oldest first
         self._kept, self._most_kept = 0, most_kept
         self._wall = time.time() - perf_counter()
 
@@ -168,6 +170,10 @@ class DecisionLog:
         kept = list(islice(reversed(self._ring), self.count - end, None))  # others come while somebody looks
         return ((end - 1 - place, Decision._make(made)) for place, made in enumerate(kept))
 
+    def durations(self, most: int) -> list[float]:
+        """Return how many seconds the last attempts took."""
+        return [made[0] - made[1] for made in islice(reversed(self._ring), most)]  # type: ignore[operator]
+
     def since(self, number: int) -> list[tuple[int, Decision]]:
         """Return the decisions from a number on, the oldest first; Expired if some of them are not kept any more."""
         if number < self.oldest:
@@ -180,15 +186,18 @@ class DecisionLog:
         """Return the attempts of a pod that waits, the newest first."""
         return [Decision._make(made) for made in reversed(self._attempts.get(uid, ()))]
 
-    def words(self, uid: str) -> tuple[str, str, Counted] | None:
-        """Return reason, message and rejections of the last attempt of a pod that waits."""
+    def newest(self, uid: str) -> Made | None:
+        """Return the last attempt of a pod that waits; the same object until there is another."""
         attempts = self._attempts.get(uid)
-        if not attempts:
-            return None
-        *_, reason, message, _victims, counted, _fits = attempts[-1]
-        return reason, message, counted  # type: ignore[return-value]
+        return attempts[-1] if attempts else None
 
     def last(self, uid: str) -> Decision | None:
         """Return the last attempt of a pod that waits."""
-        attempts = self._attempts.get(uid)
-        return Decision._make(attempts[-1]) if attempts else None
+        made = self.newest(uid)
+        return None if made is None else Decision._make(made)
+
+
+def said_by(made: Made) -> tuple[str, str, Counted]:
+    """Return the reason, the message and the rejections of a decision."""
+    *_, reason, message, _victims, counted, _fits = made
+    return reason, message, counted  # type: ignore[return-value]

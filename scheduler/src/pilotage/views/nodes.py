@@ -23,7 +23,7 @@ from pilotage.views.answers import (
 )
 from pilotage.views.decisions import shown
 from pilotage.views.paging import InvalidQuestion, after, continued, page
-from pilotage.views.state import SLICE, Stamp, State, Steps
+from pilotage.views.state import STEP, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
 ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
@@ -158,7 +158,7 @@ def node_view(state: State, viewer: Viewer, stamp: Stamp, name: str) -> Steps[No
     yield
     words, decided = Words(state, viewer), []
     for number, (place, decision) in enumerate(islice(state.log.newest_first(), 20_000)):
-        if number % SLICE == SLICE - 1:
+        if number % STEP == STEP - 1:
             yield
         if decision.node == name and viewer.sees(decision.namespace):
             decided.append(shown(state, place, decision, words))

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pilotage.scheduling.decision_log import Expired
-from pilotage.views.state import SLICE, Steps
+from pilotage.views.state import STEP, Steps
 
 __all__ = ["Expired", "InvalidQuestion", "after", "continued", "page"]
 
@@ -47,14 +47,18 @@ def page(
 ) -> Steps[tuple[list[Item], int, bool]]:
     """Return the first items by their key behind a key, how many there are in all, and whether more follow."""
     kept: list[tuple[Key, Item]] = []
-    total, more = 0, False
+    total = coming = 0
     source = iter(found)
-    while part := list(islice(source, SLICE)):
+    while part := list(islice(source, STEP)):
         total += len(part)
         keyed = [(key(item), item) for item in part]
-        coming = keyed if behind is None else [each for each in keyed if each[0] > behind]
-        kept = nsmallest(limit + 1, [*kept, *coming], key=lambda each: each[0])
-        if len(kept) > limit:
-            kept, more = kept[:limit], True
+        if behind is not None:
+            keyed = [each for each in keyed if each[0] > behind]
+        coming += len(keyed)
+        if len(kept) == limit:
+            last = kept[-1][0]
+            keyed = [each for each in keyed if each[0] < last]
+        if keyed:
+            kept = nsmallest(limit, [*kept, *keyed], key=lambda each: each[0])
         yield
-    return [item for _, item in kept], total, more
+    return [item for _, item in kept], total, coming > limit

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.waiting import WaitingPods
@@ -12,11 +12,14 @@ from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.decision_log import DecisionLog
 from pilotage.scheduling.engine import Engine
 
+if TYPE_CHECKING:
+    from pilotage.views.tally import Tally
+
 Answered = TypeVar("Answered")
 # An answer in steps: whoever runs it lets others have their turn at each yield.
 Steps: TypeAlias = Generator[None, None, Answered]
 
-SLICE = 200  # pods, nodes or decisions that are looked at between two yields
+STEP = 100  # pods, nodes or decisions that are looked at in one step
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class State:
     engines: Mapping[str, Engine]
     waiting: WaitingPods
     log: DecisionLog
+    tally: "Tally"
     pods: Callable[[], Mapping[str, Pod]]  # all that the API server has, by namespace/name
     clock: Callable[[], float]  # of the queue
 

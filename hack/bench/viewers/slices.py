@@ -1,0 +1,83 @@
+"""How long callbacks of the event loop take, and which of them belong to the read API."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from hostile.loop_watch import LoopWatch
+
+# Callbacks of the API begin like this: its tasks, and whatever reads or writes sockets, as nothing else here has any.
+OF_API = (
+    "RequestHandler.",
+    "Feed.",
+    "LiveApi.",
+    "DelegatedAuth.",
+    "RememberedAnswers.",
+    "Rights.",
+    "Server.",
+    "opened",
+    "_SelectorTransport",
+    "_SelectorSocketTransport",
+    "SSLProtocol",
+    "TlsProtocol",
+    "Visit",
+    "FrontDoor",
+)
+
+
+class Slices(LoopWatch):
+    """Adds up CPU time by callback; what the harness does itself is left out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.calls: defaultdict[str, int] = defaultdict(int)
+        self.longest_of: defaultdict[str, float] = defaultdict(float)
+
+    def reset(self) -> None:
+        """Begin again."""
+        super().reset()
+        for each in (self.seconds, self.calls, self.longest_of):
+            each.clear()
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch all loops of this process."""
+        original: Callable[[asyncio.Handle], None] = asyncio.Handle._run
+
+        def run(handle: asyncio.Handle) -> None:
+            name, began = name_of(getattr(handle, "_callback", None)), self.now()
+            original(handle)
+            spent = self.now() - began
+            self.seconds[name] += spent
+            self.calls[name] += 1
+            self.longest_of[name] = max(self.longest_of[name], spent)
+
+        setattr(asyncio.Handle, "_run", run)  # noqa: B010 - mypy does not allow the plain form
+        try:
+            yield
+        finally:
+            setattr(asyncio.Handle, "_run", original)  # noqa: B010
+
+    def of_api(self) -> float:
+        """Return the seconds that the API took, with its sockets."""
+        return sum(seconds for name, seconds in self.seconds.items() if is_of_api(name))
+
+    def longest_handler(self) -> float:
+        """Return the longest slice of the API, in seconds."""
+        return max((longest for name, longest in self.longest_of.items() if is_of_api(name)), default=0.0)
+
+
+def is_of_api(name: str) -> bool:
+    """Return whether a callback works for the API."""
+    return name.startswith(OF_API)
+
+
+def name_of(callback: Any) -> str:
+    """Return what a callback runs: the function of its task, or its own name."""
+    bound = getattr(callback, "__self__", None)
+    if isinstance(bound, asyncio.Task):
+        return getattr(bound.get_coro(), "__qualname__", "a task")
+    return getattr(callback, "__qualname__", None) or type(callback).__name__
