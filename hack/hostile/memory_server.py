@@ -78,6 +78,10 @@ class MemoryServer:
             found.version = self._version
             self._tell(path, found, "DELETED")
 
+    def objects_at(self, path: str) -> dict[str, StoredObject]:
+        """Return the objects of a kind, by namespace/name."""
+        return self._objects[path]
+
     def backlog(self) -> int:
         """Return how many lines were not read yet."""
         return sum(len(watch.waiting) for watches in self._watches.values() for watch in watches)

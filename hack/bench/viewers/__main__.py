@@ -8,6 +8,7 @@ from statistics import median
 
 import click
 
+from bench.viewers.alone import Cost, costs
 from bench.viewers.rounds import Pair, Plan, Round, play
 from bench.viewers.slices import Slices
 from bench.viewers.stage import stage
@@ -23,9 +24,9 @@ LINES = 25
 @click.option("--viewers", default=20, show_default=True, help="Each follows a stream, and asks for pages in turn.")
 @click.option("--every", default=1.0, show_default=True, help="Seconds from an answer to the next question.")
 @click.option("--greedy", is_flag=True, help="They ask again at once, whatever the server asks for.")
-@click.option("--pods", default=20_000, show_default=True, help="Pods of each round at full speed; 0: none of these.")
+@click.option("--pods", default=10_000, show_default=True, help="Pods of each round at full speed; 0: none of these.")
 @click.option("--rates", default="300,1000", show_default=True, help="Pods a second in the other rounds.")
-@click.option("--seconds", default=10.0, show_default=True, help="How long a round at a rate lasts.")
+@click.option("--seconds", default=5.0, show_default=True, help="How long a round at a rate lasts.")
 @click.option("--repeats", default=3, show_default=True, help="Pairs of rounds for each load.")
 @click.option("--profile", is_flag=True, help="Show where the time goes, by callback.")
 def main(
@@ -51,19 +52,21 @@ def main(
     plan = Plan(viewers, every, greedy, pods, numbers, seconds, repeats)
     watch = Slices()
     with watch.watching(), asyncio.Runner(loop_factory=watch.new_loop) as runner:
-        pairs = runner.run(_played(watch, plan, nodes, waiting))
+        pairs, alone = runner.run(_played(watch, plan, nodes, waiting))
+    _print_costs(alone)
     for pair in pairs:
         _print(pair, profile=profile)
-    verdicts = [_verdict(pair) for pair in pairs]
+    verdicts = [*(each.is_kept for each in alone), *(_verdict(pair) for pair in pairs)]
     sys.exit(0 if all(verdicts) else 1)
 
 
-async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> list[Pair]:
+async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> tuple[list[Pair], list[Cost]]:
     loads = ([("as fast as it can", 0.0)] if plan.pods else []) + [(f"{rate:.0f} pods/s", rate) for rate in plan.rates]
     pairs = []
     click.echo(f"{nodes:,} nodes, {waiting:,} pods wait, {plan.viewers} viewers", err=True)
     async with stage(nodes, waiting, watch) as on:
         await play(on, watch, Plan(pods=2_000), with_viewers=False)  # as a warm-up
+        alone = await costs(on, watch)
         for name, rate in loads:
             pair = Pair(name, rate > 0)
             for number in range(plan.repeats):
@@ -72,7 +75,17 @@ async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> list[P
                     found = await play(on, watch, plan, with_viewers=with_viewers, rate=rate)
                     (pair.viewed if with_viewers else pair.without).append(found)
             pairs.append(pair)
-    return pairs
+    return pairs, alone
+
+
+def _print_costs(alone: list[Cost]) -> None:
+    click.echo("answers while the scheduler rests, made anew each time")
+    for each in alone:
+        kept = "" if each.is_kept else "  MISSED"
+        click.echo(
+            f"  {each.path:60} p99 {each.p99:6.2f} ms of CPU, the longest slice {1e3 * each.longest:5.2f} ms "
+            f"({each.where}), {each.size / 1e3:,.0f} kB{kept}"
+        )
 
 
 def _print(pair: Pair, *, profile: bool) -> None:

@@ -32,9 +32,9 @@ class Plan:
     viewers: int = 20
     every: float = 1.0  # seconds from an answer to the next question
     greedy: bool = False  # no pause, whatever the server asks for
-    pods: int = 20_000  # of a round at full speed
+    pods: int = 10_000  # of a round at full speed
     rates: tuple[float, ...] = (300.0, 1000.0)
-    paced_seconds: float = 10.0
+    paced_seconds: float = 5.0
     repeats: int = 3
 
 
@@ -145,7 +145,7 @@ async def play(stage: Stage, watch: Slices, plan: Plan, *, with_viewers: bool, r
         found.attempts = [each.ended - each.started for each in kept if each.feasible]
     if audience is not None:
         found.seen = await audience.goes()
-    await stage.clear()
+    await stage.rest()
     return found
 
 

@@ -16,6 +16,7 @@ OF_API = (
     "DelegatedAuth.",
     "RememberedAnswers.",
     "Rights.",
+    "SharedAnswers.",
     "Server.",
     "opened",
     "_SelectorTransport",
@@ -68,6 +69,10 @@ class Slices(LoopWatch):
     def longest_handler(self) -> float:
         """Return the longest slice of the API, in seconds."""
         return max((longest for name, longest in self.longest_of.items() if is_of_api(name)), default=0.0)
+
+    def longest_name(self) -> str:
+        """Return whose slice that is."""
+        return max((each for each in self.longest_of if is_of_api(each)), key=self.longest_of.__getitem__, default="")
 
 
 def is_of_api(name: str) -> bool:

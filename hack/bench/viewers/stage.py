@@ -105,12 +105,13 @@ class Stage:
             self._news.clear()
             await self._news.wait()
 
-    async def clear(self) -> None:
-        """Take away what was bound, so that each round begins alike."""
+    async def rest(self) -> None:
+        """Let the scheduler come to rest; what was bound stays, and only the API server forgets it."""
         with self._watch.own_work():
-            for key in list(self._on.server.bound):
-                self._on.server.remove(PODS, key)
-                del self._on.server.bound[key]
+            pods = self._on.server.objects_at(PODS)
+            for key in self._on.server.bound:
+                pods.pop(key, None)
+            self._on.server.bound.clear()
         await self.quiet()
 
     async def quiet(self) -> None:

@@ -28,6 +28,7 @@ from pilotage.views.viewer import Viewer, Words
 
 ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 MOST_COLUMNS = 16
+A_PART = 1_000  # names in one step
 MOST_PODS = 500  # of one node
 MOST_DECISIONS = 20
 REPELLING = ("NoSchedule", "NoExecute")
@@ -55,27 +56,46 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
     resources = resources_of(state, question.columns)
     if question.form == "rows":
         return (yield from _rows(state, stamp, question, resources))
-    every = state.cache.nodes()
-    zones, zone = _distinct(every, ZONE)
-    types, type_ = _distinct(every, TYPE)
+    found = _Columns(state, resources)
     yield
+    names: list[str] = []
+    for start in range(0, len(found.infos), A_PART):
+        names += [info.name for info in found.infos[start : start + A_PART]]
+        yield
+    allocatable, requested = dict[str, list[int]](), dict[str, list[int]]()
+    for name in resources:
+        allocatable[name], requested[name] = found.allocatable[name].tolist(), found.requested[name].tolist()
+        yield
     return NodeTable(
         at=stamp.at,
         revision=stamp.revision,
         source=stamp.source,
-        total=len(every),
-        names=[info.name for info in every],
-        zones=zones,
-        zone=zone,
-        types=types,
-        type=type_,
-        allocatable={name: every.allocatable(name).tolist() for name in resources},
-        requested={name: every.requested(name).tolist() for name in resources},
+        total=len(names),
+        names=names,
+        zones=found.zones[0],
+        zone=found.zones[1],
+        types=found.types[0],
+        type=found.types[1],
+        allocatable=allocatable,
+        requested=requested,
         units={name: unit_of(name) for name in resources},
-        pods=every.pod_count.tolist(),
-        allowed=every.allowed_pods.tolist(),
-        flags=_flags(state, every).tolist(),
+        pods=found.pods,
+        allowed=found.allowed,
+        flags=found.flags,
     )
+
+
+class _Columns:
+    """All nodes at one moment: the cluster changes while the answer is made."""
+
+    def __init__(self, state: State, resources: Sequence[str]) -> None:
+        every = state.cache.nodes()
+        self.infos = list(every)
+        self.allocatable = {name: every.allocatable(name).copy() for name in resources}
+        self.requested = {name: every.requested(name).copy() for name in resources}
+        self.zones, self.types = _distinct(every, ZONE), _distinct(every, TYPE)
+        self.pods, self.allowed = every.pod_count.tolist(), every.allowed_pods.tolist()
+        self.flags = _flags(state, every).tolist()
 
 
 def resources_of(state: State, wanted: Sequence[str] = ()) -> list[str]:

@@ -129,9 +129,9 @@ def _reasons(state: State, viewer: Viewer) -> Steps[tuple[list[ReasonCount], Cou
         if number % STEP == STEP - 1:
             yield
         kind = cell.kind
-        if not viewer.sees(kind.namespace):
+        if not viewer.sees(kind.own.namespace):
             continue
-        pending[kind.profile] += len(cell.members)
+        pending[kind.own.profile] += len(cell.members)
         if text := words(kind.text):
             reasons.setdefault(text, Reason(text=text, code=kind.code, tier=kind.tier))
             found[text] += len(cell.members)

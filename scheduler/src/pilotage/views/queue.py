@@ -9,7 +9,7 @@ from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views import answers
 from pilotage.views.answers import Place, Position, QueueCounts, QueueGroup, QueueItem, Reason
-from pilotage.views.paging import InvalidQuestion, after, continued, page
+from pilotage.views.paging import InvalidQuestion, after, continued, page_of_keys
 from pilotage.views.reasons import plugins_of, reason_of
 from pilotage.views.state import STEP, Stamp, State, Steps, owner_of, when
 from pilotage.views.tally import Cell, Kind
@@ -19,6 +19,7 @@ GroupBy = Literal["", "reason", "plugin", "namespace", "owner", "shape", "profil
 Sort = Literal["since", "-since", "priority", "attempts", "name"]
 MOST_POSITIONS = 1_000  # ready pods, beyond which rows do not tell their positions
 MOST_GROUPS = 500
+A_PART = 500  # pods that are sorted in one step
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def counts(state: State, viewer: Viewer) -> Steps[QueueCounts]:
     for number, cell in enumerate(list(state.tally.cells.values())):
         if number % STEP == STEP - 1:
             yield
-        if cell.kind.place in found and viewer.sees(cell.kind.namespace):
+        if cell.kind.place in found and viewer.sees(cell.kind.own.namespace):
             found[cell.kind.place] += len(cell.members)
             since = cell.members.get((yield from cell.oldest()))
             if since is not None:
@@ -78,7 +79,7 @@ def queue(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -
 def _rows(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -> Steps[answers.Queue]:
     behind = after(question.continue_, tuple[float, str])
     ranked = _ranked(state, _cells(state, viewer, question), question.sort)
-    keys, total, more = yield from page(ranked, lambda each: each, question.limit, behind)
+    keys, total, more = yield from page_of_keys(ranked, question.limit, behind)
     words, ahead = Words(state, viewer), dict[str, int]()
     ready = sum(state.queue.pending()[:2])
     if ready <= MOST_POSITIONS:
@@ -97,16 +98,18 @@ def _rows(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -
     )
 
 
-def _ranked(state: State, cells: Iterable[Cell], sort: Sort) -> Iterator[tuple[float, str]]:
-    """Yield the pods of cells with what they are sorted by."""
+def _ranked(state: State, cells: Iterable[Cell], sort: Sort) -> Iterator[list[tuple[float, str]]]:
+    """Yield the pods of cells, in parts, with what they are sorted by."""
     sign = -1.0 if sort == "-since" else 1.0
-    rank = _RANKS.get(sort)
+    rank, find = _RANKS.get(sort), state.queue.find
     for cell in cells:
-        for key, since in list(cell.members.items()):
+        members = list(cell.members.items())
+        for start in range(0, len(members), A_PART):
+            part = members[start : start + A_PART]
             if rank is None:
-                yield sign * since, key
-            elif (queued := state.queue.find(key)) is not None:
-                yield rank(queued), key
+                yield [(sign * since, key) for key, since in part]
+            else:
+                yield [(rank(queued), key) for key, _ in part if (queued := find(key)) is not None]
 
 
 def item_of(state: State, queued: QueuedPod, words: Words, position: Position | None = None) -> QueueItem:
@@ -168,10 +171,10 @@ def _cells(state: State, viewer: Viewer, question: QueueQuestion) -> Iterator[Ce
     for cell in list(state.tally.cells.values()):
         kind = cell.kind
         if (
-            viewer.sees(kind.namespace)
-            and question.namespace in ("", kind.namespace)
+            viewer.sees(kind.own.namespace)
+            and question.namespace in ("", kind.own.namespace)
             and question.place in ("", kind.place)
-            and question.profile in ("", kind.profile)
+            and question.profile in ("", kind.own.profile)
             and question.code in ("", kind.code)
             and (not question.plugin or question.plugin in kind.plugins)
         ):
@@ -196,7 +199,7 @@ def _grouped(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion
         if number % STEP == STEP - 1:
             yield
         total += len(cell.members)
-        if question.group_by == "owner" and not cell.kind.owner:
+        if question.group_by == "owner" and not cell.kind.own.owner:
             yield from _each_alone(cell, groups)
             continue
         example = yield from cell.oldest()
@@ -236,9 +239,9 @@ def _keys(words: Words) -> Mapping[GroupBy, Callable[[Kind], str]]:
     return {
         "reason": lambda kind: words(kind.text),
         "plugin": lambda kind: ", ".join(kind.plugins),
-        "namespace": lambda kind: kind.namespace,
-        "owner": lambda kind: f"{kind.namespace}/{kind.owner}",
-        "shape": lambda kind: kind.shape,
-        "profile": lambda kind: kind.profile,
-        "gang": lambda kind: f"{kind.namespace}/{kind.gang}" if kind.gang else "",
+        "namespace": lambda kind: kind.own.namespace,
+        "owner": lambda kind: f"{kind.own.namespace}/{kind.own.owner}",
+        "shape": lambda kind: kind.own.shape,
+        "profile": lambda kind: kind.own.profile,
+        "gang": lambda kind: f"{kind.own.namespace}/{kind.own.gang}" if kind.own.gang else "",
     }

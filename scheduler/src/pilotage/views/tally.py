@@ -23,17 +23,22 @@ SCAN = 1_000  # pods of a cell, when its oldest one has left
 MOST_CHANGES = 50_000  # that are kept while nobody asks; then everything is counted again
 KEPT_FOR = 60.0  # seconds without a question
 MOST_REASONS = 4096
-STATIC = 5  # fields of a kind that are those of the pod
 
 
-class Kind(NamedTuple):
-    """What the pods of a cell have in common."""
+class Own(NamedTuple):
+    """What does not change while a pod waits."""
 
     namespace: str
     profile: str
     owner: str  # "" for none
     gang: str
     shape: str
+
+
+class Kind(NamedTuple):
+    """What the pods of a cell have in common."""
+
+    own: Own
     place: Place
     plugins: tuple[str, ...]
     text: str  # of the reason, without what is a pod's own; "" if it is not known
@@ -188,14 +193,11 @@ class Tally:
         pod, plugins = queued.pod, tuple(sorted(plugins_of(queued)))
         reason = self._reasons.of(queued, made, plugins)
         place: Place = "inFlight" if queued.place is None else queued.place.name  # type: ignore[assignment]
-        now = place, plugins, reason.text, reason.code, reason.tier
-        if seen is not None and seen.pod is pod:
-            return Kind(*seen.cell.kind[:STATIC], *now)
-        gang = gang_of(pod)
-        own = pod.namespace, pod.scheduler_name, owner_of(pod), "" if gang is None else gang.name, shape(pod)
-        return Kind(*own, *now)
+        own = seen.cell.kind.own if seen is not None and seen.pod is pod else _own(pod)
+        return Kind(own, place, plugins, reason.text, reason.code, reason.tier)
 
 
-def shape(pod: Pod) -> str:
-    """Return what a pod asks for, in words."""
-    return ", ".join(f"{name}={amount}" for name, amount in sorted(pod.requests.items())) or "nothing"
+def _own(pod: Pod) -> Own:
+    gang = gang_of(pod)
+    shape = ", ".join(f"{name}={amount}" for name, amount in sorted(pod.requests.items())) or "nothing"
+    return Own(pod.namespace, pod.scheduler_name, owner_of(pod), "" if gang is None else gang.name, shape)

@@ -365,8 +365,8 @@ def _encoded(steps: Steps[Maybe], stamp: Stamp, missing: str = "") -> Steps[Enco
 
 def _at_once(found: Maybe) -> Steps[Maybe]:
     """Return what is made in one step."""
+    yield
     return found
-    yield  # type: ignore[unreachable]
 
 
 def _namespaces(keys: list[str]) -> Steps[frozenset[str]]:

@@ -35,6 +35,7 @@ from pilotage.views.tally import Tally
 
 log = logging.getLogger(__name__)
 
+VERSION = version("pilotage")
 AUDIENCE = "pilotage"  # of tokens that are worth nothing at the API server
 LEADS = "pilotage.dev/leads"  # a label of the pod that leads
 PORT_FLAG = "--api-port"
@@ -175,7 +176,7 @@ class LiveApi:
     async def _about(self) -> About:
         standing = self._standing
         return About(
-            version=version("pilotage"),
+            version=VERSION,
             leader=_pod_of(standing.leader()),
             replicas=tuple(await self._replicas()),
             alarms=tuple(standing.alarms()),

@@ -91,6 +91,11 @@ class SharedAnswers:
         if kept is not None:
             self._bytes -= len(kept[1].body)
 
+    def forget(self) -> None:
+        """Make all answers again."""
+        for key in list(self._kept):
+            self._drop(key)
+
     def tend(self) -> None:
         """Forget what is of no use any more."""
         for key, (since, _) in list(self._kept.items()):
