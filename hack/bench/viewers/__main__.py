@@ -83,7 +83,7 @@ def _print_costs(alone: list[Cost]) -> None:
     for each in alone:
         kept = "" if each.is_kept else "  MISSED"
         click.echo(
-            f"  {each.path:60} p99 {each.p99:6.2f} ms of CPU, the longest slice {1e3 * each.longest:5.2f} ms "
+            f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, the longest slice {1e3 * each.longest:5.2f} ms "
             f"({each.where}), {each.size / 1e3:,.0f} kB{kept}"
         )
 

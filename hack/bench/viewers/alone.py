@@ -26,6 +26,11 @@ class Cost:
     size: int = 0
 
     @property
+    def p50(self) -> float:
+        """Milliseconds."""
+        return 1e3 * percentile(self.seconds, 0.5)
+
+    @property
     def p99(self) -> float:
         """Milliseconds."""
         return 1e3 * percentile(self.seconds, 0.99)

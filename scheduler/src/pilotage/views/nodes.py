@@ -1,6 +1,6 @@
 """Nodes: all of them as columns, a page of them as rows, and each with who is on it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -28,7 +28,7 @@ from pilotage.views.viewer import Viewer, Words
 
 ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 MOST_COLUMNS = 16
-A_PART = 1_000  # names in one step
+A_PART = 500  # names in one step
 MOST_PODS = 500  # of one node
 MOST_DECISIONS = 20
 REPELLING = ("NoSchedule", "NoExecute")
@@ -59,8 +59,12 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
     found = _Columns(state, resources)
     yield
     names: list[str] = []
+    zones, types = _Distinct(ZONE), _Distinct(TYPE)
     for start in range(0, len(found.infos), A_PART):
-        names += [info.name for info in found.infos[start : start + A_PART]]
+        part = found.infos[start : start + A_PART]
+        names += [info.name for info in part]
+        for each in (zones, types):
+            each.add(part)
         yield
     allocatable, requested = dict[str, list[int]](), dict[str, list[int]]()
     for name in resources:
@@ -72,10 +76,10 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
         source=stamp.source,
         total=len(names),
         names=names,
-        zones=found.zones[0],
-        zone=found.zones[1],
-        types=found.types[0],
-        type=found.types[1],
+        zones=zones.names(),
+        zone=zones.places(),
+        types=types.names(),
+        type=types.places(),
         allocatable=allocatable,
         requested=requested,
         units={name: unit_of(name) for name in resources},
@@ -93,7 +97,6 @@ class _Columns:
         self.infos = list(every)
         self.allocatable = {name: every.allocatable(name).copy() for name in resources}
         self.requested = {name: every.requested(name).copy() for name in resources}
-        self.zones, self.types = _distinct(every, ZONE), _distinct(every, TYPE)
         self.pods, self.allowed = every.pod_count.tolist(), every.allowed_pods.tolist()
         self.flags = _flags(state, every).tolist()
 
@@ -115,14 +118,29 @@ def unit_of(resource: str) -> str:
     return "bytes" if is_bytes else "pieces"
 
 
-def _distinct(every: Nodes, label: str) -> tuple[list[str], list[int]]:
-    """Return the values of a label that occur, and of each node which it has; "" where there is none."""
-    if not every.has_label(label):
-        return [], []
-    ids = every.label_ids(label)
-    occurring, places = np.unique(ids, return_inverse=True)
-    values = every.label_values(label)
-    return [values[one] if one else "" for one in occurring.tolist()], places.tolist()
+class _Distinct:
+    """The values of a label that occur, and which of them each node has; "" for none.
+
+    Not by the columns of the cache: a label that nobody else asks for would cost every update of a node.
+    """
+
+    def __init__(self, label: str) -> None:
+        self._label = label
+        self._known: dict[str, int] = {}
+        self._found: list[int] = []
+
+    def add(self, infos: Iterable[NodeInfo]) -> None:
+        """Look at more nodes."""
+        label, known = self._label, self._known
+        self._found += [known.setdefault(info.labels.get(label, ""), len(known)) for info in infos]
+
+    def names(self) -> list[str]:
+        """Return the distinct values; none if no node has the label."""
+        return list(self._known) if any(self._known) else []
+
+    def places(self) -> list[int]:
+        """Return the place of each node's value."""
+        return self._found if any(self._known) else []
 
 
 def _flags(state: State, every: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -27,6 +27,7 @@ from pilotage.telemetry.pages import Question
 from pilotage.views import answers
 from pilotage.views.answers import PREFIX
 from pilotage.views.decisions import decisions
+from pilotage.views.encoding import encoded
 from pilotage.views.explaining import FIT, REJECTED, ExplainQuestion, Remedied, explanation
 from pilotage.views.gangs import gang, gangs
 from pilotage.views.nodes import node_view, nodes
@@ -38,14 +39,12 @@ from pilotage.views.profiles import profile, profile_diff, profiles
 from pilotage.views.queue import queue
 from pilotage.views.quotas import quotas
 from pilotage.views.state import Stamp, State, Steps
-from pilotage.views.tags import tag_of
 from pilotage.views.viewer import EVERYTHING, Viewer, Words
 
 KEPT_NAMESPACES = 5.0  # seconds for which it is remembered which namespaces have pods
 KEYS_AT_ONCE = 2_000
 ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 Maybe = msgspec.Struct | None
-_encode = msgspec.json.Encoder().encode
 
 
 class AnswersWhatIfs(Protocol):
@@ -358,9 +357,8 @@ def _encoded(steps: Steps[Maybe], stamp: Stamp, missing: str = "") -> Steps[Enco
     if found is None:
         raise NotFound(missing)
     yield
-    body = _encode(found)
-    yield
-    return Encoded(body, tag_of(stamp, body), stamp.revision)
+    body, tag = yield from encoded(found)
+    return Encoded(body, tag, stamp.revision)
 
 
 def _at_once(found: Maybe) -> Steps[Maybe]:
