@@ -98,6 +98,11 @@ def _print(pair: Pair, *, profile: bool) -> None:
     shares = [each.api_seconds / each.passed for each in pair.viewed]
     click.echo(f"  share of API     {100 * median(shares):8.1f} % of the loop's time")
     click.echo(f"  longest slice    {1e3 * max(each.longest_handler for each in pair.viewed):8.2f} ms")
+    collected = [1e3 * median(each.collecting for each in rounds) for rounds in (pair.without, pair.viewed)]
+    longest = 1e3 * max(each.longest_collection for each in (*pair.without, *pair.viewed))
+    click.echo(
+        f"  not in it: garbage collections, {collected[0]:.0f} to {collected[1]:.0f} ms, the longest {longest:.1f} ms"
+    )
     for each in pair.viewed:
         _print_seen(each)
     if profile:

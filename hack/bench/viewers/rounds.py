@@ -49,6 +49,8 @@ class Round:
     passed: float  # seconds of the scheduler's time: in which it worked or had nothing to do
     api_seconds: float  # of the CPU for the API
     longest_handler: float
+    collecting: float  # seconds of garbage collections
+    longest_collection: float
     attempts: list[float] = field(default_factory=list)  # seconds of each decision
     waits: list[float] = field(default_factory=list)  # from created to bound
     seen: dict[str, Any] = field(default_factory=dict)
@@ -134,6 +136,8 @@ async def play(stage: Stage, watch: Slices, plan: Plan, *, with_viewers: bool, r
         watch.time() - time,
         watch.of_api(),
         watch.longest_handler(),
+        watch.collecting,
+        watch.longest_collection,
         waits=list(stage.waits),
         by_name=sorted(
             ((name, seconds, watch.calls[name], watch.longest_of[name]) for name, seconds in watch.seconds.items()),

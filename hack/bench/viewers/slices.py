@@ -1,9 +1,11 @@
 """How long callbacks of the event loop take, and which of them belong to the read API."""
 
 import asyncio
+import gc
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from time import thread_time
 from typing import Any
 
 from hostile.loop_watch import LoopWatch
@@ -36,12 +38,16 @@ class Slices(LoopWatch):
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.calls: defaultdict[str, int] = defaultdict(int)
         self.longest_of: defaultdict[str, float] = defaultdict(float)
+        self.collecting = 0.0  # seconds of garbage collections
+        self.collections, self.longest_collection = 0, 0.0
+        self._collection_began = 0.0
 
     def reset(self) -> None:
         """Begin again."""
         super().reset()
         for each in (self.seconds, self.calls, self.longest_of):
             each.clear()
+        self.collecting, self.collections, self.longest_collection = 0.0, 0, 0.0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -49,18 +55,30 @@ class Slices(LoopWatch):
         original: Callable[[asyncio.Handle], None] = asyncio.Handle._run
 
         def run(handle: asyncio.Handle) -> None:
-            name, began = name_of(getattr(handle, "_callback", None)), self.now()
+            name, began, collected = name_of(getattr(handle, "_callback", None)), self.now(), self.collecting
             original(handle)
             spent = self.now() - began
             self.seconds[name] += spent
             self.calls[name] += 1
-            self.longest_of[name] = max(self.longest_of[name], spent)
+            # A collection comes after so many new objects of the whole process, whoever makes the last of them.
+            self.longest_of[name] = max(self.longest_of[name], spent - (self.collecting - collected))
 
         setattr(asyncio.Handle, "_run", run)  # noqa: B010 - mypy does not allow the plain form
+        gc.callbacks.append(self._collected)
         try:
             yield
         finally:
+            gc.callbacks.remove(self._collected)
             setattr(asyncio.Handle, "_run", original)  # noqa: B010
+
+    def _collected(self, phase: str, _: dict[str, int]) -> None:
+        if phase == "start":
+            self._collection_began = thread_time()
+            return
+        spent = thread_time() - self._collection_began
+        self.collecting += spent
+        self.collections += 1
+        self.longest_collection = max(self.longest_collection, spent)
 
     def of_api(self) -> float:
         """Return the seconds that the API took, with its sockets."""

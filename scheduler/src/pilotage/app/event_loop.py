@@ -34,10 +34,10 @@ class EventLoop(asyncio.SelectorEventLoop):
         return self._counter.idle
 
 
-def loop_seconds() -> float:
-    """Return for how long the running loop has worked or had nothing to do.
+def worked_and_rested() -> tuple[float, float]:
+    """Return for how many seconds the running loop's thread has worked, and the loop had nothing to do.
 
-    What other processes take away, or the container's limit, is left out.
+    What other processes or a container's limit take away is in neither.
     """
-    idle: float = getattr(asyncio.get_running_loop(), "idle_seconds", 0.0)
-    return thread_time() + idle
+    rested: float = getattr(asyncio.get_running_loop(), "idle_seconds", 0.0)
+    return thread_time(), rested

@@ -1,6 +1,6 @@
 """Nodes: all of them as columns, a page of them as rows, and each with who is on it."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
@@ -22,13 +22,12 @@ from pilotage.views.answers import (
     PodOnNode,
 )
 from pilotage.views.decisions import shown
+from pilotage.views.node_names import TYPE, ZONE
 from pilotage.views.paging import InvalidQuestion, after, continued, page
 from pilotage.views.state import STEP, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
-ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 MOST_COLUMNS = 16
-A_PART = 500  # names in one step
 MOST_PODS = 500  # of one node
 MOST_DECISIONS = 20
 REPELLING = ("NoSchedule", "NoExecute")
@@ -58,14 +57,7 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
         return (yield from _rows(state, stamp, question, resources))
     found = _Columns(state, resources)
     yield
-    names: list[str] = []
-    zones, types = _Distinct(ZONE), _Distinct(TYPE)
-    for start in range(0, len(found.infos), A_PART):
-        part = found.infos[start : start + A_PART]
-        names += [info.name for info in part]
-        for each in (zones, types):
-            each.add(part)
-        yield
+    names = yield from state.node_names.of(found.infos, found.version)
     allocatable, requested = dict[str, list[int]](), dict[str, list[int]]()
     for name in resources:
         allocatable[name], requested[name] = found.allocatable[name].tolist(), found.requested[name].tolist()
@@ -74,12 +66,12 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
         at=stamp.at,
         revision=stamp.revision,
         source=stamp.source,
-        total=len(names),
-        names=names,
-        zones=zones.names(),
-        zone=zones.places(),
-        types=types.names(),
-        type=types.places(),
+        total=len(found.infos),
+        names=names.names,
+        zones=names.zones.values,
+        zone=names.zones.places,
+        types=names.types.values,
+        type=names.types.places,
         allocatable=allocatable,
         requested=requested,
         units={name: unit_of(name) for name in resources},
@@ -94,7 +86,7 @@ class _Columns:
 
     def __init__(self, state: State, resources: Sequence[str]) -> None:
         every = state.cache.nodes()
-        self.infos = list(every)
+        self.infos, self.version = list(every), every.static_version
         self.allocatable = {name: every.allocatable(name).copy() for name in resources}
         self.requested = {name: every.requested(name).copy() for name in resources}
         self.pods, self.allowed = every.pod_count.tolist(), every.allowed_pods.tolist()
@@ -116,31 +108,6 @@ def unit_of(resource: str) -> str:
         return "m"
     is_bytes = resource in (MEMORY, "ephemeral-storage", "storage") or resource.startswith("hugepages-")
     return "bytes" if is_bytes else "pieces"
-
-
-class _Distinct:
-    """The values of a label that occur, and which of them each node has; "" for none.
-
-    Not by the columns of the cache: a label that nobody else asks for would cost every update of a node.
-    """
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._known: dict[str, int] = {}
-        self._found: list[int] = []
-
-    def add(self, infos: Iterable[NodeInfo]) -> None:
-        """Look at more nodes."""
-        label, known = self._label, self._known
-        self._found += [known.setdefault(info.labels.get(label, ""), len(known)) for info in infos]
-
-    def names(self) -> list[str]:
-        """Return the distinct values; none if no node has the label."""
-        return list(self._known) if any(self._known) else []
-
-    def places(self) -> list[int]:
-        """Return the place of each node's value."""
-        return self._found if any(self._known) else []
 
 
 def _flags(state: State, every: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -1,7 +1,7 @@
 """What views read: the parts of a running scheduler, and the moment that an answer is about."""
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -11,6 +11,7 @@ from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.decision_log import DecisionLog
 from pilotage.scheduling.engine import Engine
+from pilotage.views.node_names import NodeNames
 
 if TYPE_CHECKING:
     from pilotage.views.tally import Tally
@@ -34,6 +35,7 @@ class State:
     tally: "Tally"
     pods: Callable[[], Mapping[str, Pod]]  # all that the API server has, by namespace/name
     clock: Callable[[], float]  # of the queue
+    node_names: NodeNames = field(default_factory=NodeNames)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from time import thread_time
 import pytest
 
 from pilotage.app.read_api import budget as module
-from pilotage.app.read_api.budget import DEBT, SAVED, SHARE, SLICE, Budget, Busy
+from pilotage.app.read_api.budget import DEBT, OF_REST, OF_WORK, SAVED, SLICE, Budget, Busy
 from pilotage.telemetry.measured import Measured
 from pilotage.views.state import Steps
 
@@ -15,8 +15,8 @@ class World:
     """Time, and whether pods are active."""
 
     def __init__(self) -> None:
-        self.now, self.is_active = 100.0, True
-        self.budget = Budget(lambda: self.is_active, lambda: self.now)
+        self.worked, self.rested, self.is_active = 100.0, 0.0, True
+        self.budget = Budget(lambda: self.is_active, lambda: (self.worked, self.rested))
         self.budget.is_spent()
 
 
@@ -25,13 +25,23 @@ def test_what_is_spent_comes_back_with_work() -> None:
     assert not world.budget.is_spent()
     world.budget.take(SAVED + 0.01)
     assert world.budget.is_spent()
-    world.now += 0.011 / SHARE
+    world.worked += 0.009 / OF_WORK
+    assert world.budget.is_spent()
+    world.worked += 0.002 / OF_WORK
     assert not world.budget.is_spent()
+
+
+def test_more_comes_back_while_the_loop_has_nothing_to_do() -> None:
+    world = World()
+    world.budget.take(SAVED + 0.01)
+    world.rested += 0.011 / OF_REST
+    assert not world.budget.is_spent()
+    assert OF_REST > OF_WORK
 
 
 def test_a_rest_saves_no_more_than_a_little() -> None:
     world = World()
-    world.now += 1000.0
+    world.worked += 1000.0
     assert not world.budget.is_spent()
     world.budget.take(SAVED)
     assert world.budget.is_spent()
@@ -40,7 +50,7 @@ def test_a_rest_saves_no_more_than_a_little() -> None:
 def test_debts_are_bounded() -> None:
     world = World()
     world.budget.take(1000.0)
-    world.now += 1.01 * DEBT / SHARE
+    world.worked += 1.01 * DEBT / OF_WORK
     assert not world.budget.is_spent()
 
 
@@ -97,7 +107,7 @@ async def test_who_waits_is_served_in_order() -> None:
     for _ in range(3):
         await asyncio.sleep(0.01)
         assert len(served) == 0 or world.budget.is_spent()
-        world.now += 2 * SAVED / SHARE
+        world.worked += 2 * SAVED / OF_WORK
         await asyncio.sleep(2 * module.LONGEST_PAUSE)
     await asyncio.gather(*asking)
     assert served == [0, 1, 2]
@@ -122,7 +132,7 @@ async def test_an_answer_that_must_wait_too_long_is_given_up() -> None:
 async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None:
     turns: list[str] = []
     tentative = [True, True, True, False]
-    budget = Budget(lambda: False, lambda: 0.0, lambda: tentative.pop(0) if tentative else False)
+    budget = Budget(lambda: False, lambda: (0.0, 0.0), lambda: tentative.pop(0) if tentative else False)
     assert await budget.run(steps(2, turns, "a", SLICE)) == "a"
     assert (turns, tentative) == (["a", "a"], [])
 
@@ -130,7 +140,7 @@ async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None
 async def test_an_answer_gives_up_if_a_gang_is_decided_for_too_long() -> None:
     turns: list[str] = []
     with pytest.raises(Busy):
-        await Budget(lambda: False, lambda: 0.0, lambda: True).run(steps(1, turns, "a"), 0.05)
+        await Budget(lambda: False, lambda: (0.0, 0.0), lambda: True).run(steps(1, turns, "a"), 0.05)
     assert turns == []
 
 

@@ -6,13 +6,15 @@ from contextlib import closing
 from time import thread_time
 from typing import TypeVar
 
-from pilotage.app.event_loop import loop_seconds
+from pilotage.app.event_loop import worked_and_rested
 from pilotage.views.state import Steps
 
 Answered = TypeVar("Answered")
 
-SHARE = 0.02  # of the loop's time, while pods are being placed; what the sockets take comes on top
-SAVED = 0.02  # seconds of work that can be done at once after a rest
+# While pods are being placed: of the time that the loop works, and of the time that it has nothing to do. What sockets
+# take comes on top.
+OF_WORK, OF_REST = 0.015, 0.05
+SAVED = 0.01  # seconds of work that can be done at once after a rest
 DEBT = 0.1  # seconds of work that are made up for, if a slice was that long
 SLICE = 0.001  # seconds of CPU, after which others have their turn; one step may go past it
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.05  # seconds between two looks at the budget
@@ -26,29 +28,28 @@ class Busy(Exception):
 class Budget:
     """Counts the CPU time of slices, and makes answers wait for their share of the loop's time.
 
-    The loop's time is what it has worked or rested: by the wall clock, a busy machine or a container's limit would give
-    answers what scheduling needs.
+    By the wall clock, a busy machine or a container's limit would give answers what scheduling needs.
     """
 
     def __init__(
         self,
         is_active: Callable[[], bool],
-        time: Callable[[], float] = loop_seconds,
+        times: Callable[[], tuple[float, float]] = worked_and_rested,
         is_tentative: Callable[[], bool] = lambda: False,
     ) -> None:
         self.is_active = is_active
         self._is_tentative = is_tentative  # the state of the cluster, while a gang is being decided
-        self._time = time
-        self._left, self._at = SAVED, 0.0
+        self._times = times
+        self._left, self._before = SAVED, (0.0, 0.0)
         self._turns = asyncio.Lock()  # whoever waits is served in order
         self.longest_slice = 0.0  # seconds, since somebody last asked
         self.spent = 0.0  # seconds in all
 
     def is_spent(self) -> bool:
         """Return whether nothing more may be done for now."""
-        now = self._time()
-        self._left = min(SAVED, self._left + (now - self._at) * SHARE)
-        self._at = now
+        (worked, rested), before = self._times(), self._before
+        self._left += (worked - before[0]) * OF_WORK + (rested - before[1]) * OF_REST
+        self._left, self._before = min(SAVED, self._left), (worked, rested)
         if not self.is_active():
             self._left = SAVED
         return self._left <= 0.0
@@ -71,7 +72,7 @@ class Budget:
         try:
             async with asyncio.timeout(patience), self._turns:
                 while self._has_to_wait():  # noqa: ASYNC110 - time alone changes it
-                    await asyncio.sleep(min(max(-self._left / SHARE, SHORTEST_PAUSE), LONGEST_PAUSE))
+                    await asyncio.sleep(min(max(-self._left / OF_REST, SHORTEST_PAUSE), LONGEST_PAUSE))
         except TimeoutError:
             raise Busy from None
 
