@@ -6,7 +6,7 @@ queue ──changed──> settle, in steps ──> cells: pods that are alike i
 
 from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
@@ -23,6 +23,7 @@ SCAN = 1_000  # pods of a cell, when its oldest one has left
 MOST_CHANGES = 50_000  # that are kept while nobody asks; then everything is counted again
 KEPT_FOR = 60.0  # seconds without a question
 MOST_REASONS = 4096
+FREED_AT_ONCE = 1_000  # entries
 
 
 class Own(NamedTuple):
@@ -125,30 +126,39 @@ class Tally:
         self._where: dict[str, _Seen] = {}
         self._pending: dict[str, None] = {}  # pods to look at
         self._reasons = _Reasons()
-        self._asked_at = 0.0
+        self._asked_at, self._beginning = 0.0, 0
+        self._past: list[dict[str, Any]] = []  # of no use any more
 
     def settle(self) -> Steps[None]:
         """Count what has changed."""
-        queue, pending = self._queue, self._pending
-        self._asked_at = monotonic()
-        changed, queue.changed = queue.changed, {}
-        pending |= dict.fromkeys(queued.key for queued in queue) if changed is None else changed
+        self._asked_at, beginning = monotonic(), self._beginning
+        changed, self._queue.changed = self._queue.changed, {}
+        if changed is None:
+            changed = dict.fromkeys(queued.key for queued in self._queue)
+        self._pending |= changed
         number = 0
-        while pending:
+        while self._pending:  # the last of it may be counted for another answer
+            self._look(self._pending.popitem()[0])
             number += 1
             if number % LOOKS == 0:
                 yield
-                if not pending:
-                    return  # another answer has counted the rest
-            self._look(pending.popitem()[0])
+        if beginning != self._beginning:
+            yield from self.settle()
 
     def tend(self) -> None:
-        """Forget everything that nobody has asked for lately."""
+        """Forget everything that nobody has asked for lately, a little at a time."""
         changed = self._queue.changed
         if changed is not None and (len(changed) > MOST_CHANGES or monotonic() - self._asked_at > KEPT_FOR):
             self._queue.changed = None
-            for each in (self.cells, self._where, self._pending):
-                each.clear()
+            self._past = [*self._past, self._where, changed]
+            self.cells, self._where, self._pending = {}, {}, {}
+            self._beginning += 1
+        if self._past:
+            oldest = self._past[-1]
+            for _ in range(min(FREED_AT_ONCE, len(oldest))):
+                oldest.popitem()
+            if not oldest:
+                self._past.pop()
 
     def _look(self, key: str) -> None:
         seen, queued = self._where.get(key), self._queue.find(key)

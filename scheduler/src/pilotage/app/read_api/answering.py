@@ -1,5 +1,6 @@
 """Each path of the read API: what a user may see of it is found out first, then the answer is shared or made."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -41,8 +42,8 @@ from pilotage.views.quotas import quotas
 from pilotage.views.state import Stamp, State, Steps
 from pilotage.views.viewer import EVERYTHING, Viewer, Words
 
-KEPT_NAMESPACES = 5.0  # seconds for which it is remembered which namespaces have pods
-KEYS_AT_ONCE = 2_000
+KEPT_NAMESPACES = 10.0  # seconds for which it is remembered which namespaces have pods
+KEYS_AT_ONCE = 500
 ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 Maybe = msgspec.Struct | None
 
@@ -102,6 +103,7 @@ class Answering:
         self._revision, self._answers = revision, shared
         self._remedying = Remedying(state, revision, budget)
         self._namespaces: tuple[float, frozenset[str]] | None = None
+        self._counting = asyncio.Lock()
         self._by_path: dict[str, Callable[[Asked], Awaitable[Encoded]]] = {
             "access": self._access,
             "overview": self._overview,
@@ -153,11 +155,13 @@ class Answering:
         return await self._rights.of_all(asked.user, await self._with_pods())
 
     async def _with_pods(self) -> frozenset[str]:
-        """Return the namespaces that have pods, as of a moment ago."""
-        now = monotonic()
-        if self._namespaces is None or now - self._namespaces[0] > KEPT_NAMESPACES:
-            self._namespaces = now, await self._budget.run(_namespaces(list(self._state.pods())))
-        return self._namespaces[1]
+        """Return the namespaces that have pods; one whose first pod was bound at once may come a moment later."""
+        async with self._counting:
+            if self._namespaces is None or monotonic() - self._namespaces[0] > KEPT_NAMESPACES:
+                found = await self._budget.run(_namespaces(list(self._state.pods())))
+                self._namespaces = monotonic(), found
+            await self._budget.run(self._state.tally.settle())
+            return self._namespaces[1] | {kind.own.namespace for kind in self._state.tally.cells}
 
     async def _partly(self, asked: Asked, namespaces: Callable[[], Awaitable[Iterable[str]]]) -> Viewer:
         """Return what a user may see of something that belongs to many namespaces."""

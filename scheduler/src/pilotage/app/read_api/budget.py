@@ -16,7 +16,7 @@ Answered = TypeVar("Answered")
 OF_WORK, OF_REST = 0.015, 0.05
 SAVED = 0.01  # seconds of work that can be done at once after a rest
 DEBT = 0.1  # seconds of work that are made up for, if a slice was that long
-SLICE = 0.001  # seconds of CPU, after which others have their turn; one step may go past it
+SLICE = 0.0005  # seconds of CPU, after which others have their turn; one step may go past it
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.05  # seconds between two looks at the budget
 PATIENCE = 10.0  # seconds that an answer may take in all
 

@@ -29,6 +29,7 @@ LOOK_AGAIN = 60.0  # seconds, after which rights are checked again
 LONGEST = 3600.0  # seconds of a stream
 MOST_BEHIND = 8  # batches that wait for a slow client
 MOST_KEPT = 120  # batches for clients that come back
+FREED_AT_ONCE = 4  # batches
 
 FindViewer = Callable[[], Awaitable[Viewer]]
 
@@ -61,6 +62,7 @@ class Feed:
         self._state, self._revision, self._budget, self._shared = state, revision, budget, shared
         self._followers: set[_Follower] = set()
         self._ring: deque[Changes] = deque(maxlen=MOST_KEPT)
+        self._past: deque[Changes] = deque()  # of no use any more
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
         self._idle_since = -MOST_KEPT * PERIOD
@@ -89,10 +91,17 @@ class Feed:
         if self._followers:
             self._idle_since = monotonic()
         elif self._seen is None or monotonic() - self._idle_since > MOST_KEPT * PERIOD:
-            self._seen = self._state.tally.news = None
-            self._ring.clear()
+            self._rest()
             return
         await self.look()
+
+    def _rest(self) -> None:
+        """Forget what was collected, a little at a time: thousands of objects are not freed at once."""
+        self._seen = self._state.tally.news = None
+        if self._ring:
+            self._past, self._ring = self._ring, deque(maxlen=MOST_KEPT)
+        for _ in range(min(FREED_AT_ONCE, len(self._past))):
+            self._past.popleft()
 
     async def look(self) -> None:
         """Collect what has changed, and hand it to all streams."""

@@ -154,7 +154,7 @@ class LiveApi:
         while True:
             self._tell_who_leads()
             self._beat.tick()
-            self._forget_who_is_gone()
+            await self._forget_who_is_gone()
             if (tick := getattr(self._what_ifs, "tick", None)) is not None:
                 tick()
             for _ in range(SECONDS):
@@ -166,10 +166,11 @@ class LiveApi:
             self._is_labelled = leads
             self._standing.label({LEADS: "true" if leads else None})
 
-    def _forget_who_is_gone(self) -> None:
+    async def _forget_who_is_gone(self) -> None:
         queue = self._core.queue
         if self.log.pods > 2 * len(queue) + 1000:
-            self.log.forget_all_but(lambda key: queue.find(key) is not None)
+            for _ in self.log.forget_all_but(lambda key: queue.find(key) is not None):
+                await asyncio.sleep(0)
 
     # ------------------------------------------------------------------------------------------------- about itself
 
