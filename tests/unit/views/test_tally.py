@@ -89,7 +89,7 @@ class World:
         return found
 
 
-NUMBERS = st.integers(0, 7)
+NUMBERS = st.integers(0, 3)
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("add"), NUMBERS, st.integers(0, 2)),
@@ -104,7 +104,7 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-@examples(400)
+@examples(1000)
 def test_it_is_what_counting_all_pods_gives(steps: list[tuple[Any, ...]]) -> None:
     world = World()
     for name, *arguments in steps:
