@@ -74,6 +74,11 @@ class _WatchedLoop(asyncio.SelectorEventLoop):
         """Return the time."""
         return self._watch.time()
 
+    @property
+    def idle_seconds(self) -> float:
+        """Return for how long it had nothing to do, as the scheduler's own loop does."""
+        return self._watch.idle
+
 
 class _IdleCounter(selectors.DefaultSelector):
     """Waits for the loop, and counts how long."""

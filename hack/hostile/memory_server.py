@@ -11,6 +11,7 @@ import msgspec
 
 from hostile.loop_watch import LoopWatch
 from hostile.stored_object import StoredObject
+from pilotage.cluster.credentials.delegated_auth import ACCESS_REVIEWS, TOKEN_REVIEWS
 from pilotage.cluster.transport.api_errors import Withheld, api_error
 from pilotage.cluster.watch.resources import RESOURCES
 from pilotage.kinds.every import kind_of
@@ -57,6 +58,8 @@ class MemoryServer:
         self.told: dict[str, str] = {}  # the last that was said about a pod, by namespace/name
         self.bound: dict[str, str] = {}
         self.on_bound: Callable[[str], None] = lambda _key: None
+        # Who may do what: the user, who is named by the token, and the attributes of the review.
+        self.allows: Callable[[str, Manifest], bool] = lambda _user, _wanted: False
 
     def put(self, prepared: Iterable[tuple[str, StoredObject]]) -> None:
         """Add objects."""
@@ -74,6 +77,10 @@ class MemoryServer:
             self._version += 1
             found.version = self._version
             self._tell(path, found, "DELETED")
+
+    def objects_at(self, path: str) -> dict[str, StoredObject]:
+        """Return the objects of a kind, by namespace/name."""
+        return self._objects[path]
 
     def backlog(self) -> int:
         """Return how many lines were not read yet."""
@@ -124,12 +131,14 @@ class MemoryServer:
             return self._pod(path).json()
 
     async def post(self, path: str, body: bytes, *, may_send: Callable[[], bool] | None = None, **_: Any) -> bytes:
-        """Take a bind or an event."""
+        """Take a bind or an event, or answer a review."""
         await asyncio.sleep(0)
         if may_send is not None and not may_send():
             raise Withheld("it may not be sent")
         with self._loop_watch.own_work():
             given = msgspec.json.decode(body)
+            if path in (TOKEN_REVIEWS, ACCESS_REVIEWS):
+                return msgspec.json.encode({"status": self._reviewed(given["spec"])})
             if path.endswith("/binding"):
                 self._bind(self._pod(path), given["target"]["name"])
             elif "/events" in path:
@@ -166,6 +175,13 @@ class MemoryServer:
         """Have nothing to close."""
 
     # -------------------------------------------------------------------------------------------- what they do
+
+    def _reviewed(self, spec: Manifest) -> Manifest:
+        if "token" in spec:
+            user = {"username": spec["token"], "groups": ["system:authenticated"]}
+            return {"authenticated": True, "audiences": spec.get("audiences", []), "user": user}
+        wanted = spec.get("resourceAttributes") or spec.get("nonResourceAttributes") or {}
+        return {"allowed": self.allows(spec.get("user", ""), wanted)}
 
     def _pod(self, path: str) -> StoredObject:
         parts = path.strip("/").split("/")

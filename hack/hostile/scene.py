@@ -142,13 +142,18 @@ def config_map(configuration: str) -> Manifest:
 
 
 @asynccontextmanager
-async def scene(cluster: Prepared, plugins: Sequence[str], watch: LoopWatch) -> AsyncIterator[Scene]:
+async def scene(
+    cluster: Prepared,
+    plugins: Sequence[str],
+    watch: LoopWatch,
+    serving: Serving = Serving(secure_port=0),  # noqa: B008 - it is frozen
+) -> AsyncIterator[Scene]:
     """Run the scheduler on a cluster."""
     server, clock = MemoryServer(watch), Clock(watch)
     server.put(cluster)
     clients = SimpleNamespace(watches=server, binds=server, statuses=server, events=server, close=server.close)
     ready = app.configured(_configuration(plugins))
-    options = Options(config_map=FOLLOWED, serving=Serving(secure_port=0), leader_election={"leader_elect": False})
+    options = Options(config_map=FOLLOWED, serving=serving, leader_election={"leader_elect": False})
     with (
         mock.patch("pilotage.app.live.find", return_value=SimpleNamespace(host="memory", port=0)),
         mock.patch("pilotage.app.live.connect", return_value=clients),
@@ -156,14 +161,16 @@ async def scene(cluster: Prepared, plugins: Sequence[str], watch: LoopWatch) -> 
     ):
         live = Live(ready, options, mock.create_autospec(Verbosity), followed="first")
     stopped = asyncio.Event()
-    running = asyncio.create_task(live.run(stopped))
-    try:
-        await _until_ready(live, running)
-        yield Scene(watch, server, live, clock)
-    finally:
-        stopped.set()
-        await asyncio.wait([running], timeout=10.0)
-        running.cancel()
+    # The read API has a connection of its own, by which it asks about users.
+    with mock.patch("pilotage.app.read_api.serving.ApiClient", return_value=server):
+        running = asyncio.create_task(live.run(stopped))
+        try:
+            await _until_ready(live, running)
+            yield Scene(watch, server, live, clock)
+        finally:
+            stopped.set()
+            await asyncio.wait([running], timeout=10.0)
+            running.cancel()
 
 
 async def _until_ready(live: Live, running: "asyncio.Task[int]") -> None:

@@ -234,7 +234,7 @@ def operator(release: Release, folder: Path) -> Iterator[Path]:
 def scheduler(release: Release, folder: Path, pod: str) -> Iterator[Path]:
     """A replica of the scheduler as the chart starts it, in the place of a pod; gives its log."""
     kubeconfig = account_kubeconfig(release, "mine-pilotage-scheduler", folder)
-    words = [*release.arguments("scheduler"), f"--kubeconfig={kubeconfig}", "--secure-port=0"]
+    words = [*release.arguments("scheduler"), f"--kubeconfig={kubeconfig}", "--secure-port=0", "--api-port=0"]
     variables = {"POD_NAME": pod, "POD_NAMESPACE": release.namespace}
     with process(["pilotage", *words], variables, folder / f"{pod}.log") as log:
         yield log

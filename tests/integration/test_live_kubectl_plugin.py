@@ -54,7 +54,7 @@ def scene(control_plane: ControlPlane, namespace: str, fake_nodes: Nodes, tmp_pa
         stack.enter_context(control_plane.kube_scheduler())
         port, [pod] = free_port(), found.pods("scheduler")
         stack.enter_context(found.processes("operator"))
-        listening = (f"--secure-port={free_port()}", f"--api-port={port}")  # the one is not there without the other
+        listening = ("--secure-port=0", f"--api-port={port}")
         stack.enter_context(found.process("scheduler", pod, *listening))
         program = Path(control_plane.cluster.binaries["kubectl"])
         admin = Person(program, Path(control_plane.kubeconfig))

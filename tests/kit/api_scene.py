@@ -11,7 +11,8 @@ from typing import Any
 import aiohttp
 
 from kit.live_core import LiveCore
-from pilotage.app.read_api.api import Process, ReadApi
+from pilotage.app.read_api.answering import Process
+from pilotage.app.read_api.api import ReadApi
 from pilotage.app.read_api.budget import Budget
 from pilotage.app.read_api.rights import Rights
 from pilotage.cluster.credentials.delegated_auth import UNAUTHORIZED, Denial, PathAttributes, ResourceAttributes
@@ -24,6 +25,7 @@ from pilotage.telemetry.server import Limits, Server
 from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
 from pilotage.views.overview import About, Beat
 from pilotage.views.state import State
+from pilotage.views.tally import Tally
 
 Wanted = PathAttributes | ResourceAttributes
 ADMIN, VIEWER, STRANGER = "admin", "shop-viewer", "stranger"
@@ -125,7 +127,8 @@ async def begun(folder: Path, *, limits: Limits | None = None, most_decisions: i
     log.watch(live.core.loop, live.core.bindings)
     core = live.core
     clock = core.queue._clock
-    state = State(core.cache, core.queue, core.engines, core.waiting, log, lambda: live.api.pods, clock)
+    tally = Tally(core.queue, log)
+    state = State(core.cache, core.queue, core.engines, core.waiting, log, tally, lambda: live.api.pods, clock)
     beat = Beat(log)
 
     async def about() -> About:
@@ -137,7 +140,7 @@ async def begun(folder: Path, *, limits: Limits | None = None, most_decisions: i
     process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources)
     api = ReadApi(state, process, Rights(users), Budget(lambda: core.queue.pending().active > 0))
     certificate = ServingCertificate(TlsSettings(str(folder / "server.crt"), str(folder / "server.key")))
-    server = Server(api, users, certificate, limits=limits or Limits())
+    server = Server(api, users, certificate, limits=limits or Limits(), report_slice=api.budget.take)
     await server.start("127.0.0.1", 0)
     users.may_see |= {ADMIN: lambda _: True, VIEWER: views_shop, STRANGER: lambda _: False}
     trust = ssl.create_default_context(cafile=str(folder / "ca.crt"))

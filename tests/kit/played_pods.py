@@ -21,7 +21,7 @@ from kit.commands import CommandFailed
 from kit.control_plane import ControlPlane
 
 PROGRAMS = {"scheduler": "pilotage", "operator": "pilotage-operator"}
-QUIET = {"scheduler": "--secure-port=0", "operator": "--liveness-port=0"}
+QUIET = {"scheduler": ("--secure-port=0", "--api-port=0"), "operator": ("--liveness-port=0",)}
 CONFIG_HASH = "pilotage.dev/config-hash"
 PATIENCE = 60.0  # seconds
 COMPONENT = "app.kubernetes.io/component"
@@ -80,7 +80,7 @@ class PlayedPods:
         self._logs.append(log)
         with log.open("wb") as file:
             self._processes[uid] = subprocess.Popen(
-                [program, *arguments, f"--kubeconfig={kubeconfig}", QUIET[component]],
+                [program, *arguments, f"--kubeconfig={kubeconfig}", *QUIET[component]],
                 stdout=file,
                 stderr=file,
                 env={**os.environ, "POD_NAME": name, "POD_NAMESPACE": namespace},

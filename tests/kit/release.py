@@ -70,7 +70,11 @@ class Release:
         container = self.deployment(component)["spec"]["template"]["spec"]["containers"][0]
         own = self.kubeconfig(component)
         arguments = [self.local(argument) for argument in container["args"]]
-        quiet = ["--secure-port=0"] if component == "scheduler" else ["--liveness-port=0", "--metrics-port=0"]
+        quiet = (
+            ["--secure-port=0", "--api-port=0"]
+            if component == "scheduler"
+            else ["--liveness-port=0", "--metrics-port=0"]
+        )
         command = [str(Path(sys.executable).with_name(PROGRAMS[component])), *arguments, f"--kubeconfig={own}", *quiet]
         log = self.control_plane.cluster.logs / f"{pod}-{time.monotonic_ns()}.log"
         environment = {**os.environ, "POD_NAME": pod, "POD_NAMESPACE": self.namespace}

@@ -415,7 +415,7 @@ async def test_metrics_and_configz_show_what_runs(api: SmallApi, tmp_path: Path)
         assert f'pilotage_config_info{{hash="{running}"}} 1' in text
         assert "pilotage_config_swaps_total 1" in text
         assert "pilotage_config_refusals_total 0" in text
-        assert [each.scheduler_name for each in world.live._running_config().profiles] == ["ours", "more"]
+        assert [each.scheduler_name for each in world.live.running_config().profiles] == ["ours", "more"]
 
 
 def test_idle_is_a_configuration_that_reads_nothing() -> None:

@@ -156,6 +156,10 @@ class TestFlags:
             ),
             pytest.param(["--authorization-always-allow-paths=/a,/b"], "always_allow_paths", ("/a", "/b"), id="paths"),
             pytest.param(["--permit-port-sharing"], "share_port", True, id="a shared port"),
+            pytest.param([], "api_port", 10260, id="the API, by default"),
+            pytest.param(["--secure-port=0"], "api_port", 0, id="neither pages nor the API"),
+            pytest.param(["--secure-port=0", "--api-port=7000"], "api_port", 7000, id="the API without the pages"),
+            pytest.param(["--api-port=0"], "api_port", 0, id="the pages without the API"),
         ],
     )
     def test_of_the_server(

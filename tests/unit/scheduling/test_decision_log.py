@@ -7,7 +7,7 @@ import pytest
 
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.queue.queued_pod import QueuedPod
-from pilotage.scheduling.decision_log import MOST_ATTEMPTS, DecisionLog, Expired
+from pilotage.scheduling.decision_log import MOST_ATTEMPTS, DecisionLog, Expired, said_by
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
 from pilotage.testing import make_pod
 
@@ -52,7 +52,9 @@ def test_how_an_attempt_ended(outcome: Outcome, word: str, node: str) -> None:
 def test_what_is_told_instead_of_the_message_is_kept() -> None:
     log = DecisionLog()
     pod = put(log, "p", Unplaced("for the condition", note="for the event"))
-    assert log.words(pod.pod.uid) == ("Unschedulable", "for the event", ())
+    made = log.newest(pod.pod.uid)
+    assert made is not None
+    assert said_by(made) == ("Unschedulable", "for the event", ())
 
 
 def test_the_ring_forgets_the_oldest() -> None:
@@ -115,15 +117,27 @@ def test_pods_beyond_the_bound_lose_the_oldest_first() -> None:
     pods = [queued(f"p{number}") for number in range(50)]
     for moment, pod in enumerate(pods):
         log.decided(pod, FULL, 0.0, float(moment))
-    assert log.kept <= 10
-    assert log.last(pods[-1].pod.uid) is not None
-    assert log.last(pods[0].pod.uid) is None
+    assert log.kept == 10
+    assert [log.last(pod.pod.uid) is not None for pod in pods] == [False] * 40 + [True] * 10
+
+
+def test_no_pod_loses_its_last_attempt_while_another_has_several() -> None:
+    log = DecisionLog(most_kept=9)
+    busy, others = queued("busy"), [queued(f"p{number}") for number in range(8)]
+    for moment in range(9):
+        log.decided(busy, FULL, 0.0, float(moment))
+    for pod in others:
+        log.decided(pod, FULL, 0.0, 10.0)
+        assert log.kept <= 9
+    assert all(log.last(pod.pod.uid) is not None for pod in (busy, *others))
+    assert [each.ended for each in log.attempts(busy.pod.uid)] == [8.0]
 
 
 def test_pods_that_wait_no_more_are_forgotten() -> None:
     log = DecisionLog()
     gone, waits = put(log, "gone", FULL), put(log, "waits", FULL)
-    log.forget_all_but(lambda key: key == "default/waits")
+    for _ in log.forget_all_but(lambda key: key == "default/waits"):
+        pass
     assert (log.pods, log.kept) == (1, 1)
     assert log.attempts(gone.pod.uid) == []
     assert len(log.attempts(waits.pod.uid)) == 1

@@ -9,9 +9,9 @@ from pilotage.testing import make_node, make_pod
 from pilotage.views.state import State
 from pilotage.views.viewer import EVERYTHING, Viewer, Words
 
-VIEWER = Viewer("v", namespaces=frozenset({"shop"}))
-OF_ALL_PODS = Viewer("v", everywhere=True)
-OF_NODES = Viewer("v", namespaces=frozenset({"shop"}), nodes=True)
+VIEWER = Viewer(namespaces=frozenset({"shop"}))
+OF_ALL_PODS = Viewer(everywhere=True)
+OF_NODES = Viewer(namespaces=frozenset({"shop"}), nodes=True)
 
 
 def state() -> State:
@@ -20,7 +20,7 @@ def state() -> State:
         cache.put_node(make_node(name))
     pods = {"0/14": make_pod("14", namespace="0")}
     unused: Any = None
-    return State(cache, unused, {}, unused, unused, lambda: pods, unused)
+    return State(cache, unused, {}, unused, unused, unused, lambda: pods, unused)
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ from pilotage.telemetry.verbosity import Verbosity
 if TYPE_CHECKING:
     from pilotage.app.read_api.serving import LiveApi
     from pilotage.telemetry.server import Server
+    from pilotage.telemetry.serving_certificate import ServingCertificate
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +114,7 @@ class Live:
         self.races.measure(self.metrics)
         health = None if self.hot is None else self.hot.policy_health
         self.plugin_watch = PluginWatch(self.profiles, self.metrics, health)
-        self._verbosity = verbosity
+        self.verbosity = verbosity
         self._server: Server | None = None
         self._read_api: LiveApi | None = None
         self._tasks: list[asyncio.Task[Any]] = []
@@ -270,47 +271,39 @@ class Live:
         log.error("leader election lost: %s", "it was stopped" if loss is None else loss.reason)
 
     async def _serve(self) -> None:
-        """Start the server before anything else, for readiness probes."""
+        """Start the servers before anything else, for readiness probes."""
         options = self.options.serving
-        if not options.secure_port:
+        if not options.secure_port and not options.api_port:
             return
-        from pilotage.app.serving import (
-            certificate,
-            content,
-            guard,
-            server,
-        )  # an HTTP server and its certificates take 20 MiB
+        from pilotage.app.serving import certificate, guard, pages  # an HTTP server and its certificates take 20 MiB
 
         auth = guard(self.clients.statuses, options)
         self._begin(auth.run())
-        cached = self.known
-        shown = content(
-            self._health(),
-            self.metrics,
-            self._running_config,
-            self.options,
-            lambda: list(cached.pods.values()) if self.may_act() else [],
-            self._verbosity.put,
-            self.races.page,
-        )
         shows = certificate(auth, options)
-        found = server(shown, auth, options, shows)
-        await found.start(options.bind_address, options.secure_port, share_port=options.share_port)
-        self._server = found
+        if options.secure_port:
+            found = pages(self, auth, shows)
+            await found.start(options.bind_address, options.secure_port, share_port=options.share_port)
+            self._server = found
         if options.api_port:
-            from pilotage.app.read_api.wiring import wired
+            await self._serve_api(shows)
 
-            self._read_api = wired(self)
-            await self._read_api.start(shows)
-            for job in self._read_api.jobs():
-                self._begin(job)
+    async def _serve_api(self, shows: "ServingCertificate") -> None:
+        from pilotage.app.read_api.wiring import wired
 
-    def _running_config(self) -> KubeSchedulerConfiguration:
+        self._read_api = wired(self)
+        await self._read_api.start(shows)
+        for job in self._read_api.jobs():
+            self._begin(job)
+
+    def running_config(self) -> KubeSchedulerConfiguration:
+        """Return the configuration that runs, with what the command line says."""
         if self.hot is None:
             return self.config
         return self.options.applied(self.hot.reloading.ready.loaded.config)
 
-    def _health(self) -> Health:
+    def health(self) -> Health:
+        """Return the checks behind the probes."""
+
         def synced() -> str | None:
             if self.hot is not None and (missing := self.hot.missing()):
                 return missing

@@ -21,6 +21,7 @@ from pilotage.offline.manifests import read_manifests
 from pilotage.scheduling.decision_log import DecisionLog
 from pilotage.views.nodes import NodesQuestion, nodes
 from pilotage.views.state import Stamp, State, finish
+from pilotage.views.tally import Tally
 
 
 async def nodes_of_cluster(access: Access) -> dict[str, Any]:
@@ -58,7 +59,9 @@ def nodes_of(objects: Sequence[Any]) -> dict[str, Any]:
         if isinstance(each, Pod) and each.node_name:
             cache.put_pod(each)
     world = simulation(configured(None).profiles(), cache=cache)
-    state = State(world.cache, world.queue, world.engines, WaitingPods(), DecisionLog(), dict, lambda: 0.0)
+    log = DecisionLog()
+    tally = Tally(world.queue, log)
+    state = State(world.cache, world.queue, world.engines, WaitingPods(), log, tally, dict, lambda: 0.0)
     told = finish(nodes(state, Stamp(datetime.now(UTC), 0, "local"), NodesQuestion()))
     found: dict[str, Any] = msgspec.to_builtins(told)
     return found

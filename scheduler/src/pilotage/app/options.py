@@ -19,7 +19,7 @@ class Serving:
 
     bind_address: str = "0.0.0.0"  # noqa: S104 - probes come from the node, as with kube-scheduler
     secure_port: int = 10259  # 0 for none
-    api_port: int = 0  # of the read API; 0 for none, and none where there is no secure port
+    api_port: int = 0  # of the read API; 0 for none
     api_port_is_wanted: bool = False  # set explicitly, so it is an error if the port is not available
     tls_cert_file: str = ""
     tls_private_key_file: str = ""

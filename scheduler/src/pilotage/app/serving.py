@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from pilotage.app import EMULATES
 from pilotage.app.options import Options, Serving
@@ -19,6 +20,9 @@ from pilotage.telemetry.pages import Content, Pages
 from pilotage.telemetry.resource_metrics import resource_metrics
 from pilotage.telemetry.server import Server
 from pilotage.telemetry.serving_certificate import ServingCertificate, TlsSettings
+
+if TYPE_CHECKING:
+    from pilotage.app.live import Live
 
 
 def content(
@@ -88,3 +92,17 @@ def certificate(auth: DelegatedAuth, serving: Serving) -> ServingCertificate:
 def server(shown: Content, auth: DelegatedAuth, serving: Serving, shows: ServingCertificate | None = None) -> Server:
     """Return the server, not started yet."""
     return Server(Pages(shown), auth, certificate(auth, serving) if shows is None else shows)
+
+
+def pages(live: "Live", auth: DelegatedAuth, shows: ServingCertificate) -> Server:
+    """Return the server of probes, metrics and pages, not started yet."""
+    shown = content(
+        live.health(),
+        live.metrics,
+        live.running_config,
+        live.options,
+        lambda: list(live.known.pods.values()) if live.may_act() else [],
+        live.verbosity.put,
+        live.races.page,
+    )
+    return server(shown, auth, live.options.serving, shows)

@@ -137,7 +137,7 @@ SERVING = options(
     click.option(
         "--api-port",
         type=click.IntRange(0, 65535),
-        help=f"The HTTPS port of the read API, docs/api.md; 0: none. Default: {API_PORT}, if --secure-port is not 0.",
+        help=f"The HTTPS port of the read API (docs/api.md); 0: none. Default: {API_PORT}; none with --secure-port 0.",
     ),
     click.option("--tls-cert-file", default="", help="The serving certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", default="", help="Its key."),
@@ -215,9 +215,11 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     if given["write_config_to"]:
         _write(Path(given["write_config_to"]), effective(said.applied(ready.loaded.config)))
         return
+    from pilotage.app.event_loop import EventLoop
     from pilotage.app.running import run
 
-    sys.exit(asyncio.run(run(ready, said)))
+    with asyncio.Runner(loop_factory=EventLoop) as runner:
+        sys.exit(runner.run(run(ready, said)))
 
 
 def _source(given: dict[str, Any]) -> Path | None:

@@ -51,7 +51,7 @@ def _serving(given: dict[str, Any]) -> Serving:
     return Serving(
         bind_address=given["bind_address"],
         secure_port=given["secure_port"],
-        api_port=API_PORT if given["api_port"] is None else given["api_port"],
+        api_port=_api_port(given),
         api_port_is_wanted=given["api_port"] is not None,
         tls_cert_file=given["tls_cert_file"],
         tls_private_key_file=given["tls_private_key_file"],
@@ -66,6 +66,14 @@ def _serving(given: dict[str, Any]) -> Serving:
         always_allow_paths=given["authorization_always_allow_paths"],
         share_port=given["permit_port_sharing"],
     )
+
+
+def _api_port(given: dict[str, Any]) -> int:
+    """Return the port of the read API; without a secure port there is one only if it is set explicitly."""
+    named: int | None = given["api_port"]
+    if named is None:
+        return API_PORT if given["secure_port"] else 0
+    return named
 
 
 def _gates(given: tuple[str, ...]) -> dict[str, bool]:

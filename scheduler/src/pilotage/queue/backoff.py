@@ -1,5 +1,6 @@
 """Back-off of pods after a failed attempt: longer each time, and ending at a full second."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from math import floor, inf
 
@@ -81,6 +82,12 @@ class BackoffQueue:
         """Return how many pods finish their back-off before a pod of this queue."""
         end = self._backoff.expiration(queued)
         return sum(self._backoff.expiration(each) < end for each in self)
+
+    def ahead_of_all(self) -> dict[str, int]:
+        """Return the same for all pods that are here, by namespace/name."""
+        ends = {queued.key: self._backoff.expiration(queued) for queued in self}
+        ranked = sorted(ends.values())
+        return {key: bisect_left(ranked, end) for key, end in ends.items()}
 
     def end_of(self, queued: QueuedPod) -> float:
         """Return when the back-off of a pod of this queue ends."""

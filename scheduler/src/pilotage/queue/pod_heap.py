@@ -72,6 +72,15 @@ class PodHeap:
             self._fall_back()
             return self.ahead_of(queued)
 
+    def ahead_of_all(self) -> dict[str, int]:
+        """Return the same for all pods, by namespace/name."""
+        try:
+            ranked = sorted(self._alive.values())
+        except Exception:
+            self._fall_back()
+            ranked = sorted(self._alive.values())
+        return {entry[2].key: number for number, entry in enumerate(ranked)}
+
     def _fall_back(self) -> None:
         log.exception("the order of the %s queue failed; pods are sorted by priority and time instead", self.name)
         self._order = self._fallback

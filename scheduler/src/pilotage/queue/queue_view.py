@@ -32,10 +32,6 @@ class QueueView:
     def __iter__(self) -> Iterator[QueuedPod]:
         return iter(list(self._waiting.values()))
 
-    def keys(self) -> set[str]:
-        """Return all waiting pods, by namespace/name."""
-        return set(self._waiting)
-
     def find(self, key: str) -> QueuedPod | None:
         """Return a waiting pod by namespace/name."""
         return self._waiting.get(key)
@@ -56,6 +52,12 @@ class QueueView:
         if queued.place is self._backoff:
             return len(self._active) + self._backoff.ahead_of(queued), total
         return None
+
+    def ahead_of_all(self) -> dict[str, int]:
+        """Return the number of pods ahead of each ready or backing-off one, by namespace/name."""
+        found = self._active.ahead_of_all()
+        ready = len(found)
+        return found | {key: ready + number for key, number in self._backoff.ahead_of_all().items()}
 
     def next_try(self, queued: QueuedPod) -> float | None:
         """Return when a waiting pod is retried even without an event; None if it is ready or has no set time."""

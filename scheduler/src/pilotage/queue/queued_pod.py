@@ -77,6 +77,12 @@ class QueuedPod:
         return f"QueuedPod({self.key}, {self.place.name if self.place else 'not waiting'})"
 
     @property
+    def since(self) -> float:
+        """Return since when the pod waits: when it was first ready, or came."""
+        first = self.initial_attempt_timestamp
+        return self.timestamp if first is None else first
+
+    @property
     def is_gated(self) -> bool:
         """Return whether a plugin gates the pod."""
         return self.gating_plugin is not None

@@ -56,6 +56,7 @@ class SchedulingQueue(QueueView):
         self._observe_hint = observe_hint
         self._observe_event = observe_event  # called with each event's name and handling time
         self._waiting: dict[str, QueuedPod] = {}
+        self.changed: dict[str, None] | None = None  # pods added, moved or removed; None while no reader follows
         self._gangs = GangIndex()
         self._in_flight = InFlight()
         self.tentative_skips = TentativeSkips()
@@ -101,6 +102,8 @@ class SchedulingQueue(QueueView):
             self.add(new)
             return
         queued.pod = new
+        if self.changed is not None:
+            self.changed[queued.key] = None
         self._gangs.leave(queued)
         self._gangs.join(queued)
         self.nominator.update(old, new)
@@ -345,6 +348,8 @@ class SchedulingQueue(QueueView):
         place.add(queued)
         queued.place, queued.moved_by = place, event
         self._waiting[queued.key] = queued
+        if self.changed is not None:
+            self.changed[queued.key] = None
         if before is None:
             self._gangs.join(queued)
         if place is not self._gated:
@@ -355,6 +360,8 @@ class SchedulingQueue(QueueView):
 
     def _take(self, queued: QueuedPod) -> None:
         del self._waiting[queued.key]
+        if self.changed is not None:
+            self.changed[queued.key] = None
         self._gangs.leave(queued)
         if queued.place is not None:
             queued.place.remove(queued)

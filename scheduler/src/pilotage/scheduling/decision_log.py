@@ -1,7 +1,7 @@
 """The last decisions: one tuple for each, put down as it is made and put into words when somebody asks."""
 
 import time
-from collections import Counter, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 from time import perf_counter
@@ -15,6 +15,9 @@ from pilotage.scheduling.outcome import SCHEDULER_ERROR, Counted, Outcome, Place
 MOST_DECISIONS = 20_000
 MOST_ATTEMPTS = 20  # of one waiting pod
 MOST_KEPT = 40_000  # attempts of all waiting pods together
+A_STEP = 500  # pods
+
+Made = tuple[object, ...]  # a decision as it is kept: the fields of one, which costs less than to construct one
 
 
 class Decision(NamedTuple):
@@ -65,8 +68,9 @@ class DecisionLog:
         self.failed = 0  # attempts that ended without a place
         self.bound: Counter[str] = Counter()  # pods, by profile
         self.hash = ""  # of the configuration that decides
-        self._ring: deque[tuple[object, ...]] = deque(maxlen=most)
-        self._attempts: dict[str, list[tuple[object, ...]]] = {}  # by uid, the oldest first
+        self._ring: deque[Made] = deque(maxlen=most)
+        self._attempts: OrderedDict[str, list[Made]] = OrderedDict()  # by uid; the pod that was tried last is last
+        self._several: OrderedDict[str, None] = OrderedDict()  # those with more than one
         self._kept, self._most_kept = 0, most_kept
         self._wall = time.time() - perf_counter()
 
@@ -107,34 +111,49 @@ class DecisionLog:
         self._ring.append(made)
         uid: str = about[3]  # type: ignore[assignment]
         attempts = self._attempts.get(uid)
-        if attempts is None:
-            attempts = self._attempts[uid] = []
-        attempts.append(made)
         self._kept += 1
-        if len(attempts) > MOST_ATTEMPTS:
-            del attempts[0]
-            self._kept -= 1
+        if attempts is None:
+            self._attempts[uid] = [made]
+        else:
+            attempts.append(made)
+            self._attempts.move_to_end(uid)
+            self._several[uid] = None
+            self._several.move_to_end(uid)
+            if len(attempts) > MOST_ATTEMPTS:
+                del attempts[0]
+                self._kept -= 1
         if self._kept > self._most_kept:
-            self._drop_some()
+            self._make_room()
 
     def _bound(self, queued: QueuedPod, _placed: Placed, _started: float) -> None:
         pod = queued.pod
         self.bound[pod.scheduler_name] += 1
-        if pod.uid in self._attempts:
-            self._kept -= len(self._attempts.pop(pod.uid))
+        self._forget(pod.uid)
 
-    def _drop_some(self) -> None:
-        """Keep half: of each pod the newest attempts, and of the pods those whose last attempt was not long ago."""
-        half = self._most_kept // 2
-        pods = sorted(self._attempts.items(), key=lambda each: each[1][-1][0], reverse=True)[:half]  # type: ignore[arg-type,return-value]
-        of_each = max(1, half // len(pods))
-        self._attempts = {uid: attempts[-of_each:] for uid, attempts in pods}
-        self._kept = sum(map(len, self._attempts.values()))
+    def _make_room(self) -> None:
+        """Drop old attempts of the pod that was tried longest ago; its last one only if every pod has just one."""
+        if not self._several:
+            self._forget(next(iter(self._attempts)))
+            return
+        uid = next(iter(self._several))
+        attempts = self._attempts[uid]
+        gone = len(attempts) // 2
+        del attempts[:gone]
+        self._kept -= gone
+        if len(attempts) == 1:
+            del self._several[uid]
 
-    def forget_all_but(self, is_waiting: Callable[[str], bool]) -> None:
-        """Drop the attempts of pods that wait no more, by namespace/name."""
-        self._attempts = {uid: each for uid, each in self._attempts.items() if is_waiting(str(each[-1][2]))}
-        self._kept = sum(map(len, self._attempts.values()))
+    def _forget(self, uid: str) -> None:
+        self._kept -= len(self._attempts.pop(uid, ()))
+        self._several.pop(uid, None)
+
+    def forget_all_but(self, is_waiting: Callable[[str], bool]) -> Iterator[None]:
+        """Drop the attempts of pods that wait no more, by namespace/name, in steps."""
+        for number, (uid, attempts) in enumerate(list(self._attempts.items())):
+            if number % A_STEP == A_STEP - 1:
+                yield
+            if attempts and not is_waiting(str(attempts[-1][2])):
+                self._forget(uid)
 
     # ------------------------------------------------------------------------------------------------------- reading
 
@@ -168,6 +187,10 @@ class DecisionLog:
         kept = list(islice(reversed(self._ring), self.count - end, None))  # others come while somebody looks
         return ((end - 1 - place, Decision._make(made)) for place, made in enumerate(kept))
 
+    def durations(self, most: int) -> list[float]:
+        """Return how many seconds the last attempts took."""
+        return [made[0] - made[1] for made in islice(reversed(self._ring), most)]  # type: ignore[operator]
+
     def since(self, number: int) -> list[tuple[int, Decision]]:
         """Return the decisions from a number on, the oldest first; Expired if some of them are not kept any more."""
         if number < self.oldest:
@@ -180,15 +203,18 @@ class DecisionLog:
         """Return the attempts of a pod that waits, the newest first."""
         return [Decision._make(made) for made in reversed(self._attempts.get(uid, ()))]
 
-    def words(self, uid: str) -> tuple[str, str, Counted] | None:
-        """Return reason, message and rejections of the last attempt of a pod that waits."""
+    def newest(self, uid: str) -> Made | None:
+        """Return the last attempt of a pod that waits; the same object until there is another."""
         attempts = self._attempts.get(uid)
-        if not attempts:
-            return None
-        *_, reason, message, _victims, counted, _fits = attempts[-1]
-        return reason, message, counted  # type: ignore[return-value]
+        return attempts[-1] if attempts else None
 
     def last(self, uid: str) -> Decision | None:
         """Return the last attempt of a pod that waits."""
-        attempts = self._attempts.get(uid)
-        return Decision._make(attempts[-1]) if attempts else None
+        made = self.newest(uid)
+        return None if made is None else Decision._make(made)
+
+
+def said_by(made: Made) -> tuple[str, str, Counted]:
+    """Return the reason, the message and the rejections of a decision."""
+    *_, reason, message, _victims, counted, _fits = made
+    return reason, message, counted  # type: ignore[return-value]

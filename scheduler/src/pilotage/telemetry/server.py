@@ -11,6 +11,7 @@ from aiohttp import web
 from pilotage.listening.front_door import FrontDoor, Patience
 from pilotage.model.go_text import quoted
 from pilotage.model.users import User
+from pilotage.telemetry.measured import Measured
 from pilotage.telemetry.pages import Answer, Question, Stream, status_answer
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
 
@@ -77,6 +78,7 @@ class Server:
         limits: Limits = Limits(),  # noqa: B008 - it is frozen
         port_flag: str = "--secure-port",
         refresh_every: float = 2.0,  # seconds between checks for changed certificates and client CAs
+        report_slice: Callable[[float], None] | None = None,  # called with the CPU time of each slice of an answer
     ) -> None:
         self._pages = pages
         self._guard = guard
@@ -84,6 +86,7 @@ class Server:
         self._limits = limits
         self._port_flag = port_flag
         self._refresh_every = refresh_every
+        self._report_slice = report_slice
         self._connections: _Connections | None = None
         self._door: FrontDoor | None = None
         self._refreshing: asyncio.Task[None] | None = None
@@ -135,7 +138,8 @@ class Server:
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
         assert self._door is not None
         with self._door.answering(request.protocol):
-            return await self._responded(request)
+            responding = self._responded(request)
+            return await (responding if self._report_slice is None else Measured(responding, self._report_slice))
 
     async def _responded(self, request: web.BaseRequest) -> web.StreamResponse:
         answer = await self._answer(request)

@@ -8,7 +8,7 @@ from pilotage.views import answers
 from pilotage.views.answers import AttemptShown, DecisionShown
 from pilotage.views.paging import InvalidQuestion, after, continued
 from pilotage.views.reasons import groups_of, summary
-from pilotage.views.state import SLICE, Stamp, State, Steps, when
+from pilotage.views.state import STEP, Stamp, State, Steps, when
 from pilotage.views.viewer import Viewer, Words
 
 OutcomeName = Literal["", "placed", "waits", "nominated", "error"]
@@ -40,7 +40,7 @@ def decisions(state: State, viewer: Viewer, stamp: Stamp, question: DecisionsQue
     words, items, token = Words(state, viewer), list[DecisionShown](), ""
     looked = state.log.newest_first(None if behind is None else behind[0])
     for place, (number, decision) in enumerate(looked):
-        if place % SLICE == SLICE - 1:
+        if place % STEP == STEP - 1:
             yield
         if number < question.since:
             break

@@ -2,18 +2,27 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import msgspec
 
 from pilotage.scheduling.decision_log import Decision
-from pilotage.views.answers import Batch, Hello, QueueChange, Resync
+from pilotage.views.answers import Batch, DecisionShown, Hello, QueueChange, Resync
 from pilotage.views.decisions import shown
 from pilotage.views.queue import item_of
 from pilotage.views.state import State, Steps
 from pilotage.views.viewer import Viewer, Words
 
 MOST_CHANGES = 200  # of a topic in one batch; beyond that the client asks for its page again
+A_STEP = 20  # rows
 _encode = msgspec.json.Encoder().encode
+
+
+class Audience(NamedTuple):
+    """All streams that are told the same."""
+
+    viewer: Viewer
+    topics: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -27,7 +36,7 @@ class Changes:
     left: Sequence[str] = ()
     nodes: Sequence[str] | None = ()
     profiles: Sequence[str] = ()
-    told: dict[tuple[Viewer, tuple[str, ...]], bytes] = field(default_factory=dict, compare=False)
+    told: dict[Audience, bytes] = field(default_factory=dict, compare=False)  # as each is told
 
     @property
     def is_empty(self) -> bool:
@@ -52,42 +61,51 @@ def event(name: str, revision: int, content: msgspec.Struct) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (revision, name.encode(), _encode(content))
 
 
-def told(state: State, viewer: Viewer, topics: tuple[str, ...], changes: Changes) -> Steps[bytes]:
-    """Return changes as events, as far as a viewer may see them; made once for all who may see the same."""
-    known = changes.told.get((viewer, topics))
-    if known is not None:
-        return known
+def told(state: State, audience: Audience, changes: Changes) -> Steps[bytes]:
+    """Return changes as events, as far as an audience may see them."""
+    viewer, topics = audience
     words, parts, too_many = Words(state, viewer), list[bytes](), list[str]()
-    revision = changes.revision
     for topic in topics:
         yield
         if getattr(changes, "waiting" if topic == "queue" else topic) is None:
             too_many.append(topic)
             continue
-        batch = _batch(state, viewer, words, topic, changes)
+        batch = yield from _batch(state, viewer, words, topic, changes)
         if batch is not None:
-            parts.append(event(topic, revision, batch))
+            yield
+            parts.append(event(topic, changes.revision, batch))
     if too_many:
-        parts.append(resync(revision, too_many))
-    made = changes.told[viewer, topics] = b"".join(parts)
+        parts.append(resync(changes.revision, too_many))
+    made = changes.told[audience] = b"".join(parts)
     return made
 
 
-def _batch(state: State, viewer: Viewer, words: Words, topic: str, changes: Changes) -> Batch | None:
+def _batch(state: State, viewer: Viewer, words: Words, topic: str, changes: Changes) -> Steps[Batch | None]:
+    revision = changes.revision
     match topic:
         case "decisions":
-            rows = [shown(state, n, each, words) for n, each in changes.decisions or () if viewer.sees(each.namespace)]
-            return Batch(revision=changes.revision, decisions=rows) if rows else None
+            rows = yield from _decisions(state, viewer, words, changes)
+            return Batch(revision=revision, decisions=rows) if rows else None
         case "queue":
-            found = _queue_changes(state, viewer, words, changes)
-            return Batch(revision=changes.revision, queue=found) if found else None
+            found = yield from _queue_changes(state, viewer, words, changes)
+            return Batch(revision=revision, queue=found) if found else None
         case "nodes":
-            return Batch(revision=changes.revision, nodes=list(changes.nodes or ())) if changes.nodes else None
+            return Batch(revision=revision, nodes=list(changes.nodes or ())) if changes.nodes else None
         case _:
-            return Batch(revision=changes.revision, profiles=list(changes.profiles)) if changes.profiles else None
+            return Batch(revision=revision, profiles=list(changes.profiles)) if changes.profiles else None
 
 
-def _queue_changes(state: State, viewer: Viewer, words: Words, changes: Changes) -> list[QueueChange]:
+def _decisions(state: State, viewer: Viewer, words: Words, changes: Changes) -> Steps[list[DecisionShown]]:
+    rows = []
+    for number, decision in changes.decisions or ():
+        if viewer.sees(decision.namespace):
+            rows.append(shown(state, number, decision, words))
+            if len(rows) % A_STEP == 0:
+                yield
+    return rows
+
+
+def _queue_changes(state: State, viewer: Viewer, words: Words, changes: Changes) -> Steps[list[QueueChange]]:
     found = []
     for key in changes.waiting or ():
         namespace, _, name = key.partition("/")
@@ -95,6 +113,8 @@ def _queue_changes(state: State, viewer: Viewer, words: Words, changes: Changes)
         if queued is not None:
             item = item_of(state, queued, words)
             found.append(QueueChange(what="waits", namespace=namespace, name=name, item=item))
+            if len(found) % A_STEP == 0:
+                yield
     for key in changes.left:
         namespace, _, name = key.partition("/")
         if viewer.sees(namespace):

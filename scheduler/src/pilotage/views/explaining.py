@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pilotage.framework.api.nodes import Ints, NodeInfo, Nodes
-from pilotage.framework.api.verdicts import PluginFailed, Rejection
+from pilotage.framework.api.verdicts import Codes, PluginFailed, Rejection
 from pilotage.framework.runtime.own_nodes import is_left_out
 from pilotage.model.pod import Pod
 from pilotage.scheduling.attempt import Attempt
@@ -21,13 +22,13 @@ from pilotage.views.answers import (
     RemedyShown,
     ScoreShown,
 )
-from pilotage.views.paging import after, continued, page
+from pilotage.views.paging import after, continued, page_of_keys
 from pilotage.views.reasons import MOST_GROUPS, group_of
 from pilotage.views.state import Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
 REJECTED, FIT = "rejected", "fit"
-NO_ROW = Rejection()
+A_PART = 500  # nodes that are sorted in one step
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,10 @@ class _Explaining:
         self._attempt = Attempt(state.cache, engine, state.queue.nominator, pod)
         self._scores: dict[str, tuple[Ints, Ints]] = {}  # raw and normalised, of the nodes that fit
         self._totals: Ints = np.zeros(0, np.int64)
+        # As it was decided: the cluster changes while the answer is made.
+        self._infos: list[NodeInfo] = []
+        self._codes: Codes = np.zeros(0, np.uint16)  # of each of these nodes
+        self._rejections: list[Rejection] = []  # that the codes index
 
     def decide(self) -> str:
         """Ask all plugins; returns what went wrong."""
@@ -108,7 +113,15 @@ class _Explaining:
                 self._score(self.feasible)
         except PluginFailed as error:
             return str(error)
+        finally:
+            self._keep()
         return ""
+
+    def _keep(self) -> None:
+        attempt = self._attempt
+        self._infos = list(attempt.cycle.nodes)
+        self._codes = attempt.codes[: len(self._infos)].copy()
+        self._rejections = [] if attempt.entry is None else list(attempt.entry.rejections)
 
     def _score(self, nodes: Nodes) -> None:
         runner, attempt = self._engine.runner, self._attempt
@@ -124,7 +137,7 @@ class _Explaining:
     def in_all(self) -> int:
         """Return how many nodes there are for the profile."""
         left_out = sum(number for rejection, number in self._counted() if is_left_out(rejection))
-        return len(self._attempt.cycle.nodes) - left_out
+        return len(self._infos) - left_out
 
     def before(self) -> ReasonGroup | None:
         """Return what was said before any node was looked at."""
@@ -141,19 +154,17 @@ class _Explaining:
         ]
 
     def _counted(self) -> list[tuple[Rejection, int]]:
-        attempt = self._attempt
-        if attempt.entry is None or self.feasible is None:
+        if self.feasible is None:
             return []
-        numbers = np.bincount(attempt.codes, minlength=1).tolist()
-        return [(attempt.entry.rejections[code - 1], n) for code, n in enumerate(numbers) if code and n]
+        numbers = np.bincount(self._codes, minlength=1).tolist()
+        return [(self._rejections[code - 1], number) for code, number in enumerate(numbers) if code and number]
 
     def _example(self, rejection: Rejection) -> str:
-        attempt = self._attempt
-        if not self._viewer.nodes or attempt.entry is None:
+        if not self._viewer.nodes:
             return ""
-        code = 1 + next(place for place, each in enumerate(attempt.entry.rejections) if each is rejection)
-        slots = np.flatnonzero(attempt.codes == code)
-        return attempt.cycle.nodes[int(slots[0])].name if len(slots) else ""
+        code = 1 + next(place for place, each in enumerate(self._rejections) if each is rejection)
+        places = np.flatnonzero(self._codes == code)
+        return self._infos[int(places[0])].name if len(places) else ""
 
     def scoring(self) -> Iterator[tuple[str, int]]:
         """Yield the plugins that score the pod, with their weights."""
@@ -165,57 +176,58 @@ class _Explaining:
         nodes = self.feasible
         if nodes is None or not len(nodes):
             return "", 0
-        if len(nodes) == 1:
-            return nodes[0].name, 1
-        places = np.flatnonzero(self._totals == self._totals.max())
-        return nodes[int(places[0])].name, len(places)
+        best = np.flatnonzero(self._totals == self._totals.max()) if self._scores else np.zeros(1, np.intp)
+        return self._infos[int(nodes.slots[best[0]])].name, len(best)
 
     # --------------------------------------------------------------------------------------------------- one by one
 
     def nodes(self, question: ExplainQuestion) -> Steps[NodesExplained]:
-        """Return a page of nodes: the best first, those that do not do by name behind them."""
+        """Return a page of nodes: the best first, those that do not fit by name after them."""
         behind = after(question.continue_, tuple[int, int, str])
-        totals = dict(zip(self.feasible.slots.tolist(), self._totals.tolist(), strict=False)) if self.feasible else {}
-
-        def key(info: NodeInfo) -> tuple[int, int, str]:
-            fits = self._rejection(info) is None
-            return (0, -totals.get(info.slot, 0), info.name) if fits else (1, 0, info.name)
-
-        found, total, more = yield from page(self._chosen(question), key, question.limit, behind)
+        places: dict[str, int] = {}
+        keys, total, more = yield from page_of_keys(self._keys(question.nodes, places), question.limit, behind)
         items = []
-        for number, info in enumerate(found):
-            if number % 10 == 9:
+        for number, key in enumerate(keys):
+            if number % 5 == 4:
                 yield
-            items.append(self._explained(info))
-        return NodesExplained(total=total, items=items, continue_=continued(*key(found[-1])) if more else "")
+            items.append(self._explained(places[key[-1]]))
+        return NodesExplained(total=total, items=items, continue_=continued(*keys[-1]) if more else "")
 
-    def _chosen(self, question: ExplainQuestion) -> Iterator[NodeInfo]:
-        nodes, wanted = self._attempt.cycle.nodes, question.nodes
-        if self.feasible is None:
+    def _keys(self, wanted: str, places: dict[str, int]) -> Iterator[list[tuple[int, int, str]]]:
+        """Yield what nodes are sorted by, in parts, and note where each is."""
+        if self.feasible is None or len(self._codes) < len(self._infos):
             return
+        chosen = self._chosen(wanted)
+        totals = np.zeros(len(self._infos), np.int64)
+        if self._scores:
+            totals[self.feasible.slots] = self._totals
+        for start in range(0, len(chosen), A_PART):
+            part = chosen[start : start + A_PART]
+            names = [self._infos[place].name for place in part.tolist()]
+            places.update(zip(names, part.tolist(), strict=True))
+            fits = (self._codes[part] == 0).tolist()
+            best_first = (-totals[part]).tolist()
+            yield [
+                (0, total, name) if does else (1, 0, name)
+                for does, total, name in zip(fits, best_first, names, strict=True)
+            ]
+
+    def _chosen(self, wanted: str) -> NDArray[np.intp]:
+        """Return the places of the nodes to show."""
         if wanted not in ("", REJECTED, FIT):
-            named = nodes.find(wanted)
-            yield from [] if named is None else [named]
-            return
-        codes = self._attempt.codes
-        slots = np.arange(len(codes))
+            named = [place for place, info in enumerate(self._infos) if info.name == wanted]
+            return np.array(named, np.intp)
+        left_out = [code for code, each in enumerate(self._rejections, start=1) if is_left_out(each)]
+        shown = ~np.isin(self._codes, left_out)
         if wanted:
-            slots = np.flatnonzero(codes == 0) if wanted == FIT else np.flatnonzero(codes != 0)
-        for slot in slots.tolist():
-            if slot < len(nodes) and not _is_left_out(self._rejection(nodes[slot])):
-                yield nodes[slot]
+            shown &= (self._codes == 0) if wanted == FIT else (self._codes != 0)
+        return np.flatnonzero(shown)
 
-    def _rejection(self, info: NodeInfo) -> Rejection | None:
-        attempt = self._attempt
-        if attempt.entry is None or not 0 <= info.slot < len(attempt.codes):
-            return NO_ROW
-        code = int(attempt.codes[info.slot])
-        return attempt.entry.rejections[code - 1] if code else None
-
-    def _explained(self, info: NodeInfo) -> NodeExplained:
-        rejection = self._rejection(info)
-        if rejection is None:
-            return self._fitting(info)
+    def _explained(self, place: int) -> NodeExplained:
+        info, code = self._infos[place], int(self._codes[place])
+        if not code:
+            return self._fitting(place)
+        rejection = self._rejections[code - 1]
         cycle, runner = self._attempt.cycle, self._engine.runner
         plugins = runner.plugin_set.plugins()
         names = [rejection.plugin] if rejection.plugin else self._attempt.before.restricting
@@ -233,23 +245,19 @@ class _Explaining:
             spared=self.words(spared(runner.eviction_rules, cycle, info)) if can_help else "",
         )
 
-    def _fitting(self, info: NodeInfo) -> NodeExplained:
+    def _fitting(self, at: int) -> NodeExplained:
         assert self.feasible is not None
-        weights = self._engine.runner.plugin_set.weights
+        weights, name = self._engine.runner.plugin_set.weights, self._infos[at].name
         if not self._scores:
-            return NodeExplained(node=info.name, fits=True)
-        place = int(np.searchsorted(self.feasible.slots, info.slot))
+            return NodeExplained(node=name, fits=True)
+        place = int(np.searchsorted(self.feasible.slots, at))
         scores = [
             ScoreShown(
-                plugin=name,
+                plugin=plugin,
                 raw=int(raw[place]),
                 normalized=int(normalized[place]),
-                weighted=int(normalized[place]) * weights[name],
+                weighted=int(normalized[place]) * weights[plugin],
             )
-            for name, (raw, normalized) in self._scores.items()
+            for plugin, (raw, normalized) in self._scores.items()
         ]
-        return NodeExplained(node=info.name, fits=True, scores=scores, total=int(self._totals[place]))
-
-
-def _is_left_out(rejection: Rejection | None) -> bool:
-    return rejection is not None and is_left_out(rejection)
+        return NodeExplained(node=name, fits=True, scores=scores, total=int(self._totals[place]))

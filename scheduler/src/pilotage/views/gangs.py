@@ -11,9 +11,9 @@ from pilotage.plugins.gangs.coscheduling.coscheduling import Coscheduling
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views.answers import BlockedBy, Gang, Gangs, GangView, Room
 from pilotage.views.paging import after, continued, page
-from pilotage.views.queue import item_of, since_of
+from pilotage.views.queue import item_of
 from pilotage.views.reasons import main_code, plugins_of, summary
-from pilotage.views.state import SLICE, Stamp, State, Steps, when
+from pilotage.views.state import STEP, Stamp, State, Steps, when
 from pilotage.views.viewer import Viewer, Words
 
 GROUPS: tuple[tuple[str, type[PodGroup] | type[NativePodGroup]], ...] = ((BY_GROUP, PodGroup), (NATIVE, NativePodGroup))
@@ -68,14 +68,14 @@ def _every(state: State, viewer: Viewer, namespace: str) -> Steps[dict[GangName,
     found: dict[GangName, _Members] = {}
     for source, kind in GROUPS:
         for number, group in enumerate(state.cache.objects.all(kind, namespace or None)):
-            if number % SLICE == SLICE - 1:
+            if number % STEP == STEP - 1:
                 yield
             metadata = group.metadata
             if viewer.sees(metadata.namespace):
                 name = GangName(source, metadata.namespace, metadata.name)
                 found[name] = _Members(quorum=group.quorum, created=metadata.creation_timestamp)
     for number, queued in enumerate(state.queue):
-        if number % SLICE == SLICE - 1:
+        if number % STEP == STEP - 1:
             yield
         if not viewer.sees(queued.pod.namespace) or namespace not in ("", queued.pod.namespace):
             continue
@@ -92,7 +92,7 @@ def _shown(state: State, name: GangName, members: _Members, words: Words) -> Gan
     quorum = members.quorum
     if not quorum and plugin is not None and members.waiting:
         quorum = plugin.quorum(name, members.waiting[0].pod) or 0
-    since = min((since_of(queued) for queued in members.waiting), default=seconds_of(members.created))
+    since = min((queued.since for queued in members.waiting), default=seconds_of(members.created))
     return GangView(
         namespace=name.namespace,
         name=name.name,

@@ -22,11 +22,11 @@ from pilotage.views.answers import (
     PodOnNode,
 )
 from pilotage.views.decisions import shown
+from pilotage.views.node_names import TYPE, ZONE
 from pilotage.views.paging import InvalidQuestion, after, continued, page
-from pilotage.views.state import SLICE, Stamp, State, Steps
+from pilotage.views.state import STEP, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
-ZONE, TYPE = "topology.kubernetes.io/zone", "node.kubernetes.io/instance-type"
 MOST_COLUMNS = 16
 MOST_PODS = 500  # of one node
 MOST_DECISIONS = 20
@@ -55,27 +55,42 @@ def nodes(state: State, stamp: Stamp, question: NodesQuestion) -> Steps[NodeTabl
     resources = resources_of(state, question.columns)
     if question.form == "rows":
         return (yield from _rows(state, stamp, question, resources))
-    every = state.cache.nodes()
-    zones, zone = _distinct(every, ZONE)
-    types, type_ = _distinct(every, TYPE)
+    found = _Columns(state, resources)
     yield
+    names = yield from state.node_names.of(found.infos, found.version)
+    allocatable, requested = dict[str, list[int]](), dict[str, list[int]]()
+    for name in resources:
+        allocatable[name], requested[name] = found.allocatable[name].tolist(), found.requested[name].tolist()
+        yield
     return NodeTable(
         at=stamp.at,
         revision=stamp.revision,
         source=stamp.source,
-        total=len(every),
-        names=[info.name for info in every],
-        zones=zones,
-        zone=zone,
-        types=types,
-        type=type_,
-        allocatable={name: every.allocatable(name).tolist() for name in resources},
-        requested={name: every.requested(name).tolist() for name in resources},
+        total=len(found.infos),
+        names=names.names,
+        zones=names.zones.values,
+        zone=names.zones.places,
+        types=names.types.values,
+        type=names.types.places,
+        allocatable=allocatable,
+        requested=requested,
         units={name: unit_of(name) for name in resources},
-        pods=every.pod_count.tolist(),
-        allowed=every.allowed_pods.tolist(),
-        flags=_flags(state, every).tolist(),
+        pods=found.pods,
+        allowed=found.allowed,
+        flags=found.flags,
     )
+
+
+class _Columns:
+    """All nodes at one moment: the cluster changes while the answer is made."""
+
+    def __init__(self, state: State, resources: Sequence[str]) -> None:
+        every = state.cache.nodes()
+        self.infos, self.version = list(every), every.static_version
+        self.allocatable = {name: every.allocatable(name).copy() for name in resources}
+        self.requested = {name: every.requested(name).copy() for name in resources}
+        self.pods, self.allowed = every.pod_count.tolist(), every.allowed_pods.tolist()
+        self.flags = _flags(state, every).tolist()
 
 
 def resources_of(state: State, wanted: Sequence[str] = ()) -> list[str]:
@@ -93,16 +108,6 @@ def unit_of(resource: str) -> str:
         return "m"
     is_bytes = resource in (MEMORY, "ephemeral-storage", "storage") or resource.startswith("hugepages-")
     return "bytes" if is_bytes else "pieces"
-
-
-def _distinct(every: Nodes, label: str) -> tuple[list[str], list[int]]:
-    """Return the values of a label that occur, and of each node which it has; "" where there is none."""
-    if not every.has_label(label):
-        return [], []
-    ids = every.label_ids(label)
-    occurring, places = np.unique(ids, return_inverse=True)
-    values = every.label_values(label)
-    return [values[one] if one else "" for one in occurring.tolist()], places.tolist()
 
 
 def _flags(state: State, every: Nodes) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
@@ -158,7 +163,7 @@ def node_view(state: State, viewer: Viewer, stamp: Stamp, name: str) -> Steps[No
     yield
     words, decided = Words(state, viewer), []
     for number, (place, decision) in enumerate(islice(state.log.newest_first(), 20_000)):
-        if number % SLICE == SLICE - 1:
+        if number % STEP == STEP - 1:
             yield
         if decision.node == name and viewer.sees(decision.namespace):
             decided.append(shown(state, place, decision, words))

@@ -2,7 +2,6 @@
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from itertools import islice
 
 from pilotage.model.requests import PODS
 from pilotage.scheduling.decision_log import DecisionLog
@@ -20,8 +19,7 @@ from pilotage.views.answers import (
 )
 from pilotage.views.nodes import resources_of, unit_of
 from pilotage.views.queue import counts
-from pilotage.views.reasons import main_code, plugins_of, reason_of, summary
-from pilotage.views.state import SLICE, Stamp, State, Steps
+from pilotage.views.state import STEP, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
 SECONDS = 5  # of an interval
@@ -76,6 +74,7 @@ class Beat:
 
 def overview(state: State, viewer: Viewer, stamp: Stamp, about: About, beat: Beat) -> Steps[Overview]:
     """Return how the scheduler is."""
+    yield from state.tally.settle()
     waiting = yield from counts(state, viewer)
     reasons, pending = yield from _reasons(state, viewer)
     every = state.cache.nodes()
@@ -125,31 +124,23 @@ def _without_node(replica: Replica) -> Replica:
 def _reasons(state: State, viewer: Viewer) -> Steps[tuple[list[ReasonCount], Counter[str]]]:
     """Return the most frequent reasons, and how many pods of each profile wait."""
     words, found, pending = Words(state, viewer), Counter[str](), Counter[str]()
-    codes: dict[str, Reason] = {}
-    known: dict[str, str] = {}  # by message
-    for number, queued in enumerate(state.queue):
-        if number % SLICE == SLICE - 1:
+    reasons: dict[str, Reason] = {}
+    for number, cell in enumerate(list(state.tally.cells.values())):
+        if number % STEP == STEP - 1:
             yield
-        if not viewer.sees(queued.pod.namespace):
+        kind = cell.kind
+        if not viewer.sees(kind.own.namespace):
             continue
-        pending[queued.pod.scheduler_name] += 1
-        said = state.log.words(queued.pod.uid)
-        if said is not None and not queued.is_gated:
-            text = known.get(said[1])
-            if text is None:
-                text = known[said[1]] = words(summary(said[1], said[2], queued.key))
-                code, tier = main_code(said[0], said[2], plugins_of(queued))
-                codes.setdefault(text, Reason(text=text, code=code, tier=tier))
-            found[text] += 1
-        elif (reason := reason_of(state, queued, words)) is not None:
-            codes.setdefault(reason.text, reason)
-            found[reason.text] += 1
+        pending[kind.own.profile] += len(cell.members)
+        if text := words(kind.text):
+            reasons.setdefault(text, Reason(text=text, code=kind.code, tier=kind.tier))
+            found[text] += len(cell.members)
     ranked = sorted(found.items(), key=lambda each: (-each[1], each[0]))[:MOST_REASONS]
-    return [ReasonCount(reason=codes[text], pods=number) for text, number in ranked], pending
+    return [ReasonCount(reason=reasons[text], pods=number) for text, number in ranked], pending
 
 
 def _latency(state: State) -> Latency:
-    last = [decision.ended - decision.started for _, decision in islice(state.log.newest_first(), MOST_ATTEMPTS)]
+    last = state.log.durations(MOST_ATTEMPTS)
     if not last:
         return Latency()
     last.sort()

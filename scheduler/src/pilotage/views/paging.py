@@ -2,20 +2,20 @@
 
 import base64
 import binascii
-from collections.abc import Callable, Iterable
-from heapq import nsmallest
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
 
 import msgspec
 
 from pilotage.scheduling.decision_log import Expired
-from pilotage.views.state import SLICE, Steps
+from pilotage.views.state import STEP, Steps
 
-__all__ = ["Expired", "InvalidQuestion", "after", "continued", "page"]
+__all__ = ["Expired", "InvalidQuestion", "after", "continued", "page", "page_of_keys"]
 
 Item = TypeVar("Item")
 Key = tuple[Any, ...]
+SomeKey = TypeVar("SomeKey", bound=Key)
 
 LONGEST_TOKEN = 2048
 
@@ -45,16 +45,33 @@ def after(token: str, shape: type[Key]) -> Key | None:
 def page(
     found: Iterable[Item], key: Callable[[Item], Key], limit: int, behind: Key | None
 ) -> Steps[tuple[list[Item], int, bool]]:
-    """Return the first items by their key behind a key, how many there are in all, and whether more follow."""
-    kept: list[tuple[Key, Item]] = []
-    total, more = 0, False
-    source = iter(found)
-    while part := list(islice(source, SLICE)):
-        total += len(part)
-        keyed = [(key(item), item) for item in part]
-        coming = keyed if behind is None else [each for each in keyed if each[0] > behind]
-        kept = nsmallest(limit + 1, [*kept, *coming], key=lambda each: each[0])
-        if len(kept) > limit:
-            kept, more = kept[:limit], True
+    """Return the first items by their key after a key, how many there are in all, and whether more follow."""
+    items: dict[Key, Item] = {}
+
+    def parts() -> Iterator[list[Key]]:
+        source = iter(found)
+        while part := {key(item): item for item in islice(source, STEP)}:
+            items.update(part)
+            yield list(part)
+
+    keys, total, more = yield from page_of_keys(parts(), limit, behind)
+    return [items[each] for each in keys], total, more
+
+
+def page_of_keys(
+    parts: Iterable[list[SomeKey]], limit: int, behind: Key | None
+) -> Steps[tuple[list[SomeKey], int, bool]]:
+    """Return the same for keys alone, a part in each step."""
+    kept: list[SomeKey] = []
+    total = coming = 0
+    for whole in parts:
+        part = whole if behind is None else [each for each in whole if each > behind]
+        total += len(whole)
+        coming += len(part)
+        if len(kept) == limit:
+            last = kept[-1]
+            part = [each for each in part if each < last]
+        if part:
+            kept = sorted([*kept, *part])[:limit]
         yield
-    return [item for _, item in kept], total, more
+    return kept, total, coming > limit

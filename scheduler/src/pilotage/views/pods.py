@@ -7,10 +7,10 @@ from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views.answers import AttemptShown, Estimate, Place, PodView
 from pilotage.views.decisions import attempt_shown
-from pilotage.views.queue import gang_name, place_of, position_of, since_of
+from pilotage.views.queue import gang_name, place_of, position_of
 from pilotage.views.quotas import quota_of
 from pilotage.views.reasons import reason_of
-from pilotage.views.state import SLICE, Stamp, State, Steps, owner_of, when
+from pilotage.views.state import STEP, Stamp, State, Steps, owner_of, when
 from pilotage.views.viewer import Viewer, Words
 
 MOST_LOOKED_AT = 5_000  # decisions, for attempts of a pod that has its place, and for an estimate
@@ -41,7 +41,7 @@ def pod_view(state: State, viewer: Viewer, stamp: Stamp, key: str) -> Steps[PodV
         place=place,
         node=node if viewer.nodes else "",
         priority=pod.priority,
-        since=None if queued is None else when(since_of(queued)),
+        since=None if queued is None else when(queued.since),
         next_try=None if next_try is None else when(next_try),
         position=None if queued is None else position_of(state, queued),
         estimate=estimate,
@@ -70,7 +70,7 @@ def _attempts(state: State, pod: Pod, words: Words) -> Steps[list[AttemptShown]]
     found = state.log.attempts(pod.uid)
     if not found:  # it has its place, and only the ring may know how it came to it
         for number, (_, decision) in enumerate(islice(state.log.newest_first(), MOST_LOOKED_AT)):
-            if number % SLICE == SLICE - 1:
+            if number % STEP == STEP - 1:
                 yield
             if decision.uid == pod.uid:
                 found.append(decision)
@@ -79,10 +79,10 @@ def _attempts(state: State, pod: Pod, words: Words) -> Steps[list[AttemptShown]]
 
 def _estimate(state: State, queued: QueuedPod) -> Steps[Estimate | None]:
     """Return how much longer pods of the profile have waited that had waited for as long as this one."""
-    so_far = state.clock() - since_of(queued)
+    so_far = state.clock() - queued.since
     rest = []
     for number, (_, decision) in enumerate(islice(state.log.newest_first(), MOST_LOOKED_AT)):
-        if number % SLICE == SLICE - 1:
+        if number % STEP == STEP - 1:
             yield
         if not decision.feasible or decision.first is None or decision.profile != queued.pod.scheduler_name:
             continue

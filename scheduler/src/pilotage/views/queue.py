@@ -1,6 +1,6 @@
 """Who waits: rows in an order, or groups of pods that have something in common."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -8,16 +8,18 @@ from pilotage.model.gangs import gang_of
 from pilotage.model.pod import Pod
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.views import answers
-from pilotage.views.answers import Place, Position, QueueCounts, QueueGroup, QueueItem
-from pilotage.views.paging import InvalidQuestion, after, continued, page
-from pilotage.views.reasons import code_of, main_code, plugins_of, reason_of, summary
-from pilotage.views.state import SLICE, Stamp, State, Steps, owner_of, when
+from pilotage.views.answers import Place, Position, QueueCounts, QueueGroup, QueueItem, Reason
+from pilotage.views.paging import InvalidQuestion, after, continued, page_of_keys
+from pilotage.views.reasons import plugins_of, reason_of
+from pilotage.views.state import STEP, Stamp, State, Steps, owner_of, when
+from pilotage.views.tally import Cell, Kind
 from pilotage.views.viewer import Viewer, Words
 
 GroupBy = Literal["", "reason", "plugin", "namespace", "owner", "shape", "profile", "gang"]
 Sort = Literal["since", "-since", "priority", "attempts", "name"]
 MOST_POSITIONS = 1_000  # ready pods, beyond which rows do not tell their positions
 MOST_GROUPS = 500
+A_PART = 500  # pods that are sorted in one step
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,17 @@ def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
 
 
 def counts(state: State, viewer: Viewer) -> Steps[QueueCounts]:
-    """Return how many pods wait where, of those that may be seen."""
+    """Return how many pods wait where, of those that may be seen; the tally has settled."""
     found = dict.fromkeys(("active", "backoff", "unschedulable", "gated"), 0)
     oldest: float | None = None
-    for number, queued in enumerate(state.queue):
-        if number % SLICE == SLICE - 1:
+    for number, cell in enumerate(list(state.tally.cells.values())):
+        if number % STEP == STEP - 1:
             yield
-        if queued.place is not None and viewer.sees(queued.pod.namespace):
-            found[queued.place.name] += 1
-            oldest = since_of(queued) if oldest is None else min(oldest, since_of(queued))
+        if cell.kind.place in found and viewer.sees(cell.kind.own.namespace):
+            found[cell.kind.place] += len(cell.members)
+            since = cell.members.get((yield from cell.oldest()))
+            if since is not None:
+                oldest = since if oldest is None else min(oldest, since)
     return QueueCounts(
         **found,
         in_flight=state.queue.in_flight_counts()["pods"] if viewer.everywhere else 0,
@@ -66,26 +70,49 @@ def counts(state: State, viewer: Viewer) -> Steps[QueueCounts]:
 
 def queue(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -> Steps[answers.Queue]:
     """Return who waits."""
+    yield from state.tally.settle()
     if question.group_by:
         return (yield from _grouped(state, viewer, stamp, question))
-    key = _SORTS[question.sort]
+    return (yield from _rows(state, viewer, stamp, question))
+
+
+def _rows(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -> Steps[answers.Queue]:
     behind = after(question.continue_, tuple[float, str])
-    found, total, more = yield from page(
-        _matching(state, viewer, question), lambda each: (key(each), each.key), question.limit, behind
-    )
-    words, has_positions = Words(state, viewer), sum(state.queue.pending()[:2]) <= MOST_POSITIONS
+    ranked = _ranked(state, _cells(state, viewer, question), question.sort)
+    keys, total, more = yield from page_of_keys(ranked, question.limit, behind)
+    words, ahead = Words(state, viewer), dict[str, int]()
+    ready = sum(state.queue.pending()[:2])
+    if ready <= MOST_POSITIONS:
+        ahead = state.queue.ahead_of_all()
     items = []
-    for number, queued in enumerate(found):
-        if number % 25 == 24:
+    for number, (_, key) in enumerate(keys):
+        if number % 10 == 9:
             yield
-        items.append(item_of(state, queued, words, with_position=has_positions))
-    last = continued(key(found[-1]), found[-1].key) if more else ""
+        queued = state.queue.find(key)
+        if queued is not None:  # it has not left meanwhile
+            position = Position(ahead=ahead[key], total=ready) if key in ahead else None
+            items.append(item_of(state, queued, words, position))
+    last = continued(*keys[-1]) if more else ""
     return answers.Queue(
         at=stamp.at, revision=stamp.revision, source=stamp.source, total=total, items=items, continue_=last
     )
 
 
-def item_of(state: State, queued: QueuedPod, words: Words, *, with_position: bool = False) -> QueueItem:
+def _ranked(state: State, cells: Iterable[Cell], sort: Sort) -> Iterator[list[tuple[float, str]]]:
+    """Yield the pods of cells, in parts, with what they are sorted by."""
+    sign = -1.0 if sort == "-since" else 1.0
+    rank, find = _RANKS.get(sort), state.queue.find
+    for cell in cells:
+        members = list(cell.members.items())
+        for start in range(0, len(members), A_PART):
+            part = members[start : start + A_PART]
+            if rank is None:
+                yield [(sign * since, key) for key, since in part]
+            else:
+                yield [(rank(queued), key) for key, _ in part if (queued := find(key)) is not None]
+
+
+def item_of(state: State, queued: QueuedPod, words: Words, position: Position | None = None) -> QueueItem:
     """Return a waiting pod as a row."""
     pod, next_try = queued.pod, state.queue.next_try(queued)
     return QueueItem(
@@ -94,12 +121,12 @@ def item_of(state: State, queued: QueuedPod, words: Words, *, with_position: boo
         uid=pod.uid,
         profile=pod.scheduler_name,
         place=place_of(queued),
-        since=when(since_of(queued)),
+        since=when(queued.since),
         attempts=queued.attempts,
         priority=pod.priority,
         next_try=None if next_try is None else when(next_try),
         woken_by=queued.moved_by,
-        position=position_of(state, queued) if with_position else None,
+        position=position,
         gang=gang_name(pod),
         owner=owner_of(pod),
         reason=reason_of(state, queued, words),
@@ -119,12 +146,6 @@ def place_of(queued: QueuedPod) -> Place:
     return "inFlight" if queued.place is None else queued.place.name  # type: ignore[return-value]
 
 
-def since_of(queued: QueuedPod) -> float:
-    """Return since when a pod waits."""
-    first = queued.initial_attempt_timestamp
-    return queued.timestamp if first is None else first
-
-
 def position_of(state: State, queued: QueuedPod) -> Position | None:
     """Return where among those that are ready, or soon will be, a pod is."""
     found = state.queue.ahead_of(queued)
@@ -139,36 +160,25 @@ def gang_name(pod: Pod) -> str:
 
 # ---------------------------------------------------------------------------------------------------------- selecting
 
-_SORTS: Mapping[Sort, Callable[[QueuedPod], float]] = {
-    "since": since_of,
-    "-since": lambda queued: -since_of(queued),
+_RANKS: Mapping[Sort, Callable[[QueuedPod], float]] = {
     "priority": lambda queued: -queued.pod.priority,
     "attempts": lambda queued: -queued.attempts,
-    "name": lambda _queued: 0,
+    "name": lambda _queued: 0.0,
 }
 
 
-def _matching(state: State, viewer: Viewer, question: QueueQuestion) -> Iterator[QueuedPod]:
-    for queued in state.queue:
-        pod = queued.pod
-        if not viewer.sees(pod.namespace) or (question.namespace and pod.namespace != question.namespace):
-            continue
-        if question.place and place_of(queued) != question.place:
-            continue
-        if question.profile and pod.scheduler_name != question.profile:
-            continue
-        if question.plugin and question.plugin not in plugins_of(queued):
-            continue
-        if question.code and question.code != _code_of(state, queued):
-            continue
-        yield queued
-
-
-def _code_of(state: State, queued: QueuedPod) -> str:
-    if queued.gating_plugin is not None:
-        return code_of(queued.gating_plugin)[0]
-    said = state.log.words(queued.pod.uid)
-    return "" if said is None else main_code(said[0], said[2], plugins_of(queued))[0]
+def _cells(state: State, viewer: Viewer, question: QueueQuestion) -> Iterator[Cell]:
+    for cell in list(state.tally.cells.values()):
+        kind = cell.kind
+        if (
+            viewer.sees(kind.own.namespace)
+            and question.namespace in ("", kind.own.namespace)
+            and question.place in ("", kind.place)
+            and question.profile in ("", kind.own.profile)
+            and question.code in ("", kind.code)
+            and (not question.plugin or question.plugin in kind.plugins)
+        ):
+            yield cell
 
 
 # ------------------------------------------------------------------------------------------------------------ grouping
@@ -176,66 +186,62 @@ def _code_of(state: State, queued: QueuedPod) -> str:
 
 @dataclass(slots=True)
 class _Group:
-    example: QueuedPod
+    example: str  # namespace/name
+    oldest: float
+    kind: Kind
     pods: int = 0
-    oldest: float = 0.0
 
 
 def _grouped(state: State, viewer: Viewer, stamp: Stamp, question: QueueQuestion) -> Steps[answers.Queue]:
     words, groups, total = Words(state, viewer), dict[str, _Group](), 0
-    key = _Keys(state, words).by(question.group_by)
-    for number, queued in enumerate(_matching(state, viewer, question)):
-        if number % SLICE == SLICE - 1:
+    key = _keys(words)[question.group_by]
+    for number, cell in enumerate(_cells(state, viewer, question)):
+        if number % STEP == STEP - 1:
             yield
-        total += 1
-        since = since_of(queued)
-        found = groups.setdefault(key(queued), _Group(queued, oldest=since))
-        found.pods += 1
-        if since < found.oldest:
-            found.oldest, found.example = since, queued
+        total += len(cell.members)
+        if question.group_by == "owner" and not cell.kind.own.owner:
+            yield from _each_alone(cell, groups)
+            continue
+        example = yield from cell.oldest()
+        if (since := cell.members.get(example)) is not None:
+            _add(groups, key(cell.kind), _Group(example, since, cell.kind, len(cell.members)))
     ranked = sorted(groups.items(), key=lambda each: (-each[1].pods, each[0]))[: min(question.limit, MOST_GROUPS)]
     shown = [_shown(state, name, group, words) for name, group in ranked]
     return answers.Queue(at=stamp.at, revision=stamp.revision, source=stamp.source, total=total, groups=shown)
 
 
+def _each_alone(cell: Cell, groups: dict[str, _Group]) -> Steps[None]:
+    for number, (key, since) in enumerate(list(cell.members.items())):
+        if number % STEP == STEP - 1:
+            yield
+        _add(groups, key, _Group(key, since, cell.kind, 1))
+
+
+def _add(groups: dict[str, _Group], name: str, more: _Group) -> None:
+    found = groups.setdefault(name, more)
+    if found is more:
+        return
+    found.pods += more.pods
+    if more.oldest < found.oldest:
+        found.oldest, found.example, found.kind = more.oldest, more.example, more.kind
+
+
 def _shown(state: State, name: str, group: _Group, words: Words) -> QueueGroup:
-    reason = reason_of(state, group.example, words)
-    return QueueGroup(key=name, pods=group.pods, oldest=when(group.oldest), example=group.example.key, reason=reason)
+    queued, kind = state.queue.find(group.example), group.kind
+    reason = None if queued is None else reason_of(state, queued, words)
+    if reason is None and kind.text:
+        reason = Reason(text=words(kind.text), code=kind.code, tier=kind.tier)
+    return QueueGroup(key=name, pods=group.pods, oldest=when(group.oldest), example=group.example, reason=reason)
 
 
-class _Keys:
-    """What pods of one group have in common."""
-
-    def __init__(self, state: State, words: Words) -> None:
-        self._state, self._words = state, words
-        self._summaries: dict[str, str] = {}
-
-    def by(self, what: str) -> Callable[[QueuedPod], str]:
-        """Return what tells a pod's group."""
-        keys: dict[str, Callable[[QueuedPod], str]] = {
-            "reason": self._reason,
-            "plugin": lambda queued: ", ".join(sorted(plugins_of(queued))),
-            "namespace": lambda queued: queued.pod.namespace,
-            "owner": lambda queued: f"{queued.pod.namespace}/{owner_of(queued.pod) or queued.pod.name}",
-            "shape": lambda queued: _shape(queued.pod),
-            "profile": lambda queued: queued.pod.scheduler_name,
-            "gang": lambda queued: f"{queued.pod.namespace}/{gang_name(queued.pod)}" if gang_name(queued.pod) else "",
-        }
-        return keys[what]
-
-    def _reason(self, queued: QueuedPod) -> str:
-        if queued.gating_plugin is not None:
-            return self._words(queued.gating_reason)
-        said = self._state.log.words(queued.pod.uid)
-        if said is None:
-            reason = reason_of(self._state, queued, self._words)
-            return "" if reason is None else reason.text
-        _, message, counted = said
-        found = self._summaries.get(message)
-        if found is None:
-            found = self._summaries[message] = self._words(summary(message, counted, queued.key))
-        return found
-
-
-def _shape(pod: Pod) -> str:
-    return ", ".join(f"{name}={amount}" for name, amount in sorted(pod.requests.items())) or "nothing"
+def _keys(words: Words) -> Mapping[GroupBy, Callable[[Kind], str]]:
+    """Return by what pods are grouped."""
+    return {
+        "reason": lambda kind: words(kind.text),
+        "plugin": lambda kind: ", ".join(kind.plugins),
+        "namespace": lambda kind: kind.own.namespace,
+        "owner": lambda kind: f"{kind.own.namespace}/{kind.own.owner}",
+        "shape": lambda kind: kind.own.shape,
+        "profile": lambda kind: kind.own.profile,
+        "gang": lambda kind: f"{kind.own.namespace}/{kind.own.gang}" if kind.own.gang else "",
+    }

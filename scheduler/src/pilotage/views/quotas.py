@@ -7,7 +7,7 @@ from pilotage.kinds.quota_accounting import Quota, QuotaLedger, counts_as
 from pilotage.model.pod import Pod
 from pilotage.plugins.quota.capacity_scheduling.capacity_scheduling import CapacityScheduling
 from pilotage.views.answers import Quotas, QuotaView, QuotaWaiting
-from pilotage.views.state import SLICE, Stamp, State, Steps
+from pilotage.views.state import STEP, Stamp, State, Steps
 from pilotage.views.viewer import Viewer, Words
 
 
@@ -49,7 +49,7 @@ def _waiting(state: State, ledger: QuotaLedger) -> Steps[dict[str, QuotaWaiting]
     pods: dict[str, int] = {}
     requests: dict[str, dict[str, int]] = {}
     for number, queued in enumerate(state.queue):
-        if number % SLICE == SLICE - 1:
+        if number % STEP == STEP - 1:
             yield
         quota = ledger.quota_of(queued.pod)
         if quota is not None:

@@ -1,11 +1,13 @@
 """Why pods wait, in the few words and codes by which they are sorted."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from pilotage.framework.api.verdicts import Rejection
 from pilotage.framework.runtime.own_nodes import NodesOfProfile, is_left_out
 from pilotage.queue.queued_pod import QueuedPod
 from pilotage.scheduling.attempt import POD_LIMITS
+from pilotage.scheduling.decision_log import Made, said_by
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Counted
 from pilotage.scheduling.sharing.held_nodes import GUARD
 from pilotage.views.answers import Reason, ReasonGroup, Tier
@@ -101,21 +103,35 @@ def group_of(rejection: Rejection, number: int, words: Words, example: str = "")
     )
 
 
-def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
-    """Return why a pod waits; None if it was not tried yet and nothing is known from before."""
+class Why(NamedTuple):
+    """Why a pod waits."""
+
+    message: str  # its own
+    text: str  # the same for all pods that wait for the same
+    code: str
+    tier: Tier
+
+
+NO_REASON = Why("", "", "", "wait")  # it was not tried yet
+
+
+def why(queued: QueuedPod, made: Made | None) -> Why | None:
+    """Return why a pod waits, by its last attempt; None if it was not tried yet and nothing is known from before."""
     if queued.is_gated:
-        code, tier = code_of(queued.gating_plugin or "")
-        return Reason(text=words(queued.gating_reason), code=code, tier=tier)
-    said = state.log.words(queued.pod.uid)
-    if said is not None:
-        reason, message, counted = said
-        code, tier = main_code(reason, counted, plugins_of(queued))
-        return Reason(text=words(message), code=code, tier=tier)
+        return Why(queued.gating_reason, queued.gating_reason, *code_of(queued.gating_plugin or ""))
+    if made is not None:
+        reason, message, counted = said_by(made)
+        return Why(message, summary(message, counted, queued.key), *main_code(reason, counted, plugins_of(queued)))
     condition = queued.pod.status.condition("PodScheduled")  # from before this process led
     if condition is None or condition.status != "False":
         return None
-    code, tier = _by_plugins(sorted(plugins_of(queued)))
-    return Reason(text=words(condition.message), code=code, tier=tier)
+    return Why(condition.message, condition.message, *_by_plugins(sorted(plugins_of(queued))))
+
+
+def reason_of(state: State, queued: QueuedPod, words: Words) -> Reason | None:
+    """Return the same for a viewer."""
+    found = why(queued, state.log.newest(queued.pod.uid))
+    return None if found is None else Reason(text=words(found.message), code=found.code, tier=found.tier)
 
 
 def plugins_of(queued: QueuedPod) -> set[str]:

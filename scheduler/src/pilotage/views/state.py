@@ -1,9 +1,9 @@
 """What views read: the parts of a running scheduler, and the moment that an answer is about."""
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from pilotage.cache.cluster_cache import ClusterCache
 from pilotage.framework.api.waiting import WaitingPods
@@ -11,12 +11,16 @@ from pilotage.model.pod import Pod
 from pilotage.queue.scheduling_queue import SchedulingQueue
 from pilotage.scheduling.decision_log import DecisionLog
 from pilotage.scheduling.engine import Engine
+from pilotage.views.node_names import NodeNames
+
+if TYPE_CHECKING:
+    from pilotage.views.tally import Tally
 
 Answered = TypeVar("Answered")
 # An answer in steps: whoever runs it lets others have their turn at each yield.
 Steps: TypeAlias = Generator[None, None, Answered]
 
-SLICE = 200  # pods, nodes or decisions that are looked at between two yields
+STEP = 100  # pods, nodes or decisions that are looked at in one step
 
 
 @dataclass(frozen=True)
@@ -28,8 +32,10 @@ class State:
     engines: Mapping[str, Engine]
     waiting: WaitingPods
     log: DecisionLog
+    tally: "Tally"
     pods: Callable[[], Mapping[str, Pod]]  # all that the API server has, by namespace/name
     clock: Callable[[], float]  # of the queue
+    node_names: NodeNames = field(default_factory=NodeNames)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,8 @@ _NO_PODS = frozenset({"affinity/selector"})  # words of our own messages that lo
 
 @dataclass(frozen=True)
 class Viewer:
-    """What one user may see; asked for before a view is made."""
+    """What somebody may see; asked for before a view is made, which all who may see the same share."""
 
-    name: str
-    groups: tuple[str, ...] = ()
     everywhere: bool = False  # may list the pods of all namespaces
     namespaces: frozenset[str] = frozenset()  # else those of these
     nodes: bool = False  # may list nodes
@@ -27,7 +25,7 @@ class Viewer:
         return self.everywhere or namespace in self.namespaces
 
 
-EVERYTHING = Viewer("", everywhere=True, nodes=True)
+EVERYTHING = Viewer(everywhere=True, nodes=True)
 
 
 class Words:

@@ -1,11 +1,13 @@
 """How much of the loop answers take, and when they have to wait."""
 
 import asyncio
+from time import thread_time
 
 import pytest
 
 from pilotage.app.read_api import budget as module
-from pilotage.app.read_api.budget import SAVED, SHARE, Budget, Busy
+from pilotage.app.read_api.budget import DEBT, OF_REST, OF_WORK, SAVED, SLICE, Budget, Busy
+from pilotage.telemetry.measured import Measured
 from pilotage.views.state import Steps
 
 
@@ -13,8 +15,9 @@ class World:
     """Time, and whether pods are active."""
 
     def __init__(self) -> None:
-        self.now, self.is_active = 100.0, True
-        self.budget = Budget(lambda: self.is_active, lambda: self.now, lambda: self.now)
+        self.worked, self.rested, self.is_active = 100.0, 0.0, True
+        self.budget = Budget(lambda: self.is_active, lambda: (self.worked, self.rested))
+        self.budget.is_spent()
 
 
 def test_what_is_spent_comes_back_with_work() -> None:
@@ -22,13 +25,23 @@ def test_what_is_spent_comes_back_with_work() -> None:
     assert not world.budget.is_spent()
     world.budget.take(SAVED + 0.01)
     assert world.budget.is_spent()
-    world.now += 0.011 / SHARE
+    world.worked += 0.009 / OF_WORK
+    assert world.budget.is_spent()
+    world.worked += 0.002 / OF_WORK
     assert not world.budget.is_spent()
+
+
+def test_more_comes_back_while_the_loop_has_nothing_to_do() -> None:
+    world = World()
+    world.budget.take(SAVED + 0.01)
+    world.rested += 0.011 / OF_REST
+    assert not world.budget.is_spent()
+    assert OF_REST > OF_WORK
 
 
 def test_a_rest_saves_no_more_than_a_little() -> None:
     world = World()
-    world.now += 1000.0
+    world.worked += 1000.0
     assert not world.budget.is_spent()
     world.budget.take(SAVED)
     assert world.budget.is_spent()
@@ -37,7 +50,7 @@ def test_a_rest_saves_no_more_than_a_little() -> None:
 def test_debts_are_bounded() -> None:
     world = World()
     world.budget.take(1000.0)
-    world.now += 2.01 * SAVED / SHARE
+    world.worked += 1.01 * DEBT / OF_WORK
     assert not world.budget.is_spent()
 
 
@@ -48,58 +61,115 @@ def test_while_nothing_is_to_be_placed_all_may_be_spent() -> None:
     assert not world.budget.is_spent()
 
 
-def steps(number: int, turns: list[str], name: str) -> Steps[str]:
+def test_the_longest_slice_is_that_since_the_last_question() -> None:
+    budget = World().budget
+    budget.take(0.002)
+    budget.take(0.001)
+    assert (budget.take_longest(), budget.take_longest()) == (0.002, 0.0)
+
+
+def steps(number: int, turns: list[str], name: str, seconds: float = 0.0) -> Steps[str]:
+    """Work in steps of so much CPU."""
     for _ in range(number):
         turns.append(name)
+        end = thread_time() + seconds
+        while thread_time() < end:
+            pass
         yield
     return name
 
 
-async def test_answers_take_turns() -> None:
+async def test_answers_take_turns_whose_slices_are_short() -> None:
     turns: list[str] = []
     budget = World().budget
-    found = await asyncio.gather(budget.run(steps(3, turns, "a")), budget.run(steps(3, turns, "b")))
-    assert [*found] == ["a", "b"]
+    both = (steps(3, turns, "a", SLICE), steps(3, turns, "b", SLICE))
+    assert [*await asyncio.gather(*map(budget.run, both))] == ["a", "b"]
     assert turns == ["a", "b"] * 3
 
 
-async def test_an_answer_that_must_wait_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSE", 0.0)
+async def test_short_steps_share_a_slice() -> None:
+    turns: list[str] = []
+    budget = World().budget
+    await asyncio.gather(budget.run(steps(3, turns, "a")), budget.run(steps(3, turns, "b")))
+    assert turns == ["a"] * 3 + ["b"] * 3
+
+
+async def test_who_waits_is_served_in_order() -> None:
+    world, served = World(), list[int]()
+
+    async def ask(number: int) -> None:
+        await world.budget.turn()
+        served.append(number)
+        world.budget.take(2 * SAVED)
+
+    world.budget.take(2 * SAVED)
+    asking = [asyncio.create_task(ask(number)) for number in range(3)]
+    for _ in range(3):
+        await asyncio.sleep(0.01)
+        assert len(served) == 0 or world.budget.is_spent()
+        world.worked += 2 * SAVED / OF_WORK
+        await asyncio.sleep(2 * module.LONGEST_PAUSE)
+    await asyncio.gather(*asking)
+    assert served == [0, 1, 2]
+
+
+async def test_an_answer_that_must_wait_too_long_is_given_up() -> None:
     world, closed = World(), list[bool]()
 
     def endless() -> Steps[None]:
         try:
             while True:
                 world.budget.take(SAVED)
-                world.now += module.LONGEST / 10
                 yield
         finally:
             closed.append(True)
 
-    world.budget.take(1000.0)
-    real = world.budget.is_spent
-
-    def spent() -> bool:
-        world.now += 0.1
-        return real()
-
-    monkeypatch.setattr(world.budget, "is_spent", spent)
     with pytest.raises(Busy):
-        await world.budget.run(endless())
+        await world.budget.run(endless(), 0.05)
     assert closed == [True]
 
 
 async def test_no_step_sees_a_cluster_in_which_a_gang_is_being_decided() -> None:
     turns: list[str] = []
-    tentative = [True, True, False, False, True, False]
-    budget = Budget(lambda: False, is_tentative=lambda: tentative.pop(0) if tentative else False)
-    assert await budget.run(steps(2, turns, "a")) == "a"
+    tentative = [True, True, True, False]
+    budget = Budget(lambda: False, lambda: (0.0, 0.0), lambda: tentative.pop(0) if tentative else False)
+    assert await budget.run(steps(2, turns, "a", SLICE)) == "a"
     assert (turns, tentative) == (["a", "a"], [])
 
 
-async def test_an_answer_gives_up_if_a_gang_is_decided_for_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LONGEST", 0.05)
+async def test_an_answer_gives_up_if_a_gang_is_decided_for_too_long() -> None:
     turns: list[str] = []
     with pytest.raises(Busy):
-        await Budget(lambda: False, is_tentative=lambda: True).run(steps(1, turns, "a"))
+        await Budget(lambda: False, lambda: (0.0, 0.0), lambda: True).run(steps(1, turns, "a"), 0.05)
     assert turns == []
+
+
+async def test_slices_are_measured() -> None:
+    found: list[float] = []
+
+    async def work() -> str:
+        turns: list[str] = []
+        return await World().budget.run(steps(3, turns, "done", 2 * SLICE))
+
+    assert await Measured(work(), found.append) == "done"
+    assert len([each for each in found if each >= 2 * SLICE]) == 3
+
+
+async def test_what_is_measured_fails_and_is_cancelled_like_anything_else() -> None:
+    async def fail() -> None:
+        await asyncio.sleep(0)
+        raise KeyError("x")
+
+    async def wait() -> None:
+        await asyncio.Event().wait()
+
+    async def run(measured: Measured[None]) -> None:
+        await measured
+
+    with pytest.raises(KeyError):
+        await Measured(fail(), lambda _: None)
+    task = asyncio.create_task(run(Measured(wait(), lambda _: None)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task

@@ -66,7 +66,7 @@ class Wishes:
 
 def wished(scene: Scene) -> Wishes:
     wishes = Wishes()
-    object.__setattr__(scene.api._process, "what_ifs", wishes)
+    object.__setattr__(scene.api._answering._process, "what_ifs", wishes)
     return wishes
 
 

@@ -147,6 +147,7 @@ async def test_an_answer_that_is_the_same_is_not_sent_again(scene: Scene) -> Non
     assert (await scene.answer("/queue", headers=same))[:2] == (304, None)
     assert (await scene.answer("/queue", VIEWER, headers=same))[0] == 200
     scene.live.create(make_pod("more", namespace=SHOP, cpu="9"))
+    await scene.live.settle()
     assert (await scene.answer("/queue", headers=same))[0] == 200
 
 
@@ -234,7 +235,7 @@ async def test_a_view_that_breaks_is_told_without_what_broke_it(scene: Scene, mo
     async def broken(_: object) -> Any:
         raise RuntimeError("s3cret")
 
-    monkeypatch.setitem(scene.api._views, "queue", broken)
+    monkeypatch.setitem(scene.api._answering._by_path, "queue", broken)
     status, body, _ = await scene.answer("/queue")
     assert status == 500
     assert "s3cret" not in json.dumps(body)

@@ -189,10 +189,10 @@ async def test_who_does_not_read_is_hung_up_on_and_costs_little(begin: Begin) ->
         while scene.api.feed.streams:
             pods = [make_pod(f"{turn}-{name}", namespace=SHOP) for name in names]
             scene.live.create(*pods)
-            scene.api.feed.look()
+            await scene.api.feed.look()
             for pod in pods:
                 scene.live.delete(pod)
-            scene.api.feed.look()
+            await scene.api.feed.look()
             turn += 1
             await asyncio.sleep(0.01)
     writer.close()

@@ -1,18 +1,24 @@
-"""How much of the event loop answers may take: little while pods are to be placed, anything while the loop rests."""
+"""How much of the event loop answers may take: little while pods are being placed, anything while the loop rests."""
 
 import asyncio
 from collections.abc import Callable
-from time import monotonic, thread_time
+from contextlib import closing
+from time import thread_time
 from typing import TypeVar
 
+from pilotage.app.event_loop import worked_and_rested
 from pilotage.views.state import Steps
 
 Answered = TypeVar("Answered")
 
-SHARE = 0.02  # of the thread's CPU time, while pods are active; sending costs about as much again
-SAVED = 0.05  # seconds of work that can be done at once after a rest
-PAUSE = 0.02  # seconds between two looks whether there is some budget again
-LONGEST = 10.0  # seconds that an answer may take in all
+# While pods are being placed: of the time that the loop works, and of the time that it has nothing to do. What sockets
+# take comes on top.
+OF_WORK, OF_REST = 0.015, 0.05
+SAVED = 0.01  # seconds of work that can be done at once after a rest
+DEBT = 0.1  # seconds of work that are made up for, if a slice was that long
+SLICE = 0.0005  # seconds of CPU, after which others have their turn; one step may go past it
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.05  # seconds between two looks at the budget
+PATIENCE = 10.0  # seconds that an answer may take in all
 
 
 class Busy(Exception):
@@ -20,77 +26,80 @@ class Busy(Exception):
 
 
 class Budget:
-    """Counts the CPU time that answers take, and allows for a share of what the thread has.
+    """Counts the CPU time of slices, and makes answers wait for their share of the loop's time.
 
-    By the time on the wall a machine that is busy with something else would give answers what scheduling needs.
+    By the wall clock, a busy machine or a container's limit would give answers what scheduling needs.
     """
 
     def __init__(
         self,
         is_active: Callable[[], bool],
-        worked: Callable[[], float] = thread_time,
-        clock: Callable[[], float] = monotonic,
+        times: Callable[[], tuple[float, float]] = worked_and_rested,
         is_tentative: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._is_active = is_active
+        self.is_active = is_active
         self._is_tentative = is_tentative  # the state of the cluster, while a gang is being decided
-        self._worked = worked
-        self._clock = clock
-        self._left, self._at = SAVED, worked()
-        self.longest_slice = 0.0  # seconds, so far
-        self.spent = 0.0  # in all
+        self._times = times
+        self._left, self._before = SAVED, (0.0, 0.0)
+        self._turns = asyncio.Lock()  # whoever waits is served in order
+        self.longest_slice = 0.0  # seconds, since somebody last asked
+        self.spent = 0.0  # seconds in all
 
     def is_spent(self) -> bool:
-        """Tell whether nothing more may be done for now."""
-        now = self._worked()
-        self._left = min(SAVED, self._left + (now - self._at) * SHARE)
-        self._at = now
-        if not self._is_active():
+        """Return whether nothing more may be done for now."""
+        (worked, rested), before = self._times(), self._before
+        self._left += (worked - before[0]) * OF_WORK + (rested - before[1]) * OF_REST
+        self._left, self._before = min(SAVED, self._left), (worked, rested)
+        if not self.is_active():
             self._left = SAVED
         return self._left <= 0.0
 
     def take(self, seconds: float) -> None:
-        """Count a slice of work."""
-        self._left = max(-SAVED, self._left - seconds)
+        """Count a slice."""
+        self._left = max(-DEBT, self._left - seconds)
         self.spent += seconds
         self.longest_slice = max(self.longest_slice, seconds)
 
-    def timed(self, work: Callable[[], Answered]) -> Answered:
-        """Do one slice of work, and count it."""
-        started = thread_time()
-        try:
-            return work()
-        finally:
-            self.take(thread_time() - started)
+    def take_longest(self) -> float:
+        """Return the longest slice since this was last asked."""
+        longest, self.longest_slice = self.longest_slice, 0.0
+        return longest
 
-    async def run(self, steps: Steps[Answered]) -> Answered:
-        """Return an answer that is made in steps; others have their turn between any two, and first if time is short.
+    async def turn(self, patience: float = PATIENCE) -> None:
+        """Wait until something may be done; Busy if that takes too long."""
+        if not self._turns.locked() and not self._has_to_wait():
+            return
+        try:
+            async with asyncio.timeout(patience), self._turns:
+                while self._has_to_wait():  # noqa: ASYNC110 - time alone changes it
+                    await asyncio.sleep(min(max(-self._left / OF_REST, SHORTEST_PAUSE), LONGEST_PAUSE))
+        except TimeoutError:
+            raise Busy from None
+
+    def _has_to_wait(self) -> bool:
+        return self._is_tentative() or self.is_spent()
+
+    async def run(self, steps: Steps[Answered], patience: float = PATIENCE) -> Answered:
+        """Return an answer that is made in steps, in slices between which others have their turn.
 
         No step sees tentative reservations or hidden pods. Busy if that takes too long.
         """
-        started = self._clock()
-        try:
+        now = asyncio.get_running_loop().time
+        end = now() + patience
+        with closing(steps):
             while True:
-                while self._is_tentative():
-                    await self._pause(started)
-                done, answer = self.timed(lambda: _step(steps))
+                await self.turn(max(0.0, end - now()))
+                done, answer = _slice(steps)
                 if done:
                     return answer  # type: ignore[return-value]
                 await asyncio.sleep(0)
-                while self.is_spent():
-                    await self._pause(started)
-        finally:
-            steps.close()
-
-    async def _pause(self, started: float) -> None:
-        if self._clock() - started > LONGEST:
-            raise Busy
-        await asyncio.sleep(PAUSE)
 
 
-def _step(steps: Steps[Answered]) -> tuple[bool, Answered | None]:
-    try:
-        next(steps)
-    except StopIteration as end:
-        return True, end.value
+def _slice(steps: Steps[Answered]) -> tuple[bool, Answered | None]:
+    end = thread_time() + SLICE
+    while thread_time() < end:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            return True, stop.value
     return False, None

@@ -1,32 +1,35 @@
-"""Streams of events: changes are looked for every half second while anybody follows, and told in batches.
+"""Streams of events: every half second changes are collected, and written once for all who may see the same.
 
-         every 0.5 s                        its own deque, short
-state ───────────────> Changes ──┬──────────────> stream ── made for its viewer ──> client
-                         ring    └──────────────> stream      one that is behind starts again by `resync`
+         every 0.5 s                once for each audience      its own deque, short
+state ───────────────> Changes ──┬────────> bytes ────────┬──────────────> stream ──> client
+                         ring    └────────> bytes         └──────────────> stream     one that is behind gets `resync`
 """
 
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from time import monotonic
+from typing import NamedTuple
 
 import numpy as np
 
 from pilotage.app.read_api.budget import Budget, Busy
 from pilotage.app.read_api.rights import Forbidden, Unanswered
+from pilotage.app.read_api.shared_answers import SharedAnswers
 from pilotage.scheduling.decision_log import Decision, Expired
-from pilotage.views.events import MOST_CHANGES, Changes, hello, resync, told
+from pilotage.telemetry.measured import Measured
+from pilotage.views.events import MOST_CHANGES, Audience, Changes, hello, resync, told
 from pilotage.views.state import State
 from pilotage.views.viewer import Viewer
 
 MOST_STREAMS = 50
 PERIOD = 0.5  # seconds between batches
 BEAT = 15.0  # seconds of silence, after which a comment is sent
-LOOK_AGAIN = 60.0  # seconds, after which rights are looked at again
+LOOK_AGAIN = 60.0  # seconds, after which rights are checked again
 LONGEST = 3600.0  # seconds of a stream
 MOST_BEHIND = 8  # batches that wait for a slow client
 MOST_KEPT = 120  # batches for clients that come back
-MOST_PODS = 5_000  # waiting, beyond which no differences are told: to compare them would take too long
+FREED_AT_ONCE = 4  # batches
 
 FindViewer = Callable[[], Awaitable[Viewer]]
 
@@ -38,7 +41,8 @@ class TooManyStreams(Exception):
 class _Follower:
     """One stream: what it has not been told yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, audience: Audience) -> None:
+        self.audience = audience
         self.behind: deque[Changes] = deque()
         self.is_lost = False
         self.news = asyncio.Event()
@@ -52,15 +56,17 @@ class _Follower:
 
 
 class Feed:
-    """Looks for changes, and hands them to all streams."""
+    """Collects changes, and hands them to all streams."""
 
-    def __init__(self, state: State, revision: Callable[[], int], budget: Budget) -> None:
-        self._state, self._revision, self._budget = state, revision, budget
+    def __init__(self, state: State, revision: Callable[[], int], budget: Budget, shared: SharedAnswers) -> None:
+        self._state, self._revision, self._budget, self._shared = state, revision, budget, shared
         self._followers: set[_Follower] = set()
         self._ring: deque[Changes] = deque(maxlen=MOST_KEPT)
+        self._past: deque[Changes] = deque()  # of no use any more
         self._seen: _Seen | None = None
         self._is_closed = asyncio.Event()
         self._idle_since = -MOST_KEPT * PERIOD
+        self.dropped = 0  # batches that clients were too slow for
 
     @property
     def streams(self) -> int:
@@ -74,38 +80,68 @@ class Feed:
             follower.news.set()
 
     async def run(self) -> None:
-        """Look for changes for as long as anybody follows, and a minute longer for those who come back."""
+        """Collect changes while there are streams, and a minute longer for clients that come back."""
         while True:
             await asyncio.sleep(PERIOD)
-            if self._followers:
-                self._idle_since = monotonic()
-            elif self._seen is None or monotonic() - self._idle_since > MOST_KEPT * PERIOD:
-                self._seen = None
-                self._ring.clear()
-                continue
-            self.look()
+            await Measured(self._period(), self._budget.take)
 
-    def look(self) -> None:
-        """Look for changes now."""
-        changes = self._budget.timed(self._changes)
+    async def _period(self) -> None:
+        self._state.tally.tend()
+        self._shared.tend()
+        if self._followers:
+            self._idle_since = monotonic()
+        elif self._seen is None or monotonic() - self._idle_since > MOST_KEPT * PERIOD:
+            self._rest()
+            return
+        await self.look()
+
+    def _rest(self) -> None:
+        """Forget what was collected, a little at a time: thousands of objects are not freed at once."""
+        self._seen = self._state.tally.news = None
+        if self._ring:
+            self._past, self._ring = self._ring, deque(maxlen=MOST_KEPT)
+        for _ in range(min(FREED_AT_ONCE, len(self._past))):
+            self._past.popleft()
+
+    async def look(self) -> None:
+        """Collect what has changed, and hand it to all streams."""
+        try:
+            await self._budget.run(self._state.tally.settle(), PERIOD)
+        except Busy:
+            return  # the next time it is more
+        changes = self._changes()
         if changes is None or changes.is_empty:
             return
         self._ring.append(changes)
+        self._shared.announced = changes.revision
+        for audience in {follower.audience for follower in self._followers}:
+            await self._write(changes, audience)
         for follower in self._followers:
             follower.put(changes)
+
+    async def _write(self, changes: Changes, audience: Audience) -> bytes:
+        """Return changes as an audience may see them, or ask it to read its pages again."""
+        known = changes.told.get(audience)
+        if known is None:
+            try:
+                known = await self._budget.run(told(self._state, audience, changes), PERIOD)
+            except Busy:
+                known = changes.told[audience] = resync(changes.revision, audience.topics)
+        return known
 
     async def open(
         self, find: FindViewer, viewer: Viewer, topics: tuple[str, ...], last: int | None
     ) -> AsyncGenerator[bytes, None]:
-        """Begin a stream behind a revision, or with what is now; TooManyStreams if there is no room for one."""
+        """Begin a stream after a revision, or with what is now; TooManyStreams if there is no room for one."""
         if len(self._followers) >= MOST_STREAMS:
             raise TooManyStreams
         if self._seen is None:
+            await self._budget.run(self._state.tally.settle())
             self._seen = self._look()
-        follower = _Follower()
+        follower = _Follower(Audience(viewer, topics))
         if last is not None:
             self._resume(follower, last)
-        pieces = self._told(follower, find, viewer, topics)
+        pieces = self._told(follower, find)
         await anext(pieces)  # from here on it is counted, and closing it counts it out
         return pieces
 
@@ -119,63 +155,55 @@ class Feed:
         for changes in known:
             follower.put(changes)
 
-    async def _told(
-        self, follower: _Follower, find: FindViewer, viewer: Viewer, topics: tuple[str, ...]
-    ) -> AsyncGenerator[bytes, None]:
-        ends, looks = monotonic() + LONGEST, monotonic() + LOOK_AGAIN
+    async def _told(self, follower: _Follower, find: FindViewer) -> AsyncGenerator[bytes, None]:
+        ends, looks, topics = monotonic() + LONGEST, monotonic() + LOOK_AGAIN, follower.audience.topics
         self._followers.add(follower)
         try:
             yield b""
             yield hello(self._revision(), topics)
             while not self._is_closed.is_set() and monotonic() < ends:
                 if monotonic() >= looks:
-                    viewer, looks = await find(), monotonic() + LOOK_AGAIN
+                    follower.audience, looks = Audience(await find(), topics), monotonic() + LOOK_AGAIN
                 if follower.is_lost:
                     follower.is_lost = False
                     follower.behind.clear()
+                    self.dropped += 1
                     yield resync(self._revision(), topics)
                 elif follower.behind:
-                    if piece := await self._piece(viewer, topics, follower.behind.popleft()):
+                    if piece := await self._write(follower.behind.popleft(), follower.audience):
                         yield piece
                 elif not await _heard(follower.news):
                     yield b": beat\n\n"
         except (Forbidden, Unanswered):
-            return  # what it may see now, its next try is told
+            return  # when it comes back, it is told what it may see
         finally:
             self._followers.discard(follower)
 
-    async def _piece(self, viewer: Viewer, topics: tuple[str, ...], changes: Changes) -> bytes:
-        try:
-            if self._budget.is_spent():
-                return resync(changes.revision, topics)
-            return await self._budget.run(told(self._state, viewer, topics, changes))
-        except Busy:
-            return resync(changes.revision, topics)
-
-    # ------------------------------------------------------------------------------------------------------- looking
+    # ---------------------------------------------------------------------------------------------------- collecting
 
     def _look(self) -> "_Seen":
+        """Return what there is now, and begin to collect what comes."""
         state = self._state
-        keys = state.queue.keys() if len(state.queue) <= MOST_PODS else None
-        return _Seen(self._revision(), state.log.count, keys, state.cache.nodes().pods_version, state.log.hash)
+        news, state.tally.news = state.tally.news, {}
+        return _Seen(self._revision(), state.log.count, state.cache.nodes().pods_version, state.log.hash, news)
 
     def _changes(self) -> Changes | None:
         before = self._seen
         now = self._seen = self._look()
         if before is None or now.revision == before.revision:
             return None
-        decided = self._decided(before.decisions)
-        waiting, left = _differences(before.keys, now.keys)
-        if waiting is not None and decided is not None:
-            tried = {each.key for _, each in decided} & (now.keys or set())
-            waiting = [*dict.fromkeys((*waiting, *tried))]
-        too_many = waiting is None or decided is None or len(waiting) + len(left) > MOST_CHANGES
+        waiting: list[str] | None = None
+        left: list[str] = []
+        if now.news is not None and len(now.news) <= MOST_CHANGES:
+            find = self._state.queue.find
+            waiting = [key for key in now.news if find(key) is not None]
+            left = [key for key in now.news if find(key) is None]
         return Changes(
             before.revision,
             now.revision,
-            decisions=decided,
-            waiting=None if too_many else waiting,
-            left=() if too_many else left,
+            decisions=self._decided(before.decisions),
+            waiting=waiting,
+            left=left,
             nodes=self._changed_nodes(before.pods_version),
             profiles=tuple(self._state.engines) if now.hash != before.hash else (),
         )
@@ -196,18 +224,14 @@ class Feed:
         return [nodes[int(slot)].name for slot in np.unique(slots) if slot < len(nodes)]
 
 
-class _Seen:
-    """What there was at a revision."""
+class _Seen(NamedTuple):
+    """What there was at a revision, and which waiting pods have changed before it."""
 
-    def __init__(self, revision: int, decisions: int, keys: set[str] | None, pods_version: int, hash_: str) -> None:
-        self.revision, self.decisions, self.keys = revision, decisions, keys
-        self.pods_version, self.hash = pods_version, hash_
-
-
-def _differences(before: set[str] | None, now: set[str] | None) -> tuple[list[str] | None, list[str]]:
-    if before is None or now is None:
-        return None, []
-    return list(now - before), list(before - now)
+    revision: int
+    decisions: int
+    pods_version: int
+    hash: str
+    news: dict[str, None] | None
 
 
 async def _heard(news: asyncio.Event) -> bool:

@@ -13,6 +13,7 @@ from pilotage.scheduler_profiles.resource import GROUP, PLURAL
 from pilotage.views.viewer import Viewer
 
 MOST_NAMESPACES = 256  # asked about one by one
+AT_ONCE = 16
 QUOTAS, QUOTA_GROUP = ElasticQuota.api.plural, ElasticQuota.api.group
 PROFILES, PROFILE_GROUP = PLURAL, GROUP
 
@@ -56,10 +57,9 @@ class Rights:
 
     async def everywhere(self, user: User, resource: str = "pods", group: str = "") -> Viewer:
         """Return a viewer of all namespaces, or of none."""
-        everywhere, nodes = await asyncio.gather(
-            self.may(user, ResourceAttributes("list", resource, group)), self.sees_nodes(user)
-        )
-        return Viewer(user.name, user.groups, everywhere=everywhere, nodes=nodes)
+        everywhere = await self.may(user, ResourceAttributes("list", resource, group))
+        nodes = await self.sees_nodes(user)
+        return Viewer(everywhere=everywhere, nodes=nodes)
 
     async def sees_nodes(self, user: User) -> bool:
         """Tell whether a user may know the names of nodes."""
@@ -71,7 +71,7 @@ class Rights:
         if found.everywhere:
             return found
         await self.require(user, ResourceAttributes("list", resource, group, namespace))
-        return Viewer(user.name, user.groups, namespaces=frozenset((namespace,)), nodes=found.nodes)
+        return Viewer(namespaces=frozenset((namespace,)), nodes=found.nodes)
 
     async def of_pod(self, user: User, namespace: str, name: str) -> Viewer:
         """Return a viewer of one pod, and of its neighbours if the user may list them; Forbidden if of none."""
@@ -81,7 +81,7 @@ class Rights:
         await self.require(user, ResourceAttributes("get", "pods", "", namespace, name))
         lists = await self.may(user, ResourceAttributes("list", "pods", "", namespace))
         seen = frozenset((namespace,)) if lists else frozenset[str]()
-        return Viewer(user.name, user.groups, namespaces=seen, nodes=found.nodes)
+        return Viewer(namespaces=seen, nodes=found.nodes)
 
     async def of_all(self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = "") -> Viewer:
         """Return a viewer of whatever namespaces the user may see, of those that have something to show."""
@@ -91,7 +91,7 @@ class Rights:
         seen, more = await self.namespaces(user, namespaces, resource, group)
         if more:
             raise TooManyNamespaces
-        return Viewer(user.name, user.groups, namespaces=seen, nodes=found.nodes)
+        return Viewer(namespaces=seen, nodes=found.nodes)
 
     async def namespaces(
         self, user: User, namespaces: Iterable[str], resource: str = "pods", group: str = ""
@@ -99,11 +99,14 @@ class Rights:
         """Return those of some namespaces that a user may see, and whether they are too many to ask about."""
         named = list(islice(sorted(namespaces), MOST_NAMESPACES + 1))
         asked = named[:MOST_NAMESPACES]
-        answers = await asyncio.gather(
-            *(self.may(user, ResourceAttributes("list", resource, group, each)) for each in asked)
-        )
-        seen = frozenset(each for each, allowed in zip(asked, answers, strict=True) if allowed)
-        return seen, len(named) > len(asked)
+        seen: set[str] = set()
+        for first in range(0, len(asked), AT_ONCE):
+            some = asked[first : first + AT_ONCE]
+            answers = await asyncio.gather(
+                *(self.may(user, ResourceAttributes("list", resource, group, each)) for each in some)
+            )
+            seen.update(each for each, allowed in zip(some, answers, strict=True) if allowed)
+        return frozenset(seen), len(named) > len(asked)
 
 
 def _told(user: User, wanted: PathAttributes | ResourceAttributes) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -12,8 +13,9 @@ from typing import Any
 from pilotage.app.clients import AGENT
 from pilotage.app.core import Core
 from pilotage.app.options import Options
-from pilotage.app.read_api.api import AnswersWhatIfs, Process, ReadApi
-from pilotage.app.read_api.budget import Budget
+from pilotage.app.read_api.answering import AnswersWhatIfs, Process
+from pilotage.app.read_api.api import PATIENCE, ReadApi
+from pilotage.app.read_api.budget import Budget, Busy
 from pilotage.app.read_api.profile_resources import ProfileResources
 from pilotage.app.read_api.rights import Rights
 from pilotage.app.serving import guard
@@ -24,18 +26,20 @@ from pilotage.listening.front_door import Patience
 from pilotage.model.pod import Pod
 from pilotage.model.users import User
 from pilotage.scheduling.decision_log import DecisionLog
-from pilotage.scheduling.loop import MOST_BINDS
 from pilotage.telemetry.server import Limits, Server
 from pilotage.telemetry.serving_certificate import CannotServe, ServingCertificate
 from pilotage.views.answers import Alarm, Replica
 from pilotage.views.overview import SECONDS, About, Beat
-from pilotage.views.state import SLICE, State, Steps
+from pilotage.views.state import STEP, State, Steps
+from pilotage.views.tally import Tally
 
 log = logging.getLogger(__name__)
 
+VERSION = version("pilotage")
 AUDIENCE = "pilotage"  # of tokens that are worth nothing at the API server
 LEADS = "pilotage.dev/leads"  # a label of the pod that leads
 PORT_FLAG = "--api-port"
+A_MOMENT = 1.0  # seconds after the last attempt, in which others may follow
 REVIEWS_A_SECOND, REVIEWS_AT_ONCE = 50.0, 300
 # Streams last, and all users may come through one proxy.
 LIMITS = Limits(sending=10.0, patience=Patience(connections=160, connections_of_one_peer=96))
@@ -56,15 +60,17 @@ class Standing:
 
 
 class KnowsUsers:
-    """Lets whoever the API server knows in, and hands them on; what they may see each path asks."""
+    """Lets in whom the API server knows, and passes them on: each path checks what they may see."""
 
-    def __init__(self, auth: DelegatedAuth) -> None:
-        self._auth = auth
+    def __init__(self, auth: DelegatedAuth, budget: Budget) -> None:
+        self._auth, self._budget = auth, budget
 
     async def judge(
         self, method: str, path: str, headers: Mapping[str, Sequence[str]], peer_certificate: bytes | None
     ) -> Denial | User:
-        """Return who asks, or that nobody knows them."""
+        """Return who asks, or that they are unknown; a client that asks too often waits here, known or not."""
+        with suppress(Busy):
+            await self._budget.turn(PATIENCE)
         user = await self._auth.identify(headers, peer_certificate)
         return UNAUTHORIZED if user is None else user
 
@@ -88,7 +94,8 @@ class LiveApi:
         client = partial(ApiClient, access, agent=f"{AGENT} read-api", connections=4, timeout=10.0, observe=observe)
         self._reviews = client(qps=REVIEWS_A_SECOND, burst=REVIEWS_AT_ONCE)
         self._auth = guard(self._reviews, options.serving, (AUDIENCE,))
-        self._state = State(core.cache, core.queue, core.engines, core.waiting, self.log, standing.pods, clock)
+        tally = Tally(core.queue, self.log)
+        self._state = State(core.cache, core.queue, core.engines, core.waiting, self.log, tally, standing.pods, clock)
         self._beat = Beat(self.log)
         self._what_ifs = what_ifs
         self._budget = Budget(self._is_placing, is_tentative=lambda: core.loop.is_tentative)
@@ -104,11 +111,14 @@ class LiveApi:
         self._server: Server | None = None
         self._siblings: tuple[float, list[str]] = (-SECONDS, [])
         self._is_labelled: bool | None = None
+        self._cycles, self._placed_at = 0, -A_MOMENT
 
     def _is_placing(self) -> bool:
-        """Tell whether pods are being placed, and do not wait for answers to binds."""
-        core = self._core
-        return self._standing.leads() and core.queue.pending().active > 0 and core.bindings.being_sent() < MOST_BINDS
+        """Return whether pods are being placed, or were a moment ago."""
+        core, now = self._core, monotonic()
+        if core.queue.cycles != self._cycles:
+            self._cycles, self._placed_at = core.queue.cycles, now
+        return self._standing.leads() and (core.queue.pending().active > 0 or now - self._placed_at < A_MOMENT)
 
     def jobs(self) -> list[Coroutine[Any, Any, None]]:
         """Return what runs for as long as the process does."""
@@ -117,7 +127,8 @@ class LiveApi:
     async def start(self, shows: ServingCertificate) -> None:
         """Listen; if nobody has asked for the port and it is taken, go on without."""
         serving = self._options.serving
-        server = Server(self.api, KnowsUsers(self._auth), shows, limits=LIMITS, port_flag=PORT_FLAG)
+        budget, guard = self._budget, KnowsUsers(self._auth, self._budget)
+        server = Server(self.api, guard, shows, limits=LIMITS, port_flag=PORT_FLAG, report_slice=budget.take)
         try:
             await server.start(serving.bind_address, serving.api_port, share_port=serving.share_port)
         except CannotServe as error:
@@ -143,7 +154,7 @@ class LiveApi:
         while True:
             self._tell_who_leads()
             self._beat.tick()
-            self._forget_who_is_gone()
+            await self._forget_who_is_gone()
             if (tick := getattr(self._what_ifs, "tick", None)) is not None:
                 tick()
             for _ in range(SECONDS):
@@ -155,17 +166,18 @@ class LiveApi:
             self._is_labelled = leads
             self._standing.label({LEADS: "true" if leads else None})
 
-    def _forget_who_is_gone(self) -> None:
+    async def _forget_who_is_gone(self) -> None:
         queue = self._core.queue
         if self.log.pods > 2 * len(queue) + 1000:
-            self.log.forget_all_but(lambda key: queue.find(key) is not None)
+            for _ in self.log.forget_all_but(lambda key: queue.find(key) is not None):
+                await asyncio.sleep(0)
 
     # ------------------------------------------------------------------------------------------------- about itself
 
     async def _about(self) -> About:
         standing = self._standing
         return About(
-            version=version("pilotage"),
+            version=VERSION,
             leader=_pod_of(standing.leader()),
             replicas=tuple(await self._replicas()),
             alarms=tuple(standing.alarms()),
@@ -189,7 +201,7 @@ def _like(pods: Mapping[str, Pod], own: Pod) -> Steps[list[str]]:
     """Return the pods of the same release, by namespace/name."""
     wanted, found = {label: own.labels.get(label) for label in SAME_RELEASE}, []
     for number, (key, pod) in enumerate(list(pods.items())):
-        if number % (SLICE * 10) == 0:
+        if number % (STEP * 10) == 0:
             yield
         if pod.namespace == own.namespace and all(pod.labels.get(name) == value for name, value in wanted.items()):
             found.append(key)

@@ -1,0 +1,150 @@
+"""`python -m bench.viewers`: throughput with and without viewers of the read API, and its longest slice."""
+
+import asyncio
+import logging
+import sys
+from collections.abc import Callable
+from statistics import median
+
+import click
+
+from bench.viewers.alone import Cost, costs
+from bench.viewers.rounds import Pair, Plan, Round, play
+from bench.viewers.slices import Slices
+from bench.viewers.stage import stage
+from pilotage.app.memory import keep_the_heap_small
+
+LEAST_THROUGHPUT, MOST_LATENCY, LONGEST_SLICE = 0.97, 1.1, 0.002
+LINES = 25
+
+
+@click.command()
+@click.option("--nodes", default=5_000, show_default=True, help="The number of nodes.")
+@click.option("--waiting", default=10_000, show_default=True, help="Pods that fit nowhere.")
+@click.option("--viewers", default=20, show_default=True, help="Each follows a stream, and asks for pages in turn.")
+@click.option("--every", default=1.0, show_default=True, help="Seconds from an answer to the next question.")
+@click.option("--greedy", is_flag=True, help="They ask again at once, whatever the server asks for.")
+@click.option("--pods", default=10_000, show_default=True, help="Pods of each round at full speed; 0: none of these.")
+@click.option("--rates", default="300,1000", show_default=True, help="Pods a second in the other rounds.")
+@click.option("--seconds", default=5.0, show_default=True, help="How long a round at a rate lasts.")
+@click.option("--repeats", default=3, show_default=True, help="Pairs of rounds for each load.")
+@click.option("--profile", is_flag=True, help="Show where the time goes, by callback.")
+def main(
+    nodes: int,
+    waiting: int,
+    viewers: int,
+    every: float,
+    greedy: bool,
+    pods: int,
+    rates: str,
+    seconds: float,
+    repeats: int,
+    profile: bool,
+) -> None:
+    """Run the real scheduler in memory, with and without viewers in turn.
+
+    Times are CPU time of the scheduler's thread: another process that uses the machine changes little. The exit code
+    is 1 if a bound is not kept.
+    """
+    keep_the_heap_small()
+    logging.disable(logging.ERROR)
+    numbers = tuple(float(each) for each in rates.split(",") if each)
+    plan = Plan(viewers, every, greedy, pods, numbers, seconds, repeats)
+    watch = Slices()
+    with watch.watching(), asyncio.Runner(loop_factory=watch.new_loop) as runner:
+        pairs, alone = runner.run(_played(watch, plan, nodes, waiting))
+    _print_costs(alone)
+    for pair in pairs:
+        _print(pair, profile=profile)
+    verdicts = [*(each.is_kept for each in alone), *(_verdict(pair) for pair in pairs)]
+    sys.exit(0 if all(verdicts) else 1)
+
+
+async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> tuple[list[Pair], list[Cost]]:
+    loads = ([("as fast as it can", 0.0)] if plan.pods else []) + [(f"{rate:.0f} pods/s", rate) for rate in plan.rates]
+    pairs = []
+    click.echo(f"{nodes:,} nodes, {waiting:,} pods wait, {plan.viewers} viewers", err=True)
+    async with stage(nodes, waiting, watch) as on:
+        await play(on, watch, Plan(pods=2_000), with_viewers=False)  # as a warm-up
+        alone = await costs(on, watch)
+        for name, rate in loads:
+            pair = Pair(name, rate > 0)
+            for number in range(plan.repeats):
+                click.echo(f"{name}: {number + 1} of {plan.repeats}", err=True)
+                for with_viewers in (False, True) if number % 2 == 0 else (True, False):
+                    found = await play(on, watch, plan, with_viewers=with_viewers, rate=rate)
+                    (pair.viewed if with_viewers else pair.without).append(found)
+            pairs.append(pair)
+    return pairs, alone
+
+
+def _print_costs(alone: list[Cost]) -> None:
+    click.echo("answers while the scheduler rests, made anew each time")
+    for each in alone:
+        kept = "" if each.is_kept else "  MISSED"
+        click.echo(
+            f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, the longest slice {1e3 * each.longest:5.2f} ms "
+            f"({each.where}), {each.size / 1e3:,.0f} kB{kept}"
+        )
+
+
+def _print(pair: Pair, *, profile: bool) -> None:
+    click.echo(f"\n{pair.name}")
+    if not pair.is_paced:
+        _print_throughput(pair)
+    for what, name in (("attempts", "decision, p99"), ("waits", "to bound, p99")):
+        without, viewed = pair.p99(what)
+        click.echo(f"  {name:16} {viewed / without:8.3f} ({1e3 * without:.2f} to {1e3 * viewed:.2f} ms)")
+    shares = [each.api_seconds / each.passed for each in pair.viewed]
+    click.echo(f"  share of API     {100 * median(shares):8.1f} % of the loop's time")
+    click.echo(f"  longest slice    {1e3 * max(each.longest_handler for each in pair.viewed):8.2f} ms")
+    collected = [1e3 * median(each.collecting for each in rounds) for rounds in (pair.without, pair.viewed)]
+    longest = 1e3 * max(each.longest_collection for each in (*pair.without, *pair.viewed))
+    click.echo(
+        f"  not in it: garbage collections, {collected[0]:.0f} to {collected[1]:.0f} ms, the longest {longest:.1f} ms"
+    )
+    for each in pair.viewed:
+        _print_seen(each)
+    if profile:
+        _print_names(pair.viewed[-1])
+
+
+def _print_throughput(pair: Pair) -> None:
+    for rounds, name in ((pair.without, "without viewers"), (pair.viewed, "with viewers")):
+        rates = ", ".join(f"{each.rate:,.0f}" for each in rounds)
+        click.echo(f"  {name:16} {median(each.rate for each in rounds):>8,.0f} pods per second of CPU ({rates})")
+    ratios = pair.ratios()
+    click.echo(f"  throughput       {median(ratios):8.3f} ({min(ratios):.3f} to {max(ratios):.3f})")
+
+
+def _print_seen(found: Round) -> None:
+    statuses = ", ".join(f"{number} x {status}" for status, number in sorted(found.seen["statuses"].items()))
+    events = ", ".join(f"{number} x {name}" for name, number in sorted(found.seen["events"].items()))
+    answered = [each for several in found.seen["seconds"].values() for each in several]
+    half = 1e3 * median(answered) if answered else 0.0
+    click.echo(
+        f"  in {found.wall:.1f} s: {statuses}; {events}; {found.seen['bytes'] / 1e6:.1f} MB; an answer in {half:.0f} ms"
+    )
+
+
+def _print_names(found: Round) -> None:
+    for name, seconds, calls, longest in found.by_name[:LINES]:
+        click.echo(f"    {name:60.60} {1e3 * seconds:9.1f} ms {calls:>8,} calls, the longest {1e3 * longest:6.2f} ms")
+
+
+def _verdict(pair: Pair) -> bool:
+    """Print what is not as it should be; True if nothing is."""
+    without, viewed = pair.p99("attempts")
+    throughput = 1.0 if pair.is_paced else median(pair.ratios())
+    bounds: list[tuple[str, float, Callable[[float, float], bool], float]] = [
+        ("throughput", throughput, float.__ge__, LEAST_THROUGHPUT),
+        ("decision, p99", viewed / without, float.__le__, MOST_LATENCY),
+        ("longest slice", max(each.longest_handler for each in pair.viewed), float.__le__, LONGEST_SLICE),
+    ]
+    missed = [name for name, value, holds, bound in bounds if not holds(value, bound)]
+    click.echo(f"{pair.name}: {'MISSED: ' + ', '.join(missed) if missed else 'all bounds kept'}")
+    return not missed
+
+
+if __name__ == "__main__":
+    main()
