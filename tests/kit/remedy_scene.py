@@ -53,6 +53,10 @@ def an_object(kind: str, group: str, name: str, namespace: str = "", **fields: A
     return {"apiVersion": f"{group}/v1alpha1", "kind": kind, "metadata": metadata, **fields}
 
 
+def gates(*names: str) -> Manifest:
+    return {"schedulingGates": [{"name": name} for name in names]}
+
+
 def spread(key: str, skew: int = 1) -> Manifest:
     return {
         "maxSkew": skew,

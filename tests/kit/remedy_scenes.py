@@ -8,6 +8,7 @@ from kit.remedy_scene import (
     ZONES,
     Scene,
     an_object,
+    gates,
     node,
     pod,
     required,
@@ -305,6 +306,67 @@ SCENES = [
         {"cpu": "4"},
         "nothing to change: default/a is leaving n1, and the pod fits once it is gone",
         live="none",
+    ),
+    Scene(
+        "a name of a node that there is not, as a field",
+        [node("worker-1"), node("worker-2")],
+        {
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {
+                        "nodeSelectorTerms": [
+                            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["worker-11"]}]}
+                        ]
+                    }
+                }
+            }
+        },
+        "ask for worker-1 instead of worker-11: fits on worker-1",
+    ),
+    Scene(
+        "a scheduling gate, after which the pod fits",
+        [node("n1"), node("n2")],
+        {"spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota, or wait until the controller that set it does: "
+        "fits on 2 nodes, such as n1",
+    ),
+    Scene(
+        "the gate of a controller that removes it itself",
+        [node("n1"), node("n2")],
+        {"spec": gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")},
+        "wait until Kueue removes the scheduling gates kueue.x-k8s.io/admission, kueue.x-k8s.io/topology: "
+        "fits on 2 nodes, such as n1",
+    ),
+    Scene(
+        "a scheduling gate, after which the pod would not fit",
+        [node("n1", cpu="2")],
+        {"cpu": "3", "spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota, or wait until the controller that set it does, and "
+        "ask for cpu 2 instead of 3 (no node is that large: the largest has 2): fits on n1",
+    ),
+    Scene(
+        "a gang of which a pod is gated",
+        [
+            node("n1"),
+            an_object("PodGroup", "scheduling.x-k8s.io", "train", "default", spec={"minMember": 2}),
+            pod("w1", labels={"scheduling.x-k8s.io/pod-group": "train"}, spec=gates("example.com/quota")),
+        ],
+        {"labels": {"scheduling.x-k8s.io/pod-group": "train"}},
+        "remove the scheduling gate example.com/quota of default/w1, or wait until the controller that set it does",
+        ("set minMember of the PodGroup default/train to 1 instead of 2",),
+        config=GANGS,
+    ),
+    Scene(
+        "a gang all of whose pods are gated",
+        [
+            node("n1"),
+            an_object("PodGroup", "scheduling.x-k8s.io", "train", "default", spec={"minMember": 2}),
+            pod("w1", labels={"scheduling.x-k8s.io/pod-group": "train"}, spec=gates("example.com/quota")),
+        ],
+        {"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota of default/w1, default/web, or wait until the controller that "
+        "set it does",
+        config=GANGS,
     ),
     *STORAGE_SCENES,
 ]

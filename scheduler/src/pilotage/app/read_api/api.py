@@ -15,7 +15,7 @@ from pilotage.app.read_api.budget import Budget, Busy
 from pilotage.app.read_api.feed import Feed
 from pilotage.app.read_api.questions import one
 from pilotage.app.read_api.refusals import NO_STORE, NotFound, failed, refusal, who_leads
-from pilotage.app.read_api.remedying import Remedying
+from pilotage.app.read_api.remedying import Remedying, TriesGangs
 from pilotage.app.read_api.revisions import Revisions
 from pilotage.app.read_api.rights import (
     PROFILE_GROUP,
@@ -59,8 +59,8 @@ ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 _encode = msgspec.json.Encoder().encode
 
 
-class AnswersWhatIfs(Protocol):
-    """Who tries things in a second world."""
+class AnswersWhatIfs(TriesGangs, Protocol):
+    """Tries things in a copy of the cluster."""
 
     def steps(self, request: WhatIf, revision: int = 0) -> Steps[WhatIfAnswer]:
         """Answer in slices."""
@@ -100,7 +100,7 @@ class ReadApi:
         self._state, self._process, self._rights, self.budget = state, process, rights, budget
         self.revisions = Revisions(state)
         self.feed = Feed(state, self.revisions.now, budget)
-        self._remedying = Remedying(state, self.revisions.now, budget)
+        self._remedying = Remedying(state, self.revisions.now, budget, process.what_ifs)
         self._namespaces: tuple[float, frozenset[str]] | None = None
         self._description = b""
         self._views: dict[str, Callable[[Asked], Awaitable[msgspec.Struct]]] = {
@@ -250,8 +250,8 @@ class ReadApi:
             served = ", ".join(state.engines)
             raise NotFound(f"the pod is for the scheduler {pod.scheduler_name}, and this one serves {served}")
         words, remedied = Words(state, viewer), Remedied()
-        if asked.one("remedies") != "0" and queued is not None and not queued.is_gated:
-            remedied = await self._remedying.for_waiting(pod, engine, words)
+        if asked.one("remedies") != "0" and queued is not None:
+            remedied = await self._remedying.for_waiting(queued, engine, words)
         elif queued is None and wanted.nodes not in ("", REJECTED, FIT):
             remedied = await self._remedying.for_placed(pod, engine, words, wanted.nodes)
         return await self._run(explanation(state, viewer, asked.stamp, pod, engine, wanted, remedied))

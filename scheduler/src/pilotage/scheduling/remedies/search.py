@@ -12,7 +12,7 @@ the next one.
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pilotage.framework.api.remedies import Difference, Remedy
+from pilotage.framework.api.remedies import Actor, Difference, Remedy
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.remedies.altered import altered
@@ -27,6 +27,8 @@ MOST_TRIED = 8
 MOST_PAIRS = 3  # kinds of nodes that two object to
 FIRST_STEPS = 2  # of each of the two
 SECOND_STEPS = 2
+
+ORDER: tuple[Actor, ...] = ("wait", "owner", "admin")
 
 Steps = Generator[None, None, list[Remedy]]
 
@@ -165,7 +167,7 @@ def together(first: Remedy, second: Remedy) -> Remedy:
     )
     return Remedy(
         code="both",
-        actor="owner" if first.actor == second.actor == "owner" else "admin",
+        actor=max(first.actor, second.actor, key=ORDER.index),
         words="",
         changes=(*first.changes, *second.changes),
         size=first.size + second.size,
