@@ -13,7 +13,8 @@ import yaml
 
 from kit.control_plane import PILOTAGE, ControlPlane
 from kit.fixtures import Nodes
-from kit.remedy_scenes import SCENES, Scene, pod
+from kit.remedy_scene import Scene, pod
+from kit.remedy_scenes import SCENES
 from localcluster.paths import REPOSITORY
 from pilotage.testing import node_manifest
 

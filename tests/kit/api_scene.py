@@ -11,7 +11,8 @@ from typing import Any
 import aiohttp
 
 from kit.live_core import LiveCore
-from pilotage.app.read_api.answering import Process
+from pilotage.app.core import Core
+from pilotage.app.read_api.answering import AnswersWhatIfs, Process
 from pilotage.app.read_api.api import ReadApi
 from pilotage.app.read_api.budget import Budget
 from pilotage.app.read_api.rights import Rights
@@ -120,7 +121,14 @@ class Scene:
 Begin = Callable[..., Awaitable[Scene]]
 
 
-async def begun(folder: Path, *, limits: Limits | None = None, most_decisions: int = 20_000, **settings: Any) -> Scene:
+async def begun(
+    folder: Path,
+    *,
+    limits: Limits | None = None,
+    most_decisions: int = 20_000,
+    what_ifs: Callable[[Core], AnswersWhatIfs] | None = None,
+    **settings: Any,
+) -> Scene:
     """Return a scene whose server listens."""
     live = LiveCore(SchedulingGates(), Coscheduling(), CapacityScheduling(), **settings)
     log, users, made = DecisionLog(most=most_decisions), Users(), list[Scene]()
@@ -137,7 +145,8 @@ async def begun(folder: Path, *, limits: Limits | None = None, most_decisions: i
     async def resources() -> Mapping[str, Mapping[str, Any]]:
         return made[0].profiles
 
-    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources)
+    copies = None if what_ifs is None else what_ifs(core)
+    process = Process(about, lambda: "scheduler-0", lambda: made[0].leads, beat, resources, copies)
     api = ReadApi(state, process, Rights(users), Budget(lambda: core.queue.pending().active > 0))
     certificate = ServingCertificate(TlsSettings(str(folder / "server.crt"), str(folder / "server.key")))
     server = Server(api, users, certificate, limits=limits or Limits(), report_slice=api.budget.take)

@@ -1,71 +1,20 @@
 """A cluster for each kind of obstacle, and what helps there: in memory, and on a control plane with fake nodes."""
 
-from dataclasses import dataclass
-from typing import Any
-
-from kit.remedy_world import Manifest
-from pilotage.testing import node_manifest, pod_manifest
-
-ZONE = "topology.kubernetes.io/zone"
-WITH = """
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: default-scheduler
-  plugins: {{multiPoint: {{enabled: [{plugins}]}}{more}}}
-"""
-QUOTAS = WITH.format(plugins="{name: CapacityScheduling}", more="")
-GANGS = WITH.format(
-    plugins="{name: Coscheduling}", more=", queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: '*'}]}"
+from kit.remedy_scene import (
+    GANGS,
+    PRIORITIES,
+    QUOTAS,
+    ZONE,
+    ZONES,
+    Scene,
+    an_object,
+    gates,
+    node,
+    pod,
+    required,
+    spread,
 )
-PRIORITIES = WITH.format(plugins="{name: Priority}", more="")
-ZONES = WITH.format(plugins="{name: NodeResourceTopologyMatch}", more="")
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A cluster, the pod `web` that waits in it, and what helps it most."""
-
-    about: str
-    objects: list[Manifest]
-    web: dict[str, Any]
-    first: str
-    others: tuple[str, ...] = ()  # that must be among the rest
-    config: str | None = None
-    live: str = "full"  # in which run it is played on a control plane: plain, full, or none where it cannot be
-
-
-def node(name: str, **fields: Any) -> Manifest:
-    return node_manifest(name, **{"fake": False, "cpu": "4", "memory": "8Gi", **fields})
-
-
-def pod(name: str, on: str | None = None, **fields: Any) -> Manifest:
-    metadata, priority = fields.pop("metadata", {}), fields.pop("priority", None)
-    found = pod_manifest(name, node=on, **fields)
-    found["metadata"] |= metadata
-    if priority is not None:
-        found["spec"]["priority"] = priority
-    return found
-
-
-def an_object(kind: str, group: str, name: str, namespace: str = "", **fields: Any) -> Manifest:
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": f"{group}/v1alpha1", "kind": kind, "metadata": metadata, **fields}
-
-
-def spread(key: str, skew: int = 1) -> Manifest:
-    return {
-        "maxSkew": skew,
-        "topologyKey": key,
-        "whenUnsatisfiable": "DoNotSchedule",
-        "labelSelector": {"matchLabels": {"app": "web"}},
-    }
-
-
-def required(affinity: str, key: str = "kubernetes.io/hostname", **labels: str) -> Manifest:
-    term = {"topologyKey": key, "labelSelector": {"matchLabels": labels}}
-    return {affinity: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
-
+from kit.remedy_storage_scenes import STORAGE_SCENES
 
 SCENES = [
     Scene(
@@ -359,33 +308,65 @@ SCENES = [
         live="none",
     ),
     Scene(
-        "a claim whose volume is in a zone that is full",
-        [
-            node("n1", labels={ZONE: "a"}),
-            node("n2", labels={ZONE: "b"}),
-            pod("a", "n2", cpu="3"),
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolume",
-                "metadata": {"name": "pv", "labels": {ZONE: "b"}},
-                "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]},
-                "status": {"phase": "Bound"},
-            },
-            {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "metadata": {
-                    "name": "data",
-                    "namespace": "default",
-                    "annotations": {"pv.kubernetes.io/bind-completed": "yes"},
-                },
-                "spec": {"volumeName": "pv", "accessModes": ["ReadWriteOnce"]},
-                "status": {"phase": "Bound"},
-            },
-        ],
-        {"cpu": "2", "spec": {"volumes": [{"name": "d", "persistentVolumeClaim": {"claimName": "data"}}]}},
-        "ask for cpu 1 instead of 2: fits on n2",
-        ("add one more node like n2 (b)",),
-        live="none",
+        "a name of a node that there is not, as a field",
+        [node("worker-1"), node("worker-2")],
+        {
+            "affinity": {
+                "nodeAffinity": {
+                    "requiredDuringSchedulingIgnoredDuringExecution": {
+                        "nodeSelectorTerms": [
+                            {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["worker-11"]}]}
+                        ]
+                    }
+                }
+            }
+        },
+        "ask for worker-1 instead of worker-11: fits on worker-1",
     ),
+    Scene(
+        "a scheduling gate, after which the pod fits",
+        [node("n1"), node("n2")],
+        {"spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota, or wait until the controller that set it does: "
+        "fits on 2 nodes, such as n1",
+    ),
+    Scene(
+        "the gate of a controller that removes it itself",
+        [node("n1"), node("n2")],
+        {"spec": gates("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")},
+        "wait until Kueue removes the scheduling gates kueue.x-k8s.io/admission, kueue.x-k8s.io/topology: "
+        "fits on 2 nodes, such as n1",
+    ),
+    Scene(
+        "a scheduling gate, after which the pod would not fit",
+        [node("n1", cpu="2")],
+        {"cpu": "3", "spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota, or wait until the controller that set it does, and "
+        "ask for cpu 2 instead of 3 (no node is that large: the largest has 2): fits on n1",
+    ),
+    Scene(
+        "a gang of which a pod is gated",
+        [
+            node("n1"),
+            an_object("PodGroup", "scheduling.x-k8s.io", "train", "default", spec={"minMember": 2}),
+            pod("w1", labels={"scheduling.x-k8s.io/pod-group": "train"}, spec=gates("example.com/quota")),
+        ],
+        {"labels": {"scheduling.x-k8s.io/pod-group": "train"}},
+        "remove the scheduling gate example.com/quota of default/w1, or wait until the controller that set it does",
+        ("set minMember of the PodGroup default/train to 1 instead of 2",),
+        config=GANGS,
+    ),
+    Scene(
+        "a gang all of whose pods are gated",
+        [
+            node("n1"),
+            an_object("PodGroup", "scheduling.x-k8s.io", "train", "default", spec={"minMember": 2}),
+            pod("w1", labels={"scheduling.x-k8s.io/pod-group": "train"}, spec=gates("example.com/quota")),
+        ],
+        {"labels": {"scheduling.x-k8s.io/pod-group": "train"}, "spec": gates("example.com/quota")},
+        "remove the scheduling gate example.com/quota of default/w1, default/web, or wait until the controller that "
+        "set it does",
+        config=GANGS,
+    ),
+    *STORAGE_SCENES,
 ]

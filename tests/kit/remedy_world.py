@@ -21,6 +21,7 @@ KEYS = {
     "initContainers": "name",
     "ports": "containerPort",
     "topologySpreadConstraints": "topologyKey",
+    "volumes": "name",
 }
 
 
@@ -164,6 +165,20 @@ class RemedyWorld:
         spec, gone = self._find("Node", name)["spec"], set(taints)
         spec["taints"] = [each for each in spec["taints"] if _taint(each) not in gone]
 
+    def move_volume(self, name: str, node: str) -> None:
+        """Bring the data of a volume to where a node reaches it."""
+        there = self._find("PersistentVolume", name)
+        there.update(reached_from(there, self._find("Node", node)))
+
+    def create_volume(self, values: Mapping[str, Any]) -> None:
+        """Create a volume for a claim, which the controller of volumes binds unless the claim waits for its pod."""
+        volume = volume_for(values)
+        self.manifests.append(volume)
+        if not values["class"]:
+            bound = self._find("PersistentVolumeClaim", str(values["claim"]).rpartition("/")[2])
+            bound["metadata"]["annotations"] = {"pv.kubernetes.io/bind-completed": "yes"}
+            bound["spec"]["volumeName"] = volume["metadata"]["name"]
+
     def more_members(self, pod: str, number: int) -> None:
         """Bring pods like another one."""
         for place in range(number):
@@ -175,6 +190,26 @@ class RemedyWorld:
         """Remove the scheduling gates of pods."""
         for key in keys:
             self.pod(key.rpartition("/")[2])["spec"].pop("schedulingGates", None)
+
+
+def reached_from(volume: Manifest, node: Manifest) -> Manifest:
+    """Return a volume as it would be where a node reaches it: by all labels by which it names a place."""
+    found, labels = copy.deepcopy(volume), node["metadata"].get("labels", {})
+    found["metadata"]["labels"] = {
+        key: labels.get(key, value) for key, value in found["metadata"].get("labels", {}).items()
+    }
+    for term in found["spec"].get("nodeAffinity", {}).get("required", {}).get("nodeSelectorTerms", ()):
+        for each in term["matchExpressions"]:
+            each["values"] = [labels[each["key"]]]
+    return found
+
+
+def volume_for(values: Mapping[str, Any]) -> Manifest:
+    """Return the volume that an administrator creates who reads such a remedy."""
+    spec = {"capacity": {"storage": values["size"]}, "accessModes": [values["modes"]]}
+    spec |= {"storageClassName": values["class"], "hostPath": {"path": "/made"}}
+    about = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "made"}}
+    return {**about, "spec": spec, "status": {"phase": "Available"}}
 
 
 def _names(remedy: Remedy, value: str) -> tuple[str, ...]:
@@ -200,6 +235,9 @@ BY_HAND: Mapping[str, ByHand] = {
     "moreMembers": lambda world, remedy, pod: world.more_members(pod, _number(remedy, "count")),
     "repairNode": lambda world, remedy, _: world.clear_taints(str(remedy.values["node"]), _names(remedy, "taints")),
     "openGates": lambda world, remedy, _: world.open_gates(_names(remedy, "pods")),
+    "releaseClaim": lambda world, remedy, _: world.delete_pods(_names(remedy, "pods")),
+    "moveVolume": lambda world, remedy, _: world.move_volume(str(remedy.values["volume"]), str(remedy.values["node"])),
+    "createVolume": lambda world, remedy, _: world.create_volume(remedy.values),
 }
 
 

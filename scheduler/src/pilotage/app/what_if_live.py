@@ -1,18 +1,25 @@
 """What-if in a running scheduler: on copies of its cluster, queue and profiles; nothing is touched."""
 
 from collections.abc import Callable, Generator
+from dataclasses import replace
 
 from pilotage.app import Configured
 from pilotage.app.core import Core
 from pilotage.app.handles import NO_SUBSCRIPTIONS
 from pilotage.app.what_if import Collected, LoadOfNow, scheduling_of
+from pilotage.model.pod import Pod
+from pilotage.offline.simulation import Simulation
 from pilotage.offline.what_if.answer import WhatIfAnswer
+from pilotage.offline.what_if.pace import OutOfTime, Pace
 from pilotage.offline.what_if.request import WhatIf, WrongRequest
 from pilotage.offline.what_if.run import run
-from pilotage.offline.what_if.world import moment_of
-from pilotage.offline.what_if.worlds import KEPT_FOR, Worlds
+from pilotage.offline.what_if.world import TooLarge, World, moment_of
+from pilotage.offline.what_if.worlds import KEPT_FOR, Busy, Worlds
+from pilotage.scheduling.remedies import Gate, Remedies, Siblings
 
 __all__ = ["KEPT_FOR", "WhatIfs"]
+
+SECONDS = 10.0  # in which the remedies for a gang are to be found
 
 
 class WhatIfs:
@@ -42,11 +49,46 @@ class WhatIfs:
             whole = True
             return answer
         except WrongRequest:
-            whole = True  # a copy costs more than to find that out
+            whole = True  # finding that out costs less than another copy
             raise
+        finally:
+            self._worlds.give_back(world, whole=whole)
+
+    def remedies(self, pod: Pod, gang: Siblings, gate: Gate | None = None) -> Generator[None, None, Remedies | None]:
+        """Look for what would place a gang, in a copy of the cluster; None if there is no copy, or no time left."""
+        try:
+            world, whole = self._worlds.take(), False
+        except (Busy, TooLarge):
+            return None
+        try:
+            found = yield from _remedies(world, pod, gang, gate)
+            whole = True
+            return found
+        except OutOfTime:
+            return None
         finally:
             self._worlds.give_back(world, whole=whole)
 
     def tick(self) -> None:
         """Drop copies that were not used in time."""
         self._worlds.tick()
+
+
+def _remedies(world: World, pod: Pod, gang: Siblings, gate: Gate | None) -> Generator[None, None, Remedies | None]:
+    pace = Pace(SECONDS)
+    yield from pace.through(world.steps())
+    yield from pace.rest()
+    simulation: Simulation = world.scheduling.simulation(world.cache, {}, True)
+    try:
+        yield from pace.through(world.cache.catch_up())
+        engine = simulation.engines.get(pod.scheduler_name)
+        if engine is None or engine.gangs is None:
+            return None
+        own = {each.uid for each in gang.pods()}
+        for each in world.moment.waiting:
+            if each.nominated_node and each.uid not in own:
+                simulation.add(each)  # others must leave it the room
+            yield from pace.turn()
+        return (yield from pace.finish(simulation.search(pod, replace(gang, plugin=engine.gangs), gate)))
+    finally:
+        simulation.close()

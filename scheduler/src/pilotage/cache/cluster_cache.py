@@ -9,7 +9,8 @@ A placed pod can be hidden as if it were deleted; updates meanwhile take effect 
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import TypeVar
 
 from pilotage.cache.node_columns import NodeColumns
 from pilotage.cache.node_holds import NodeHolds
@@ -23,6 +24,8 @@ from pilotage.model.pod import Pod
 
 log = logging.getLogger(__name__)
 
+Given = TypeVar("Given")
+
 
 class AlreadyPlaced(Exception):
     """A pod cannot be assumed because it already has a node."""
@@ -31,7 +34,7 @@ class AlreadyPlaced(Exception):
 class ClusterCache:
     """Nodes and placed pods; an assumed pod counts like any other until it is confirmed or forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, tells_later: bool = False) -> None:
         self.objects = ObjectStore()
         self.columns = NodeColumns()
         self.placed = PlacedPods(self.columns.columns, self.columns.infos, self.objects)
@@ -44,16 +47,37 @@ class ClusterCache:
         self._homeless: dict[str, dict[str, Pod]] = {}  # pods on nodes that do not exist, by node and uid
         self._all: tuple[int, Nodes] | None = None
         self._followers: list[FollowsPods] = []
+        self._tells_later = tells_later  # a new follower about the pods that are placed already, in `catch_up`
+        self._behind: list[FollowsPods] = []
 
     def follow(self, plugin: FollowsPods) -> None:
         """Notify a plugin of all placed pods, existing and future ones."""
         self._followers.append(plugin)
-        for pod in self._pods.values():
-            _told(plugin.pod_placed, pod)
+        self._behind.append(plugin)
+        if not self._tells_later:
+            for _ in self.catch_up():
+                pass
+
+    def catch_up(self) -> Iterator[None]:
+        """Notify new followers of the pods that are placed already, step by step; nothing may change in between."""
+        behind, self._behind = self._behind, []
+        for plugin in behind:
+            for pod in list(self._pods.values()):
+                _told(plugin.pod_placed, pod)
+                yield
 
     def unfollow(self, plugin: FollowsPods) -> None:
         """Stop notifying a plugin."""
         self._followers = [each for each in self._followers if each is not plugin]
+        self._behind = [each for each in self._behind if each is not plugin]
+
+    def unheard(self, change: Callable[[Given], object], given: Given) -> None:
+        """Make a change without notifying any plugin: it will be taken back in the same way, in the same step."""
+        followers, self._followers = self._followers, []
+        try:
+            change(given)
+        finally:
+            self._followers = followers
 
     def nodes(self) -> Nodes:
         """Return all nodes."""

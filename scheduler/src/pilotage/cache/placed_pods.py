@@ -1,6 +1,5 @@
 """Counters of placed pods by node: how many match a query, and which affinity terms they have."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from time import monotonic
@@ -148,7 +147,7 @@ class PlacedPods:
         self._carried: list[dict[AffinityTerm, _Carried]] = [{} for _ in TermKind]
         self._carried_by_label: list[_ByLabel[_Carried]] = [_ByLabel() for _ in TermKind]
         self.terms_version = 0
-        self._claims: Counter[tuple[str, str]] = Counter()
+        self._claims: dict[tuple[str, str], dict[NodeInfo, int]] = {}  # how many pods on which node use each
 
     def add(self, info: NodeInfo, pod: Pod) -> None:
         """Add a pod."""
@@ -182,7 +181,11 @@ class PlacedPods:
 
     def claim_users(self, namespace: str, claim: str) -> int:
         """Return how many placed pods use a claim."""
-        return self._claims[namespace, claim]
+        return sum(self._claims.get((namespace, claim), {}).values())
+
+    def claim_nodes(self, namespace: str, claim: str) -> Sequence[NodeInfo]:
+        """Return the nodes of the placed pods that use a claim."""
+        return list(self._claims.get((namespace, claim), ()))
 
     def _count(self, info: NodeInfo, pod: Pod, sign: int) -> None:
         kind, spec = self._kind(pod), pod.shape.spec
@@ -195,11 +198,14 @@ class PlacedPods:
             self._count_terms(info, pod, sign)
         for volume in spec.volumes:
             if volume.persistent_volume_claim is not None:
-                self._count_claim((pod.namespace, volume.persistent_volume_claim.claim_name), sign)
+                self._count_claim((pod.namespace, volume.persistent_volume_claim.claim_name), info, sign)
 
-    def _count_claim(self, claim: tuple[str, str], sign: int) -> None:
-        self._claims[claim] += sign
-        if not self._claims[claim]:
+    def _count_claim(self, claim: tuple[str, str], info: NodeInfo, sign: int) -> None:
+        users = self._claims.setdefault(claim, {})
+        users[info] = users.get(info, 0) + sign
+        if not users[info]:
+            del users[info]
+        if not users:
             del self._claims[claim]
 
     def _kind(self, pod: Pod) -> _Kind:

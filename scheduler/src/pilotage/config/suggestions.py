@@ -1,6 +1,6 @@
 """Suggestions for typos: separate from messages whose text is fixed."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 from typing import get_args
 
@@ -8,6 +8,9 @@ from pilotage.config.documents import At
 from pilotage.config.types import Section
 
 _ASKING = "did you mean "
+_MOST_COMPARED = 64  # names: to compare two of them takes up to 30 microseconds
+_LONGEST = 64  # characters of a word whose typos are listed
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-."
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -20,6 +23,27 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def near(word: str, known: Iterable[str]) -> str:
     """Return the most similar known word; empty if none is similar."""
     return did_you_mean(word, known).removeprefix(f'{_ASKING}"').removesuffix('"?')
+
+
+def near_of_many(word: str, known: Collection[str]) -> str:
+    """The same among any number of names: of many, only one that is a single typo away."""
+    if len(known) <= _MOST_COMPARED:
+        return near(word, known)
+    names = known if isinstance(known, set | frozenset | dict) else frozenset(known)
+    typos = _typos(word) if len(word) <= _LONGEST else ()
+    return min((typo for typo in typos if typo in names and typo != word), default="")
+
+
+def _typos(word: str) -> Iterator[str]:
+    """All words that a missing, additional, wrong or swapped letter makes of a word."""
+    for place in range(len(word) + 1):
+        before, after = word[:place], word[place:]
+        yield from (before + letter + after for letter in _LETTERS)
+        if after:
+            yield before + after[1:]
+            yield from (before + letter + after[1:] for letter in _LETTERS)
+        if len(after) > 1:
+            yield before + after[1] + after[0] + after[2:]
 
 
 def asked_once(questions: Iterable[str]) -> str:

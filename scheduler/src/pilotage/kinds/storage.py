@@ -13,6 +13,7 @@ SELECTED_NODE = "volume.kubernetes.io/selected-node"
 MIGRATED_PLUGINS = "storage.alpha.kubernetes.io/migrated-plugins"
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 STORAGE = "storage"
 

@@ -29,7 +29,17 @@ from pilotage.scheduling.gangs.gang_standing import standing
 from pilotage.scheduling.intake import NodeIntake, ObjectIntake, PodIntake
 from pilotage.scheduling.object_changes import ObjectChanges
 from pilotage.scheduling.outcome import SCHEDULER_ERROR, Outcome, Placed, Unplaced
-from pilotage.scheduling.remedies import Members, Remedies, WhyNot, members_of, search, search_at_once, why_not
+from pilotage.scheduling.remedies import (
+    Gate,
+    Remedies,
+    Siblings,
+    WhyNot,
+    gate_of,
+    search,
+    search_at_once,
+    siblings_of,
+    why_not,
+)
 
 Progress = Callable[[int, int], None]  # pods tried, pods in total
 
@@ -137,7 +147,7 @@ class Simulation:
             yield None
         for queued in self.queue:
             if queued.is_gated:
-                self._results.gated(queued.pod, queued.gating_reason)
+                self._keep_gated(queued)
 
     @property
     def results(self) -> Results:
@@ -149,12 +159,24 @@ class Simulation:
         queued = self.queue.find(key)
         assert queued is not None, f"{key} is not pending"
         if queued.is_gated:
-            self._results.gated(queued.pod, queued.gating_reason)
+            self._keep_gated(queued)
         else:
             self.queue.take(queued)
             for _ in self._decide(queued):
                 pass
         return self._results[key]
+
+    def _keep_gated(self, queued: QueuedPod) -> None:
+        """Record what keeps a pod out of the queue; for the pod to explain, also what would happen without that."""
+        pod = queued.pod
+        self._results.gated(pod, queued.gating_reason)
+        if self._explain_pod not in (pod.key, pod.name):
+            return
+        engine = self.engines[pod.scheduler_name]
+        self.explanation = explain(self.cache, engine, self.queue.nominator, pod)
+        if self._with_remedies:
+            gang, gate = siblings_of(self.queue, engine, pod), gate_of(queued)
+            self.remedies = search_at_once(self.cache, engine, self.queue.nominator, pod, gang, gate)
 
     def _next(self) -> QueuedPod | None:
         """Take the next pod; if all are in back-off, advance the clock."""
@@ -171,7 +193,7 @@ class Simulation:
         if asked is not None:
             self.explanation = explain(self.cache, engine, self.queue.nominator, asked)
         gang = standing(self.queue, engine, pod) if asked is not None else None
-        members = members_of(self.queue, engine, asked, pod) if asked is not None else None
+        members = siblings_of(self.queue, engine, asked, pod) if asked is not None else None
         self._scores = {}
         decided = (yield from self._decided_as_gang(queued)) or [(queued, self._scheduler.schedule(pod))]
         if asked is not None and gang is not None and self.explanation is not None:
@@ -189,19 +211,22 @@ class Simulation:
         steps = self._gangs.steps(queued)
         return [] if steps is None else (yield from steps)
 
-    def _remedies(self, pod: Pod, outcome: Outcome | None, gang: Members | None) -> Remedies | None:
+    def _remedies(self, pod: Pod, outcome: Outcome | None, gang: Siblings | None) -> Remedies | None:
         """Search for remedies for a waiting pod, unless preemption already helps it."""
         if isinstance(outcome, Placed):
             return None
-        if gang is not None and any(self.cache.find_pod(member.uid) for member in gang.waiting):
+        if gang is not None and any(self.cache.find_pod(member.uid) for member in gang.pods()):
             gang = None  # the gang has started without this pod
         if outcome is not None and (outcome.victims or outcome.reason == SCHEDULER_ERROR):
             return None
         return search_at_once(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
 
-    def search(self, pod: Pod, gang: Members | None = None) -> Generator[None, None, Remedies]:
-        """Search for remedies for a pod, step by step."""
-        return search(self.cache, self.engines[pod.scheduler_name], self.queue.nominator, pod, gang)
+    def search(
+        self, pod: Pod, gang: Siblings | None = None, gate: Gate | None = None
+    ) -> Generator[None, None, Remedies]:
+        """Search for remedies for a pod, step by step; between two steps, pods of a gang may occupy nodes here."""
+        engine = self.engines[pod.scheduler_name]
+        return search(self.cache, engine, self.queue.nominator, pod, gang, gate, is_copy=True)
 
     def why_not(self, pod: Pod, node: str) -> WhyNot:
         """Compare a node with the one that the pod has or would get."""

@@ -13,7 +13,7 @@ from pilotage.app.read_api import questions
 from pilotage.app.read_api.budget import Budget
 from pilotage.app.read_api.questions import one
 from pilotage.app.read_api.refusals import NotFound
-from pilotage.app.read_api.remedying import Remedying
+from pilotage.app.read_api.remedying import Remedying, TriesGangs
 from pilotage.app.read_api.rights import PROFILE_GROUP, PROFILES, QUOTA_GROUP, QUOTAS, Forbidden, Rights
 from pilotage.app.read_api.shared_answers import Encoded, SharedAnswers
 from pilotage.cluster.credentials.delegated_auth import PathAttributes, ResourceAttributes
@@ -48,7 +48,7 @@ ReadProfiles = Callable[[], Awaitable[Mapping[str, Mapping[str, Any]]]]
 Maybe = msgspec.Struct | None
 
 
-class AnswersWhatIfs(Protocol):
+class AnswersWhatIfs(TriesGangs, Protocol):
     """Tries changes in a copy of the cluster."""
 
     def steps(self, request: WhatIf, revision: int = 0) -> Steps[WhatIfAnswer]:
@@ -101,7 +101,7 @@ class Answering:
     ) -> None:
         self._state, self._process, self._rights, self._budget = state, process, rights, budget
         self._revision, self._answers = revision, shared
-        self._remedying = Remedying(state, revision, budget)
+        self._remedying = Remedying(state, revision, budget, process.what_ifs)
         self._namespaces: tuple[float, frozenset[str]] | None = None
         self._counting = asyncio.Lock()
         self._by_path: dict[str, Callable[[Asked], Awaitable[Encoded]]] = {
@@ -253,8 +253,8 @@ class Answering:
         looks: bool,
     ) -> Remedied:
         words = Words(self._state, viewer)
-        if looks and queued is not None and not queued.is_gated:
-            return await self._remedying.for_waiting(pod, engine, words)
+        if looks and queued is not None:
+            return await self._remedying.for_waiting(queued, engine, words)
         if queued is None and wanted.nodes not in ("", REJECTED, FIT):
             return await self._remedying.for_placed(pod, engine, words, wanted.nodes)
         return Remedied()

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pilotage.framework.api.nodes import Ids
+from pilotage.framework.api.nodes import Ids, NodeInfo
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelKey
 
@@ -70,3 +70,6 @@ class PlacedPods(Protocol):
 
     def claim_users(self, namespace: str, claim: str) -> int:
         """Return how many pods use a claim by name."""
+
+    def claim_nodes(self, namespace: str, claim: str) -> Sequence[NodeInfo]:
+        """Return the nodes of the pods that use a claim by name."""

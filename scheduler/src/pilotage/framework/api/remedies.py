@@ -1,4 +1,4 @@
-"""What would place a pod that waits: the smallest changes, who can make them, and how."""
+"""What would place a waiting pod: the smallest changes, who can make each of them, and how."""
 
 import re
 from collections.abc import Callable, Mapping, Set
@@ -10,7 +10,8 @@ from pilotage.kinds.kube_object import KubeObject
 from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 
-Actor = Literal["owner", "admin", "wait"]  # who can do it: the pod's owner, the cluster's admin; nobody has to
+# Who has to act: the pod's owner, the cluster's administrator, or neither of them: it happens without them.
+Actor = Literal["owner", "admin", "wait"]
 Value = int | str | tuple[str, ...]
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -18,20 +19,20 @@ MOST_NAMED = 3  # pods that a sentence names
 
 
 class NodeName(str):
-    """The name of a node in a value: who may not list nodes does not see it."""
+    """The name of a node in a value; hidden from users who may not list nodes."""
 
     __slots__ = ()
 
 
 class PodNames(tuple[str, ...]):
-    """Pods as namespace/name in a value: who may not see their namespace sees how many there are."""
+    """Pods as namespace/name in a value; users who may not see a namespace see only how many of its pods there are."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One field that gets another value; amounts are whole numbers of the unit."""
+    """One field and its new value; amounts are whole numbers of the unit."""
 
     path: str
     from_: int | str | None
@@ -41,33 +42,35 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The object that a patch is for; a pod without an owner has to be made anew."""
+    """The object that a patch is for; a pod without an owner has to be created again."""
 
     kind: str
     name: str
     namespace: str = ""
     patch_type: Literal["strategic", "merge"] = "strategic"
-    group: str = ""  # of its API, where the kind alone does not tell
+    group: str = ""  # of its API, where the kind alone is ambiguous
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How the cluster would be with a remedy, so that the engine can try it."""
+    """The cluster with a remedy in place, so that the engine can try it."""
 
-    pod: Pod | None = None  # in place of the one that waits
-    nodes: tuple[Node, ...] = ()  # each in place of the one of its name, or new
-    objects: tuple[KubeObject, ...] = ()  # each in place of the one of its name, or new
+    pod: Pod | None = None  # instead of the waiting one
+    nodes: tuple[Node, ...] = ()  # each replaces the node of its name, or is new
+    objects: tuple[KubeObject, ...] = ()  # each replaces the object of its name, or is new
     leaving: tuple[Pod, ...] = ()  # placed pods that are gone
-    arriving: tuple[Pod, ...] = ()  # pods that are placed, too
-    agreeing: frozenset[str] = frozenset()  # plugins that do not object any more, by whatever means
+    arriving: tuple[Pod, ...] = ()  # additional placed pods, on new nodes
+    agreeing: frozenset[str] = frozenset()  # plugins that no longer object, for whatever reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
     """One change, or a few that belong together, that would place a pod.
 
-    `words` says in a few words what to do, with values in braces; `text` is the whole sentence. A `code` stands for one
-    kind of remedy, so that code and values are enough to say the same in another language.
+    `words` says what to do, with values in braces; `text` is the whole sentence. A `code` stands for one kind of
+    remedy, so that the code and the values are enough to say the same in another language. A remedy that the engine
+    cannot try, such as a volume that an administrator has to create, says why in `untried`; which nodes it opens is
+    not known.
     """
 
     code: str
@@ -79,9 +82,10 @@ class Remedy:
     target: Target | None = None
     patch: Mapping[str, Any] | None = None
     difference: Difference = Difference()
-    steps: tuple["Remedy", ...] = ()  # if it takes two changes, one after the other
-    plugin: str = ""  # that offers it
-    nodes: int = 0  # that it opens
+    untried: str = ""  # why the engine cannot try it
+    steps: tuple["Remedy", ...] = ()  # both changes, if it takes two
+    plugin: str = ""  # the plugin that offers it
+    nodes: int = 0  # how many nodes it opens
     example: str = ""  # one of them
     verified: bool = False  # the engine has tried it
 
@@ -98,6 +102,8 @@ class Remedy:
         return self.words.format_map({name: _told(value) for name, value in self.values.items()})
 
     def _opens(self) -> str:
+        if self.untried:
+            return f" (not tried: {self.untried})"
         named = [value for step in (self, *self.steps) for value in step.values.values() if isinstance(value, NodeName)]
         if not self.nodes or self.example in named:
             return ""
@@ -108,7 +114,7 @@ class Remedy:
         )
 
     def seen_by(self, may_list_nodes: bool, sees_namespace: Callable[[str], bool]) -> "Remedy | None":
-        """Return what somebody may see of it: no foreign name; None if nothing is left that could be done."""
+        """Return what a user may see of it, without foreign names; None if the remedy is of no use without them."""
         if self.target is not None and self.target.namespace and not sees_namespace(self.target.namespace):
             return None
         steps = tuple(each for step in self.steps if (each := step.seen_by(may_list_nodes, sees_namespace)) is not None)
@@ -128,21 +134,20 @@ class Remedy:
 
 
 def as_json(remedy: Remedy) -> dict[str, Any]:
-    """Return a remedy as answers have it: fields are added, never renamed."""
+    """Return a remedy as JSON; fields are only ever added."""
     target = remedy.target
     return {
         "code": remedy.code,
         "plugin": remedy.plugin,
         "actor": remedy.actor,
         "verified": remedy.verified,
+        "untried": remedy.untried,
         "nodes": remedy.nodes,
         "example": remedy.example,
         "size": round(remedy.size, 4),
         "text": remedy.text,
         "values": {name: list(value) if isinstance(value, tuple) else value for name, value in remedy.values.items()},
-        "changes": [
-            {"path": each.path, "from": each.from_, "to": each.to, "unit": each.unit} for each in remedy.changes
-        ],
+        "changes": [_change_json(each) for each in remedy.changes],
         "target": None if target is None else _target_json(target),
         "patch": remedy.patch,
         "steps": [as_json(step) for step in remedy.steps],
@@ -183,7 +188,7 @@ def _without_pods(value: Value, sees_namespace: Callable[[str], bool]) -> Value:
 
 
 def _without_node(value: Value, name: str) -> Value:
-    """Hide a node, and cut what a plugin has said where it names one."""
+    """Hide a node, and cut a plugin's text where it names one."""
     if isinstance(value, NodeName):
         return "a node"
     if isinstance(value, str) and name and (found := re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w.-])", value)):
@@ -192,7 +197,7 @@ def _without_node(value: Value, name: str) -> Value:
 
 
 def _has_any(patch: Any, names: Set[str]) -> bool:
-    """Tell whether any of some names stands in a patch."""
+    """Return whether a patch contains any of these names."""
     if isinstance(patch, Mapping):
         return any(_has_any(each, names) for each in (*patch, *patch.values()))
     if isinstance(patch, list | tuple):

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 from pilotage.framework.api.remedies import Remedy
 from pilotage.model.pod import Pod
@@ -27,7 +27,9 @@ from pilotage.offline.what_if.pace import Pace
 from pilotage.offline.what_if.play import Play, Steps
 from pilotage.offline.what_if.use import use_of
 from pilotage.offline.what_if.wording import stopped_by, where
-from pilotage.scheduling.remedies import Remedies, members_of, search
+from pilotage.scheduling.remedies import Remedies, gate_of, siblings_of
+
+Item = TypeVar("Item")
 
 MOST_ROWS, MOST_GROUPS, MOST_REASONS = 500, 500, 20  # that an answer lists; the rest is counted
 MOST_REMEDIES = 3  # groups of waiting pods for which remedies are searched
@@ -97,22 +99,24 @@ class Told:
             yield from pace.turn()
         self.pods = Pods(len(self._asked), placed, len(self._asked) - placed)
 
-    def answer(self, now: "Told | None", remedies: Mapping[str, Sequence[Any]]) -> WhatIfAnswer:
-        """Return the answer without `fill`; `now` is a play without the other changes."""
+    def answer(self, now: "Told | None", remedies: Mapping[str, Sequence[Any]]) -> Generator[None, None, WhatIfAnswer]:
+        """Return all of it except how many copies fit; `now` is a play without the other changes."""
         request = self.play.request
-        evictions = list(self._evictions())
+        shapes = yield from gathered(self._shapes(now))
+        evictions = yield from gathered(self._evictions())
+        others = (yield from self._others()) if request.asks("others") else None
         return WhatIfAnswer(
             verdict=self._verdict(),
             pods=self.pods,
-            shapes=list(self._shapes(now)),
-            placements=self._placements() if request.asks("placements") else (),
+            shapes=shapes,
+            placements=(yield from gathered(self._placements())) if request.asks("placements") else (),
             rows=self.rows if request.asks("placements") else (),
             more_rows=self.pods.placed - len(self.rows),
-            waiting=list(self._waiting(remedies)),
+            waiting=(yield from gathered(self._waiting(remedies))),
             evictions=evictions[:MOST_ROWS] if request.asks("evictions") else (),
             more_evictions=max(0, len(evictions) - MOST_ROWS),
-            others=self._others() if request.asks("others") else None,
-            use=self._use(),
+            others=others,
+            use=(yield from self._use()),
         )
 
     def remedies(self, pace: Pace) -> Generator[None, None, dict[str, Sequence[Any]]]:
@@ -127,12 +131,11 @@ class Told:
     def _remedies_for(self, key: str, pace: Pace) -> Generator[None, None, Sequence[Remedy]]:
         simulation = self.play.simulation
         queued = simulation.queue.find(key)
-        if queued is None or queued.is_gated:
+        if queued is None:
             return ()
-        pod, nominations = queued.pod, simulation.queue.nominator
-        engine = simulation.engines[pod.scheduler_name]
-        gang = members_of(simulation.queue, engine, pod, pod)
-        steps = search(simulation.cache, engine, nominations, pod, gang)
+        pod = queued.pod
+        gang = siblings_of(simulation.queue, simulation.engines[pod.scheduler_name], pod, pod)
+        steps = simulation.search(pod, gang, gate_of(queued))
         while True:
             try:
                 next(steps)
@@ -162,13 +165,13 @@ class Told:
                 where(group.nodes),
             )
 
-    def _placements(self) -> list[Placement]:
-        found = [
+    def _placements(self) -> Iterator[Placement]:
+        rows = (
             Placement(owner, namespace, node, count)
             for (owner, namespace), group in self.groups.items()
             for node, count in group.nodes.most_common(MOST_GROUPS)
-        ]
-        return found[:MOST_GROUPS]
+        )
+        return islice(rows, MOST_GROUPS)
 
     def _waiting(self, remedies: Mapping[str, Sequence[Any]]) -> Iterator[Waiting]:
         for (owner, namespace), group in self.groups.items():
@@ -185,22 +188,33 @@ class Told:
             budget = each.overdrawn or ", ".join(each.budgets)
             yield Eviction(each.pod.key, each.by, budget, violated=bool(each.overdrawn), lost=id(each) in lost)
 
-    def _others(self) -> Others:
-        play = self.play
-        placed = [
-            Other(key, result.node)
-            for key in play.waited
-            if (result := play.simulation.results.find(key)) is not None
-            and result.node
-            and key not in play.before
-            and key not in self._asked
-        ]
-        displaced = [*_displaced(play, play.departures.displaced.values())]
-        return Others(placed[:MOST_ROWS], displaced[:MOST_ROWS], len(placed), len(displaced))
+    def _others(self) -> Generator[None, None, Others]:
+        placed = yield from gathered(self._placed_besides())
+        displaced = yield from gathered(_displaced(self.play, self.play.departures.displaced.values()))
+        found = [each for each in placed if each is not None]
+        return Others(found[:MOST_ROWS], displaced[:MOST_ROWS], len(found), len(displaced))
 
-    def _use(self) -> dict[str, UseChange]:
-        before, after = self.play.use_before, use_of(self.play.simulation.cache)
+    def _placed_besides(self) -> Iterator[Other | None]:
+        """Yield each pod that waited already and has a node by the changes; None for every other one."""
+        play = self.play
+        for key in play.waited:
+            result = play.simulation.results.find(key)
+            has_it_by_changes = result is not None and result.node and key not in play.before and key not in self._asked
+            yield Other(key, result.node or "") if result is not None and has_it_by_changes else None
+
+    def _use(self) -> Generator[None, None, dict[str, UseChange]]:
+        before = self.play.use_before
+        after = yield from use_of(self.play.simulation.cache)
         return {name: UseChange(before[name], after[name]) for name in after if name in before}
+
+
+def gathered(rows: Iterable[Item]) -> Generator[None, None, list[Item]]:
+    """Return rows as a list, with a turn for others after each."""
+    found = []
+    for row in rows:
+        found.append(row)
+        yield
+    return found
 
 
 def _displaced(play: Play, departures: Iterable[Departure]) -> Iterator[Other]:

@@ -3,6 +3,9 @@
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing
 from time import monotonic, thread_time
+from typing import TypeVar
+
+Value = TypeVar("Value")
 
 LONGEST_SLICE = 0.0015  # seconds of CPU, after which other work gets its turn; a step may exceed it
 
@@ -42,12 +45,25 @@ class Pace:
             for _ in going:
                 yield from self.turn()
 
+    def finish(self, steps: Generator[object, None, Value]) -> Generator[None, None, Value]:
+        """Do steps in the same way, and return what comes of them."""
+        with closing(steps):
+            while True:
+                try:
+                    next(steps)
+                except StopIteration as end:
+                    value: Value = end.value
+                    return value
+                yield from self.turn()
+
     def turn(self) -> Generator[None, None, None]:
         """Yield if the slice is over."""
-        now = self._cpu()
-        if now - self._slice < self._longest:
-            return
-        self.spent += now - self._slice
+        if self._cpu() - self._slice >= self._longest:
+            yield from self.rest()
+
+    def rest(self) -> Generator[None, None, None]:
+        """End the slice, before a step that cannot be divided and takes about as long as one."""
+        self.spent += self._cpu() - self._slice
         yield
         self._slice = self._cpu()
         if self._clock() > self._end:

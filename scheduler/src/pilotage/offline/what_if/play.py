@@ -97,8 +97,7 @@ class Play:
             yield from self.settle()
         self.before = {key: result.node for key, result in self.results().items() if result.node}
         self.departures.forget()
-        self.use_before = use_of(self.simulation.cache)
-        yield from self._pace.turn()
+        self.use_before = yield from self._pace.finish(use_of(self.simulation.cache))
 
     def change(self, change: Change) -> Steps:
         """Apply one change; new pods are queued."""
@@ -116,6 +115,7 @@ class Play:
     def settle(self) -> Steps:
         """Let the scheduler decide until nothing changes; recreated pods wait, too."""
         while True:
+            yield from self._pace.rest()  # the first pod of a class is decided by all plugins about all nodes
             yield from self._pace.through(self.simulation.steps())
             if not (self.departures.bring_back() or self.departures.try_blocked()):
                 return

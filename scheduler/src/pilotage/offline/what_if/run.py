@@ -91,7 +91,8 @@ class _Question:
         try:
             told = yield from self._told(play, self._changes)
             remedies = (yield from told.remedies(self._pace)) if self._request.asks("remedies") else {}
-            return told.answer(now, remedies), told
+            answer = yield from self._pace.finish(told.answer(now, remedies))
+            return answer, told
         finally:
             play.simulation.close()
 
@@ -103,9 +104,11 @@ class _Question:
 
     def _begun(self, *, evicting: bool = True) -> Generator[None, None, Play]:
         yield from self._pace.through(self._world.steps())
+        yield from self._pace.rest()
         specs = deciders(self._request).specs
         simulation: Simulation = self._world.scheduling.simulation(self._world.cache, specs, evicting)
-        yield from self._pace.turn()
+        yield from self._pace.rest()
+        yield from self._pace.through(self._world.cache.catch_up())
         return Play(self._world, simulation, self._request, self._pace)
 
     def _capacity(self) -> Generator[None, None, list[Fill]]:

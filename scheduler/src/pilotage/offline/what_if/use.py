@@ -1,6 +1,6 @@
 """How much of a cluster is requested."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 
 from msgspec import Struct
 
@@ -12,23 +12,22 @@ BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 
 class Use(Struct, frozen=True, rename="camel"):
-    """How much of a resource is allocatable, and how much is requested."""
+    """What nodes can hold of a resource, and what pods request."""
 
     allocatable: int
     requested: int
     unit: str = ""
 
 
-def use_of(cache: ClusterCache) -> dict[str, Use]:
-    """Return the sums over all nodes, for each resource."""
-    columns, names = cache.columns, set[str]()
-    for info in columns.infos:
-        names.update(info.allocatable)
-    count = len(columns.infos)
-    found = {
-        name: Use(_sum(columns.allocatable(name), count), _sum(columns.requested(name), count), _unit(name))
-        for name in names
-    }
+def use_of(cache: ClusterCache) -> Generator[None, None, dict[str, Use]]:
+    """Return what all nodes together have of each resource that any of them has; a turn for others at each yield."""
+    columns = cache.columns
+    count, found = len(columns.infos), dict[str, Use]()
+    for name in columns.resources():
+        allocatable = _sum(columns.allocatable(name), count)
+        yield
+        found[name] = Use(allocatable, _sum(columns.requested(name), count), _unit(name))
+        yield
     found["pods"] = Use(_sum(columns.allowed_pods, count), _sum(columns.pod_count, count))
     return {name: found[name] for name in _in_order(found)}
 

@@ -10,6 +10,7 @@ LACK = "Insufficient "
 FULL = "Too many pods"
 LONGEST = 90
 FEW = 3
+MOST_SORTED = 200  # names, which are looked through for a range of numbers
 NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)")
 
 
@@ -40,7 +41,8 @@ def where(nodes: Mapping[str, int]) -> str:
     if len(nodes) <= FEW and (len(counts) > 1 or len(nodes) == 1):
         return ", ".join(f"{name}: {nodes[name]}" for name in sorted(nodes, key=_in_order))
     each = f"{counts[0]} each" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} each"
-    return f"{_names(sorted(nodes, key=_in_order))}: {each}"
+    names = list(nodes) if len(nodes) > MOST_SORTED else sorted(nodes, key=_in_order)
+    return f"{_names(names)}: {each}"
 
 
 def counted(number: int, thing: str) -> str:
@@ -56,6 +58,8 @@ def listed(names: Counter[str]) -> str:
 def _names(names: list[str]) -> str:
     if len(names) <= FEW:
         return ", ".join(names)
+    if len(names) > MOST_SORTED:
+        return f"{len(names)} nodes"
     parts = [NUMBERED.fullmatch(name) for name in names]
     stems = {part["stem"] for part in parts if part is not None}
     numbers = [int(part["number"]) for part in parts if part is not None]

@@ -120,7 +120,7 @@ class World:
 
     def __init__(self, moment: Moment, scheduling: Scheduling) -> None:
         self.moment, self.scheduling = moment, scheduling
-        self.cache = ClusterCache()
+        self.cache = ClusterCache(tells_later=True)
         self.keys: set[str] = set()  # of all pods, as namespace/name
         self.classes: dict[str, KubeObject] = {}  # that new objects may name, by kind and name
         self._uids: set[str] = set()  # of placed pods

@@ -1,7 +1,13 @@
 """Pods with scheduling gates."""
 
+from collections.abc import Iterator
+
+from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.events import Action, Resource, Retry
+from pilotage.framework.api.gate_remedies import open_gates
+from pilotage.framework.api.nodes import Nodes
 from pilotage.framework.api.plugin import PreEnqueue
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import Filtered, Rejection
 from pilotage.model.pod import Pod
 
@@ -18,3 +24,8 @@ class SchedulingGates(PreEnqueue):
             return None
         names = " ".join(gate.name for gate in gates)
         return Rejection(f"waiting for scheduling gates: [{names}]", preemption_helps=False)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer the pod without its gates, and say who removes them."""
+        if pod.spec.scheduling_gates:
+            yield open_gates([pod])

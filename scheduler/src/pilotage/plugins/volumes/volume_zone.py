@@ -1,5 +1,6 @@
 """Keeps pods in the zones of their volumes."""
 
+from collections.abc import Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -12,12 +13,15 @@ from pilotage.framework.api.events import Action, Event, Resource, Retry
 from pilotage.framework.api.node_matching import match_labels
 from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
 from pilotage.framework.api.plugin import Filter, PreFilter
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.verdicts import SKIP, SKIP_SHAPE, Filtered, PreFiltered, Rejection, Verdicts
 from pilotage.kinds.csi_migration import BETA_REGION, BETA_ZONE, REGION, ZONE, ZONE_SEPARATOR
 from pilotage.kinds.pod_claims import named_claims, no_claim
 from pilotage.kinds.storage import WAIT_FOR_FIRST_CONSUMER, PersistentVolume, PersistentVolumeClaim, StorageClass
 from pilotage.model.pod import Pod
 from pilotage.model.selectors import LabelMatcher
+from pilotage.plugins.volumes._shared.moved_volume import moved_volume, where_it_is
+from pilotage.plugins.volumes._shared.unusable_claims import unusable_claims
 
 TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 # A node may have only the newer label; the other way round does not count.
@@ -65,11 +69,7 @@ class VolumeZone(PreFilter, Filter):
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
             return None  # a cluster in one zone may have no labels
-        for key, values in cycle.notes[self.name]:
-            found = labels.get(key, labels.get(SUCCESSORS.get(key, key)))
-            if found not in values:
-                return ELSEWHERE
-        return None
+        return None if all(_is_within(topology, labels) for topology in cycle.notes[self.name]) else ELSEWHERE
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
         """Return the same for many nodes."""
@@ -77,6 +77,30 @@ class VolumeZone(PreFilter, Filter):
         if elsewhere.any():
             elsewhere &= reduce(or_, (_has(key, nodes) for key in TOPOLOGY_LABELS))
         return Verdicts.where(elsewhere, ELSEWHERE)
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer what makes the claims usable, or the data of one of them in the zone of a node."""
+        if self.name not in cycle.notes:
+            yield from unusable_claims(pod, cycle.objects)
+            return
+        for claim, volume in self._elsewhere(cycle, pod, nodes[0]):
+            yield moved_volume(claim, volume, nodes[0])
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return which volumes are in another zone than the node."""
+        return "; ".join(where_it_is(claim, volume) for claim, volume in self._elsewhere(cycle, pod, node))
+
+    def _elsewhere(
+        self, cycle: Cycle, pod: Pod, node: NodeInfo
+    ) -> Iterator[tuple[PersistentVolumeClaim, PersistentVolume]]:
+        """Yield the pod's claims whose volumes are in another zone or region than a node."""
+        for name in named_claims(pod):
+            claim = cycle.objects.get(PersistentVolumeClaim, name, pod.namespace)
+            volume = _volume_of(cycle, pod, name)
+            if claim is None or not isinstance(volume, PersistentVolume):
+                continue
+            if not all(_is_within(topology, node.labels) for topology in _topologies(volume)):
+                yield claim, volume
 
     def class_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
         """Return whether claims of the new class may wait for their pods."""
@@ -128,6 +152,11 @@ def _topologies(volume: PersistentVolume) -> list[_Topology]:
             if "" not in values:  # what cannot be read does not count
                 found.append(_Topology(key, values))
     return found
+
+
+def _is_within(topology: _Topology, labels: Mapping[str, str]) -> bool:
+    key, values = topology
+    return labels.get(key, labels.get(SUCCESSORS.get(key, key))) in values
 
 
 def _within(topology: _Topology, nodes: Nodes) -> Bools:

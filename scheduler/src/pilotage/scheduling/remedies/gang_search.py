@@ -1,111 +1,115 @@
-"""What would give a whole gang its places at once: members, room, or a smaller quorum."""
+"""What would give a whole gang its places at once: members, open gates, room, or a smaller quorum.
+
+A gang of up to MOST_MEMBERS pods is tried pod by pod, in a copy of the cluster: between two steps its pods hold their
+places there. Of a larger one, and where there is no copy, the room is counted, and what would help is not tried.
+"""
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pilotage.framework.api.gangs import FormsGangs
+from pilotage.framework.api.gate_remedies import open_gates
 from pilotage.framework.api.lower_requests import ask_for_less
-from pilotage.framework.api.nodes import Bools, Nodes
+from pilotage.framework.api.nodes import Bools, NodeInfo, Nodes
 from pilotage.framework.api.plugin import STATIC
 from pilotage.framework.api.pod_changes import with_spec
-from pilotage.framework.api.remedies import Change, PodNames, Remedy
+from pilotage.framework.api.remedies import Difference, Remedy
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.kinds.storage import CSINode
-from pilotage.model.gangs import GangName, gang_of
 from pilotage.model.pod import Pod
-from pilotage.queue.scheduling_queue import SchedulingQueue
-from pilotage.scheduling.engine import Engine
 from pilotage.scheduling.remedies.altered import altered
-from pilotage.scheduling.remedies.new_nodes import kinds_for, one_more_like
+from pilotage.scheduling.remedies.gang_room import counted
+from pilotage.scheduling.remedies.members import MOST_MEMBERS, Members, Siblings, by_kind, sorted_out
+from pilotage.scheduling.remedies.new_nodes import kinds_for, one_more_like, room_on_new
 from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.ranking import ranked
 from pilotage.scheduling.remedies.trying import Tries
 
-MOST_MEMBERS = 128  # of a gang that is tried as a whole, in one step
-MOST_NODES = 32  # new ones
+MOST_TRIED = 2 * MOST_MEMBERS  # pods, where more wait than the gang needs
+MOST_NODES = 32  # new ones that are tried
+MOST_OFFERS = 8  # that are tried
+TOO_LARGE = f"the gang has more than {MOST_MEMBERS} pods"
+NO_COPY = "there is no copy of the cluster to try it in"
 
 
 @dataclass(frozen=True)
-class Members:
-    """The pods of a gang that is not whole: how many of them need a place at once, and who waits."""
+class GangFound:
+    """What was found for a gang."""
 
-    name: GangName
-    plugin: FormsGangs
-    needed: int
-    waiting: tuple[Pod, ...]  # that may be tried
-    gated: tuple[Pod, ...]
-
-    @property
-    def lacking(self) -> int:
-        """Return how many pods are not even there."""
-        return max(0, self.needed - len(self.waiting) - len(self.gated))
+    remedies: tuple[Remedy, ...] = ()
+    note: str = ""
+    fits: int = 0  # how many of the waiting pods find room at once
 
 
-def members_of(queue: SchedulingQueue, engine: Engine, pod: Pod, *taken: Pod) -> Members | None:
-    """Return the gang of a pod that waits, with members that were just taken from the queue; None without a gang."""
-    name, plugin = gang_of(pod), engine.gangs
-    needed = plugin.missing(name, pod) if name is not None and plugin is not None else None
-    if name is None or plugin is None or needed is None or needed <= 0:
-        return None
-    siblings = queue.gang(name, pod.scheduler_name)
-    waiting = {each.uid: each for each in (pod, *taken, *(each.pod for each in siblings if not each.is_gated))}
-    gated = tuple(each.pod for each in siblings if each.is_gated and each.pod.uid not in waiting)
-    return Members(name, plugin, needed, tuple(waiting.values()), gated)
-
-
-def searched_for_gang(tries: Tries, gang: Members) -> Generator[None, None, tuple[tuple[Remedy, ...], str]]:
-    """Find the remedies for a gang, and say how short it is; nothing if it is larger than what is tried at once."""
-    if gang.needed > MOST_MEMBERS:
-        return (), f"the gang needs {gang.needed} places at once, which are too many to try"
-    found: list[Remedy] = []
-    yield
-    fits = _fitting(tries, gang.waiting, gang.needed)
-    for offered in _offered(tries, gang, fits):
+def counted_for_gang(tries: Tries, siblings: Siblings, why: str = TOO_LARGE) -> Generator[None, None, GangFound]:
+    """Count the room for a gang, and return what would help without trying it; nothing is changed."""
+    gang = yield from sorted_out(siblings)
+    waiting = yield from by_kind(gang.waiting)
+    others = yield from by_kind(gang.gated)
+    missing = [(tries.pod, gang.lacking)] if gang.lacking else []
+    whole = yield from counted(tries, [*waiting, *others, *missing], gang.needed)
+    room = whole if len(gang.waiting) >= gang.needed else (yield from counted(tries, waiting, gang.needed))
+    if whole is None or room is None:
+        return GangFound(note="nodes come and go too quickly to count the room for the gang")
+    offers = [*_simple_offers(tries, gang, room.fits)]
+    if len(gang.waiting) >= gang.needed > room.fits and len(waiting) == 1:
         yield
-        tried = _tried(tries, gang, offered)
+        offers += _less_each(tries, gang.needed)
+        yield
+        offers += _counted_nodes(tries, gang.needed - room.fits)
+    untried = [replace(each, untried=why, plugin=each.plugin or gang.plugin.name) for each in offers]
+    return GangFound(ranked(untried), whole.told(gang.needed) if whole.fits < gang.needed else "", room.fits)
+
+
+def tried_for_gang(tries: Tries, siblings: Siblings) -> Generator[None, None, GangFound]:
+    """Find the remedies for a gang in a copy of the cluster, where its pods hold their places between two steps."""
+    gang = yield from sorted_out(siblings)
+    gang = replace(gang, waiting=gang.waiting[:MOST_TRIED])
+    found: list[Remedy] = []
+    fits = yield from _fitting(tries, gang.waiting, gang.needed)
+    offers = [*_simple_offers(tries, gang, fits)]
+    if len(gang.waiting) >= gang.needed > fits:
+        offers += _less_each(tries, gang.needed) if len({pod.shape for pod in gang.waiting}) == 1 else ()
+        yield
+        offers += yield from _tried_nodes(tries, gang, fits)
+    for offered in offers[:MOST_OFFERS]:
+        yield
+        tried = yield from _tried(tries, gang, offered, fits)
         if tried is not None:
             found.append(tried)
     least = min(len(gang.waiting), gang.needed)
     short = f"{least - fits} of {gang.needed} pods find no room at once" if fits < least else ""
-    return ranked(found), short
+    return GangFound(ranked(found), short, fits)
 
 
-@dataclass(frozen=True)
-class _Offer:
-    """A remedy, and with it the pods that are to be placed, and how many of them."""
-
-    remedy: Remedy
-    pods: tuple[Pod, ...]
-    needed: int
-
-
-def _offered(tries: Tries, gang: Members, fits: int) -> Iterator[_Offer]:
-    there = (*gang.waiting, *gang.gated)
+def _simple_offers(tries: Tries, gang: Members, fits: int) -> Iterator[Remedy]:
+    """Yield the pods that are missing or gated, and a smaller quorum."""
     if gang.lacking:
-        clones = tuple(_sibling(tries.pod, number) for number in range(gang.lacking))
-        yield _Offer(_more_members(gang), (*there, *clones), gang.needed)
+        yield _more_members(gang)
     elif len(gang.waiting) < gang.needed:
-        yield _Offer(_open_gates(gang), there, gang.needed)
-    enough = len(gang.waiting) >= gang.needed
+        yield replace(open_gates(gang.gated, of_others=True), size=len(gang.gated) / gang.needed)
     smaller = gang.plugin.with_fewer(gang.name, tries.pod, gang.needed - fits) if 0 < fits < gang.needed else None
     if smaller is not None:
-        yield _Offer(smaller, gang.waiting, fits)
-    if enough and fits < gang.needed:
-        yield from _less_each(tries, gang)
-        yield from _more_nodes(tries, gang, fits)
+        yield smaller
 
 
-def _tried(tries: Tries, gang: Members, offer: _Offer) -> Remedy | None:
-    with altered(tries.cache, offer.remedy.difference):
-        fits = _fitting(tries, offer.pods, offer.needed)
-    if fits < offer.needed:
+def _tried(tries: Tries, gang: Members, offer: Remedy, fits: int) -> Generator[None, None, Remedy | None]:
+    pods, needed = gang.waiting, gang.needed
+    if offer.code in ("moreMembers", "openGates"):
+        pods = [*gang.waiting, *gang.gated, *_siblings(tries.pod, gang.lacking)]
+    elif offer.code == "lowerQuorum":
+        needed = fits
+    elif offer.difference.pod is not None:
+        pods = [_asking_like(offer.difference.pod, pod) for pod in gang.waiting]
+    with altered(tries.cache, offer.difference):
+        found = yield from _fitting(tries, pods, needed)
+    if found < needed:
         return None
-    return replace(offer.remedy, verified=True, plugin=offer.remedy.plugin or gang.plugin.name)
+    return replace(offer, verified=True, plugin=offer.plugin or gang.plugin.name)
 
 
-def _fitting(tries: Tries, pods: Sequence[Pod], needed: int) -> int:
+def _fitting(tries: Tries, pods: Sequence[Pod], needed: int) -> Generator[None, None, int]:
     """Return how many of the pods find a place beside each other, until as many have one as are needed."""
     held: list[str] = []
     cache = tries.cache
@@ -114,10 +118,11 @@ def _fitting(tries: Tries, pods: Sequence[Pod], needed: int) -> int:
         for pod in sorted(pods, key=lambda each: -each.requests.get("cpu", 0)):
             if len(held) == needed:
                 break
-            node = _place(tries, pod)
+            node = _place(tries, pod) if cache.find_pod(pod.uid) is None else None
             if node is not None:
-                cache.assume(pod.on(node))
                 held.append(pod.uid)
+                cache.assume(pod.on(node))
+            yield
     except PluginFailed:
         return 0
     finally:
@@ -136,10 +141,14 @@ def _place(tries: Tries, pod: Pod) -> str | None:
     return str(attempt.cycle.nodes[int(attempt.best(feasible)[0])].name)
 
 
-def _sibling(pod: Pod, number: int) -> Pod:
-    sibling = pod.on("")
-    sibling.uid, sibling.name = f"{pod.uid}/sibling-{number}", f"{pod.name}-sibling-{number}"
-    return sibling
+def _siblings(pod: Pod, number: int) -> list[Pod]:
+    """Return more pods like one of a gang."""
+    found = []
+    for each in range(number):
+        sibling = pod.on("")
+        sibling.uid, sibling.name = f"{pod.uid}/sibling-{each}", f"{pod.name}-sibling-{each}"
+        found.append(sibling)
+    return found
 
 
 def _more_members(gang: Members) -> Remedy:
@@ -152,39 +161,22 @@ def _more_members(gang: Members) -> Remedy:
     )
 
 
-def _open_gates(gang: Members) -> Remedy:
-    gates = sorted({gate.name for pod in gang.gated for gate in pod.spec.scheduling_gates})
-    return Remedy(
-        code="openGates",
-        actor="owner",
-        words="remove the scheduling gates of {pods}",
-        values={"pods": PodNames(pod.key for pod in gang.gated), "gates": tuple(gates)},
-        changes=tuple(Change(f"{pod.key}: spec.schedulingGates", None, None) for pod in gang.gated[:1]),
-        size=len(gang.gated) / gang.needed,
-    )
-
-
-def _less_each(tries: Tries, gang: Members) -> Iterator[_Offer]:
-    """Yield what all members could ask for, if they ask for the same, so that enough fit."""
-    if len({pod.shape for pod in gang.waiting}) > 1:
-        return
+def _less_each(tries: Tries, needed: int) -> Iterator[Remedy]:
+    """Yield what all pods of a gang that are alike could ask for, so that enough of them fit."""
     attempt = tries.attempt()
     if attempt.run_pre_filter().rejection is not None:
         return
     objections = Objections(attempt)
     open_to = objections.open_to("NodeResourcesFit")
     for resource in tries.pod.requests:
-        most = _largest(objections.nodes, open_to, tries.pod, resource, gang.needed)
+        most = _largest(objections.nodes, open_to, tries.pod, resource, needed)
         remedy = ask_for_less(tries.pod, {resource: most}) if most else None
         if remedy is not None:
             words = f"{remedy.words} in every pod of the gang"
-            pods = tuple(_asking_like(remedy.difference.pod, pod) for pod in gang.waiting)
-            less = replace(remedy, code="reduceGangRequest", words=words, plugin="NodeResourcesFit")
-            yield _Offer(less, pods, gang.needed)
+            yield replace(remedy, code="reduceGangRequest", words=words, plugin="NodeResourcesFit")
 
 
-def _asking_like(changed: Pod | None, pod: Pod) -> Pod:
-    assert changed is not None
+def _asking_like(changed: Pod, pod: Pod) -> Pod:
     spec = {name: getattr(changed.spec, name) for name in ("containers", "init_containers", "resources")}
     asking = with_spec(pod, {}, **spec).difference.pod
     assert asking is not None
@@ -192,7 +184,7 @@ def _asking_like(changed: Pod | None, pod: Pod) -> Pod:
 
 
 def _largest(nodes: Nodes, open_to: Bools, pod: Pod, resource: str, needed: int) -> int:
-    """Return the largest request with which so many pods fit; 0 if none does, or the one that there is."""
+    """Return the largest request with which so many pods fit; 0 if none is smaller than the present one."""
     room = np.maximum(nodes.allowed_pods - nodes.pod_count, 0)[open_to]
     for name, amount in pod.requests.items():
         if name != resource and amount > 0:
@@ -206,18 +198,33 @@ def _largest(nodes: Nodes, open_to: Bools, pod: Pod, resource: str, needed: int)
     return low
 
 
-def _more_nodes(tries: Tries, gang: Members, fits: int) -> Iterator[_Offer]:
-    """Yield as many nodes of a kind as the pods would need that find no room."""
+def _kinds(tries: Tries) -> list[tuple[NodeInfo, CSINode | None]]:
+    """Return nodes of which more could be added, each with its drivers."""
     attempt = tries.attempt()
     if attempt.run_pre_filter().rejection is not None:
-        return
+        return []
     objections = Objections(attempt)
     filters = attempt.engine.runner.plugin_set.filter
     open_to = objections.open_to(*(plugin.name for plugin in filters if plugin.depends_on is not STATIC))
-    for info in kinds_for(objections.nodes, open_to, tries.pod):
-        csi = attempt.cycle.objects.get(CSINode, info.name)
+    found = kinds_for(objections.nodes, open_to, tries.pod)
+    return [(info, attempt.cycle.objects.get(CSINode, info.name)) for info in found]
+
+
+def _tried_nodes(tries: Tries, gang: Members, fits: int) -> Generator[None, None, list[Remedy]]:
+    """Return as many nodes of a kind as those pods need that find no room."""
+    for info, csi in _kinds(tries):
         with altered(tries.cache, one_more_like(info, csi).difference):
-            on_one = _fitting(tries, gang.waiting, gang.needed) - fits
+            on_one = (yield from _fitting(tries, gang.waiting, gang.needed)) - fits
         if on_one > 0 and (number := -(-(gang.needed - fits) // on_one)) <= MOST_NODES:
-            yield _Offer(one_more_like(info, csi, number), gang.waiting, gang.needed)
-            return
+            return [one_more_like(info, csi, number)]
+    return []
+
+
+def _counted_nodes(tries: Tries, lacking: int) -> list[Remedy]:
+    """Return the same by arithmetic, for pods that all ask for the same."""
+    for info, _ in _kinds(tries):
+        number = -(-lacking // room_on_new(info, tries.pod))
+        one = one_more_like(info)
+        words = one.words if number == 1 else one.words.replace("one more node", "{count} more nodes")
+        return [replace(one, words=words, values={**one.values, "count": number}, nodes=0, difference=Difference())]
+    return []

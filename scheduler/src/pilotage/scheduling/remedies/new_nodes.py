@@ -1,4 +1,4 @@
-"""One more node like one that there is: empty, but for the pods that every such node gets."""
+"""One more node like an existing one: empty except for the pods that every such node gets."""
 
 from collections.abc import Iterator
 
@@ -17,15 +17,15 @@ from pilotage.scheduling.remedies.objections import Objections
 from pilotage.scheduling.remedies.trying import Tries
 
 TYPE, ZONE, HOSTNAME = "node.kubernetes.io/instance-type", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
-MOST_KINDS = 16  # that are looked at
+MOST_KINDS = 16  # of nodes that are considered
 MOST_TRIED = 3
-SPREAD = np.uint64(0x9E3779B97F4A7C15)  # so that hardly ever two kinds have the same number
-COST = 10.0  # of a node, beside changes of those that there are
-NEW = "one-more-node-like-"  # no name of a node in a cloud begins so
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # makes it very unlikely that two kinds have the same number
+COST = 10.0  # of a new node, compared with a change of an existing one
+NEW = "one-more-node-like-"  # no cloud gives its nodes such names
 
 
 def new_nodes(tries: Tries) -> Iterator[Remedy]:
-    """Offer a node of each kind that would be large enough, the smallest first."""
+    """Offer a node of each kind that is large enough, the smallest first."""
     attempt = tries.attempt()
     if attempt.run_pre_filter().rejection is not None:
         return
@@ -37,14 +37,14 @@ def new_nodes(tries: Tries) -> Iterator[Remedy]:
 
 
 def kinds_for(nodes: Nodes, open_to: Bools, pod: Pod) -> list[NodeInfo]:
-    """Return a node of each kind, of the nodes that are marked, which would be large enough if it were empty."""
-    kinds = [info for info in _kinds(nodes, open_to) if _is_large_enough(info, pod)]
+    """Return a node of each kind among the marked ones that would be large enough if it were empty."""
+    kinds = [info for info in _kinds(nodes, open_to) if room_on_new(info, pod)]
     kinds.sort(key=lambda info: (info.allocatable.get("cpu", 0), info.allocatable.get("memory", 0)))
     return kinds[:MOST_TRIED]
 
 
 def one_more_like(info: NodeInfo, csi: CSINode | None = None, number: int = 1) -> Remedy:
-    """Return what an admin can do by bringing nodes like another one."""
+    """Return what an administrator can do by adding nodes like an existing one."""
     kind = ", ".join(info.labels[key] for key in (TYPE, ZONE) if info.labels.get(key))
     several = "one more node" if number == 1 else "{count} more nodes"
     names = [f"{NEW}{info.name}-{each}" for each in range(number)]
@@ -65,7 +65,7 @@ def one_more_like(info: NodeInfo, csi: CSINode | None = None, number: int = 1) -
 
 
 def _kinds(nodes: Nodes, which: Bools) -> list[NodeInfo]:
-    """Return a node of each kind: of a type, in a zone, with some taints."""
+    """Return one node for each combination of type, zone, taints and size."""
     places = np.flatnonzero(which)
     if not len(places):
         return []
@@ -77,21 +77,25 @@ def _kinds(nodes: Nodes, which: Bools) -> list[NodeInfo]:
         nodes.allocatable("cpu"),
         nodes.allocatable("memory"),
     ):
-        key = key * SPREAD + column[places].astype(np.uint64)  # one number for all: rows take ten times as long
+        key = key * SPREAD + column[places].astype(
+            np.uint64
+        )  # one number for all of them: comparing rows takes ten times as long
     _, first = np.unique(key, return_index=True)
     return [nodes[int(places[each])] for each in sorted(first.tolist())[:MOST_KINDS]]
 
 
-def _is_large_enough(info: NodeInfo, pod: Pod) -> bool:
+def room_on_new(info: NodeInfo, pod: Pod) -> int:
+    """Return how many pods like this one an otherwise empty node of a kind can hold."""
+    everywhere = _on_every(info)
     taken: dict[str, int] = {}
-    for each in _on_every(info):
+    for each in everywhere:
         for resource, amount in each.usage.items():
             taken[resource] = taken.get(resource, 0) + amount
-    return all(
-        amount <= info.allocatable.get(resource, 0) - taken.get(resource, 0)
-        for resource, amount in pod.requests.items()
-        if amount > 0
-    )
+    room = info.node.allowed_pods - len(everywhere)
+    for resource, amount in pod.requests.items():
+        if amount > 0:
+            room = min(room, (info.allocatable.get(resource, 0) - taken.get(resource, 0)) // amount)
+    return max(0, room)
 
 
 def _on_every(info: NodeInfo) -> list[Pod]:

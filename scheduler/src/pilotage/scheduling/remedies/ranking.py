@@ -41,6 +41,7 @@ def _kind(remedy: Remedy) -> tuple[str, ...]:
 def _rank(remedy: Remedy) -> tuple[object, ...]:
     changes = max(1, len(remedy.steps), len(remedy.changes))
     return (
+        bool(remedy.untried),
         remedy.code in LAST_RESORTS,
         ACTORS[remedy.actor],
         max(1, len(remedy.steps)),

@@ -12,7 +12,7 @@ the next one.
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pilotage.framework.api.remedies import Difference, Remedy
+from pilotage.framework.api.remedies import Actor, Difference, Remedy
 from pilotage.framework.api.verdicts import PluginFailed, Rejection
 from pilotage.scheduling.attempt import Attempt
 from pilotage.scheduling.remedies.altered import altered
@@ -27,6 +27,8 @@ MOST_TRIED = 8
 MOST_PAIRS = 3  # kinds of nodes that two object to
 FIRST_STEPS = 2  # of each of the two
 SECOND_STEPS = 2
+
+ORDER: tuple[Actor, ...] = ("wait", "owner", "admin")
 
 Steps = Generator[None, None, list[Remedy]]
 
@@ -74,8 +76,8 @@ def _for_nodes(attempt: Attempt, objections: Objections) -> Iterator[Remedy]:
 
 def _tried(tries: Tries, offered: Sequence[Remedy]) -> Steps:
     """Try what is offered; a plugin is quoted only if nothing that it offers helps."""
-    found: list[Remedy] = []
-    for each in promising(offered, MOST_TRIED):
+    found = [each for each in offered if each.untried]
+    for each in promising((each for each in offered if not each.untried), MOST_TRIED):
         if each.code == "satisfyPlugin" and any(other.plugin == each.plugin for other in found):
             continue
         yield
@@ -103,7 +105,7 @@ def _pairs(tries: Tries) -> Steps:
     """Return two changes, one after the other, where no single one helps."""
     found: list[Remedy] = []
     yield
-    firsts = _first_steps(tries)
+    firsts = [each for each in _first_steps(tries) if not each.untried]
     for first in firsts:
         yield
         if (alone := tries.tried(first)) is not None:
@@ -144,7 +146,8 @@ def _second_steps(tries: Tries, first: Remedy) -> list[Remedy]:
             offered: Iterable[Remedy] = _for_the_pod(attempt, before.rejection)
         else:
             offered = _for_nodes(attempt, Objections(attempt))
-        return promising([each for each in offered if each.code != "satisfyPlugin"], SECOND_STEPS)
+        told = [each for each in offered if each.code != "satisfyPlugin" and not each.untried]
+        return promising(told, SECOND_STEPS)
 
 
 def together(first: Remedy, second: Remedy) -> Remedy:
@@ -164,7 +167,7 @@ def together(first: Remedy, second: Remedy) -> Remedy:
     )
     return Remedy(
         code="both",
-        actor="owner" if first.actor == second.actor == "owner" else "admin",
+        actor=max(first.actor, second.actor, key=ORDER.index),
         words="",
         changes=(*first.changes, *second.changes),
         size=first.size + second.size,

@@ -57,7 +57,8 @@ class RemedyShown(Part, frozen=True):
     code: str
     actor: Literal["owner", "admin", "wait"]
     text: str
-    verified: bool = False
+    verified: bool = False  # the scheduler's own decision places the pod then
+    untried: str = ""  # why that cannot be tried
     nodes: int = 0  # how many it opens
     example: str = ""
     size: float = 0.0
@@ -66,6 +67,7 @@ class RemedyShown(Part, frozen=True):
     changes: list[Change] = []
     target: dict[str, str] | None = None  # the object that the patch is for
     patch: dict[str, Any] | None = None
+    steps: list["RemedyShown"] = []  # both changes, if it takes two
 
 
 class Position(Part, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from pilotage.config.suggestions import near
+from pilotage.config.suggestions import near_of_many
 from pilotage.framework.api.node_changes import node_remedy, with_facts
 from pilotage.framework.api.node_matching import match_required
 from pilotage.framework.api.nodes import ABSENT, Bools, NodeInfo, Nodes
@@ -30,6 +30,7 @@ from pilotage.model.selectors import (
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 MOST_CONDITIONS = 24  # that are left out one by one
 MOST_NODES = 32  # that are looked at for labels
+MOST_NAMES = 4  # of nodes that do not exist, for which a similar one is looked up
 # What nodes say about themselves; to write it on another one would be a lie.
 FACTS = ("kubernetes.io/", "k8s.io/")
 OF_PEOPLE = ("node-role.kubernetes.io/", "node.kubernetes.io/exclude")
@@ -54,8 +55,10 @@ def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
 
 def name_remedies(pod: Pod, wanted: Iterable[str], nodes: Nodes) -> Iterator[Remedy]:
     """Yield the name of a node that is near to the one that is asked for by metadata.name."""
-    for name in wanted:
-        if nodes.find(name) is None and (other := near(name, [info.name for info in nodes])):
+    names: frozenset[str] = frozenset()
+    for name in islice(wanted, MOST_NAMES):
+        names = names or frozenset(info.name for info in nodes)
+        if name not in names and (other := near_of_many(name, names)):
             change = _with_terms(pod, tuple(_named(term, name, other) for term in _terms(pod)))
             yield _owner("otherNode", "ask for {to} instead of {from}", change, name, other, _PATH, 0.5)
 
@@ -92,7 +95,7 @@ def _value_instead(nodes: Nodes, opened: Bools, key: str, value: str) -> str | N
     numbers.pop(value, None)
     if not numbers:
         return None
-    return near(value, numbers) or numbers.most_common(1)[0][0]
+    return near_of_many(value, numbers) or numbers.most_common(1)[0][0]
 
 
 def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:

@@ -55,8 +55,8 @@ def who_leaves(cycle: Cycle, pod: Pod, own: OwnTerms, nodes: Nodes) -> Iterator[
         remedy = freed(best.node, best.pods)
         if best.key != HOSTNAME:
             domain = best.node.labels.get(best.key, "")
-            words = f"move {{pods}} out of {best.key.rpartition('/')[2]} {{domain}}"
-            remedy = replace(remedy, words=words, values={**remedy.values, "domain": domain})
+            more = {"key": best.key.rpartition("/")[2], "domain": domain}
+            remedy = replace(remedy, words="move {pods} out of {key} {domain}", values={**remedy.values, **more})
         yield replace(remedy, example=best.node.name)
 
 

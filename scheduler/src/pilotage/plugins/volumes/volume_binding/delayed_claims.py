@@ -9,6 +9,7 @@ from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.verdicts import PluginFailed
 from pilotage.kinds.reach import reach_of_class
 from pilotage.kinds.storage import (
+    NO_PROVISIONER,
     SELECTED_NODE,
     STORAGE,
     CSIDriver,
@@ -21,8 +22,6 @@ from pilotage.model.quantity import value_of
 from pilotage.plugins.volumes.volume_binding.ranking import Ranking
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import SuitableVolumes, VolumeSearch
-
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
 
 class DelayedClaim:
@@ -42,6 +41,15 @@ class DelayedClaim:
         self._objects = objects
         self._index = index
         self._search = search
+
+    def like(self, claim: PersistentVolumeClaim) -> "DelayedClaim":
+        """Return what another claim could get in the same state."""
+        return DelayedClaim(claim, self._objects, self._index, self._search)
+
+    @property
+    def volumes_of_class(self) -> int:
+        """Return how many volumes its class has, taken ones included."""
+        return len(self._index.volumes(self._objects, self.claim.class_name))
 
     @cached_property
     def suitable(self) -> SuitableVolumes:

@@ -1,5 +1,6 @@
 """Brings pods and volumes together: where volumes can be reached, bound, or provisioned."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 from pydantic import AfterValidator
@@ -14,6 +15,7 @@ from pilotage.framework.api.handle import Handle
 from pilotage.framework.api.nodes import Bools, Ints, NodeInfo, Nodes
 from pilotage.framework.api.objects import Objects
 from pilotage.framework.api.plugin import Filter, PreBind, PreFilter, PreScore, Reserve, Score, nothing_to_note
+from pilotage.framework.api.remedies import Remedy
 from pilotage.framework.api.scoring_arguments import UtilizationShapePoint, shape_faults
 from pilotage.framework.api.verdicts import (
     SKIP,
@@ -27,6 +29,7 @@ from pilotage.framework.api.verdicts import (
 )
 from pilotage.framework.runtime.reading import permission_on
 from pilotage.kinds.pod_claims import concerns, uses_claims
+from pilotage.kinds.reach import reaches
 from pilotage.kinds.storage import (
     CSIDriver,
     CSINode,
@@ -37,12 +40,15 @@ from pilotage.kinds.storage import (
 )
 from pilotage.model.pod import Pod
 from pilotage.plugins.volumes._shared.csi_nodes import CSINodeColumns
+from pilotage.plugins.volumes._shared.moved_volume import where_it_is
+from pilotage.plugins.volumes._shared.unusable_claims import unusable_claims
 from pilotage.plugins.volumes.volume_binding.claim_sorting import SortedClaims, sort_claims
 from pilotage.plugins.volumes.volume_binding.delayed_claims import DelayedClaim, volume_limit
 from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 from pilotage.plugins.volumes.volume_binding.suitable_volumes import VolumeSearch
 from pilotage.plugins.volumes.volume_binding.volume_choice import BoundVolume, VolumeChoice
 from pilotage.plugins.volumes.volume_binding.volume_progress import ClusterView
+from pilotage.plugins.volumes.volume_binding.volume_remedies import bound_elsewhere, unbound
 from pilotage.plugins.volumes.volume_binding.volume_reservation import Reservation, Reservations
 from pilotage.plugins.volumes.volume_binding.volume_scoring import StorageScore
 from pilotage.plugins.volumes.volume_binding.volume_writer import VolumeWriter
@@ -55,8 +61,9 @@ ANY_CHANGE = Action.ADD | Action.UPDATE
 class _State:
     """What is known about the volumes of a pod in one cycle."""
 
-    def __init__(self, choice: VolumeChoice) -> None:
+    def __init__(self, choice: VolumeChoice, bound: list[PersistentVolumeClaim]) -> None:
         self.choice = choice
+        self.bound = bound  # the claims whose volumes `choice.bound` has
         self.all_bound = False
         self.held: Reservation | None = None
 
@@ -118,7 +125,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         claims = sort_claims(pod, cycle.objects)
         if isinstance(claims, Rejection):
             return claims
-        cycle.notes[self.name] = _State(self._choice(cycle.objects, claims))
+        cycle.notes[self.name] = _State(self._choice(cycle.objects, claims), claims.bound)
         return None
 
     def _choice(self, objects: Objects, claims: SortedClaims) -> VolumeChoice:
@@ -142,6 +149,24 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         column = self._csi_nodes.column(cycle, (plugin,), lambda csi_node: int(plugin in csi_node.migrated_plugins))
         migrated: Bools = nodes.at(column) > 0
         return migrated
+
+    def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
+        """Offer what makes the claims usable, or the volumes reachable from these nodes."""
+        state: _State | None = cycle.notes.get(self.name)
+        if state is None:
+            yield from unusable_claims(pod, cycle.objects)
+            return
+        yield from bound_elsewhere(state.bound, state.choice, nodes)
+        yield from unbound(state.choice, nodes, cycle.objects)
+
+    def remark(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
+        """Return which volumes the node cannot reach, and where they are."""
+        state: _State | None = cycle.notes.get(self.name)
+        if state is None:
+            return ""
+        pairs = zip(state.bound, state.choice.bound, strict=True)
+        there = [(claim, bound.volume) for claim, bound in pairs if not reaches(bound.reach, node.labels)]
+        return "; ".join(where_it_is(claim, volume) for claim, volume in there if volume is not None)
 
     pre_score = nothing_to_note  # a pod without such volumes gets nothing anywhere
 
