@@ -100,7 +100,7 @@ def _places(places: Any) -> dict[int, int]:
 
 
 def _objects(cache: ClusterCache) -> dict[str, dict[str, int]]:
-    found = {
+    found: dict[str, dict[str, int]] = {
         kind.__name__: {_key(each): id(each) for each in cache.objects.all(kind)} for kind in cache.objects.kinds()
     }
     return {kind: objects for kind, objects in found.items() if objects}

@@ -79,12 +79,12 @@ async def _played(watch: Slices, plan: Plan, nodes: int, waiting: int) -> tuple[
 
 
 def _print_costs(alone: list[Cost]) -> None:
-    click.echo("answers while the scheduler rests, made anew each time")
+    click.echo("answers while the scheduler rests, made each time")
     for each in alone:
         kept = "" if each.is_kept else "  MISSED"
         click.echo(
-            f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, the longest slice {1e3 * each.longest:5.2f} ms "
-            f"({each.where}), {each.size / 1e3:,.0f} kB{kept}"
+            f"  {each.path:60} p50 {each.p50:5.2f}, p99 {each.p99:5.2f} ms of CPU, the longest slice "
+            f"{1e3 * each.longest:5.2f} ms ({each.where}), {each.size / 1e3:,.0f} kB{kept}"
         )
 
 

@@ -227,7 +227,7 @@ def test_a_folder_must_be_there_and_hold_something(tmp_path: Path) -> None:
 
 def test_two_plugins_of_one_name_are_one_too_many(folder: Callable[..., Path]) -> None:
     text = "class NodeName(Score):\n    def score(self, cycle, pod, node): return 1"
-    with pytest.raises(BrokenPlugin, match="there is a plugin NodeName already, in built in; give this class another"):
+    with pytest.raises(BrokenPlugin, match=r"the plugin NodeName already exists \(built in\); give this class another"):
         built_in().add_folder(folder(mine=text))
 
 

@@ -1,4 +1,4 @@
-"""All plugins: those in this folder, those of installed packages, and those of a user's folder."""
+"""The catalogue of all plugins: built-in ones, those of installed packages, and those of plugin folders."""
 
 import pkgutil
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -34,7 +34,7 @@ LONGEST_IMPORT = 1.0  # seconds for a plugin file; the operator has verified tha
 
 @dataclass(frozen=True)
 class Entry:
-    """A plugin and where it comes from."""
+    """A plugin and its origin."""
 
     plugin: type[Plugin]
     origin: str
@@ -50,7 +50,7 @@ class Entry:
         return cleandoc(self.plugin.__doc__ or "").partition("\n")[0]
 
     def read_arguments(self, given: Mapping[str, Any] | None, at: At) -> Arguments:
-        """Return the arguments with defaults, and what is wrong with them; BrokenPlugin if the plugin fails."""
+        """Return the arguments with defaults, and their errors; BrokenPlugin if the plugin fails."""
         with self._fence():
             return self.plugin.read_arguments(given, at)
 
@@ -77,27 +77,27 @@ class Entry:
 
 
 class PluginCatalogue:
-    """Plugins by name: what `config.Catalogue` asks for, and the classes themselves."""
+    """Plugins by name; implements `config.Catalogue`, and returns the classes themselves."""
 
     def __init__(self) -> None:
         self._entries: dict[str, Entry] = {}
-        self._own: dict[str, PluginCatalogue] = {}  # of profiles that have plugin files, by scheduler name
+        self._own: dict[str, PluginCatalogue] = {}  # of profiles with plugin files, by scheduler name
         self._files: dict[PluginFile, list[type[Plugin]]] = {}
 
     def copy(self) -> "PluginCatalogue":
-        """Return the same plugins, to which more can be added."""
+        """Return a copy to which plugins can be added."""
         found = PluginCatalogue()
         found._entries = dict(self._entries)
         return found
 
     def of(self, scheduler_name: str) -> "PluginCatalogue":
-        """Return the plugins that the profile of this name can have."""
+        """Return the plugins available to the profile of this name."""
         return self._own.get(scheduler_name, self)
 
     def with_files(self, files: FilesByProfile) -> "PluginCatalogue":
-        """Return these plugins and those of plugin files, each for its profile; a text that is known stays the same.
+        """Return these plugins and those of plugin files, each for its profile; known texts are not imported again.
 
-        Two profiles may run different texts of one file: the previous one, if the new one failed.
+        Two profiles may run different texts of one file: the previous text, if the new one failed.
         """
         found = PluginCatalogue()
         found._entries = self._entries
@@ -114,7 +114,7 @@ class PluginCatalogue:
         known = self._entries.get(plugin.name)
         if known is not None and known.plugin is not plugin:
             raise BrokenPlugin(
-                f"{origin}: there is a plugin {plugin.name} already, in {known.origin}; give this class another name"
+                f"{origin}: the plugin {plugin.name} already exists ({known.origin}); give this class another name"
             )
         self._entries[plugin.name] = Entry(plugin, origin)
 
@@ -191,7 +191,7 @@ def _modules_of_plugins() -> Iterator[str]:
 
 
 def _imported(file: PluginFile) -> list[type[Plugin]]:
-    """Import a plugin file in a process that others depend on; BrokenPlugin if it does not finish."""
+    """Import a plugin file with a time limit; BrokenPlugin if it does not finish."""
     try:
         with within_budget(f"importing {file.path}", LONGEST_IMPORT):
             return plugins_in_text(file.path, file.text)

@@ -1,4 +1,4 @@
-"""Plugins in files: a file is a module, and every plugin class in it is a plugin."""
+"""Loads plugins from files: each file is a module, and each plugin class in it is a plugin."""
 
 import linecache
 import sys
@@ -15,13 +15,13 @@ _numbers = count(1)
 
 
 def plugin_files(folder: Path) -> list[Path]:
-    """Return the files of a folder that should hold plugins: not tests, and none that begins with an underscore."""
+    """Return the plugin files of a folder, without tests and names that start with an underscore."""
     files = sorted(folder.glob("*.py"))
     return [file for file in files if not file.name.startswith(("_", "test_")) and file.name != "conftest.py"]
 
 
 def plugins_in_file(file: Path) -> list[type[Plugin]]:
-    """Return the plugins of a file, at least one; BrokenPlugin says what is wrong."""
+    """Return at least one plugin of a file; BrokenPlugin if that fails."""
     try:
         return plugins_in_text(str(file), file.read_bytes())
     except OSError as error:
@@ -29,7 +29,7 @@ def plugins_in_file(file: Path) -> list[type[Plugin]]:
 
 
 def plugins_in_text(path: str, text: str | bytes) -> list[type[Plugin]]:
-    """Return the plugins in a text with this path; BrokenPlugin says what is wrong."""
+    """Return the plugins in a text with this path; BrokenPlugin if that fails."""
     found = list(plugins_of(load(path, text), path))
     if not found:
         raise BrokenPlugin(
@@ -58,10 +58,10 @@ def _is_abstract(plugin: type[Plugin]) -> bool:
 
 def load(path: str, text: str | bytes) -> ModuleType:
     """Import a text; BrokenPlugin names the line that fails."""
-    number = next(_numbers)  # two folders may have files of one name, and a file may change
+    number = next(_numbers)  # several folders may have files of one name, and a file may change
     module = ModuleType(f"pilotage_plugin_{number}_{Path(path).stem}")
     module.__file__ = path
-    sys.modules[module.__name__] = module  # where annotations are looked up
+    sys.modules[module.__name__] = module  # annotations are resolved there
     try:
         exec(compile(text, path, "exec"), module.__dict__)  # noqa: S102 - that is what a plugin is
     except (SyntaxError, ValueError) as error:
@@ -70,13 +70,13 @@ def load(path: str, text: str | bytes) -> ModuleType:
         problem = f"{type(error).__name__}: {first_line(error)}{_where_it_is_now(error)}"
         raise BrokenPlugin(f"{path}{line_in(path, error)}: it cannot be imported: {problem}") from error
     if isinstance(text, str):
-        # So that tracebacks show the text without a file.
+        # Tracebacks read the text from here, since there is no file.
         linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     return module
 
 
 def _where_it_is_now(error: BaseException) -> str:
-    """Return the hint if a plugin imports from a module of ours that has moved."""
+    """Return a hint if a plugin imports from a module of ours that has moved."""
     moved = isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("pilotage.")
     return "; import it from pilotage.plugin, which has all that a plugin needs" if moved else ""
 
@@ -84,7 +84,7 @@ def _where_it_is_now(error: BaseException) -> str:
 def _about_syntax(path: str, error: SyntaxError | ValueError) -> str:
     line = line_in(path, error)
     if line or not isinstance(error, SyntaxError):
-        # It comes from running the file, or the text is not valid Python.
+        # The error comes from running the file, not from its syntax.
         return f"{path}{line}: it cannot be imported: {type(error).__name__}: {first_line(error)}"
     return f"{path}{f':{error.lineno}' if error.lineno else ''}: syntax error: {error.msg}"
 

@@ -1,4 +1,4 @@
-"""Whether a plugin is usable: its methods accept the calls, and its declarations have the right types."""
+"""Validates plugin classes: method signatures, and types of declarations."""
 
 from collections.abc import Callable, Iterator
 from inspect import getattr_static, iscoroutinefunction, isfunction, signature
@@ -12,19 +12,19 @@ from pilotage.framework.api.plugin import POINTS, Permission, Plugin
 from pilotage.framework.api.scoring import by_maximum
 from pilotage.kinds.kube_object import KubeObject
 
-# What a plugin may leave to its bases.
+# Methods that a plugin need not define.
 OPTIONAL = frozenset(("add_pod", "remove_pod", "filter_nodes", "score_nodes", "unreserve", "pre_bind_pre_flight"))
 
 
 class BrokenPlugin(Exception):
-    """A plugin that cannot be used; the text says where it is and what to change."""
+    """An unusable plugin; the message says where it is and what to change."""
 
     plugin = ""  # its name and profile, as far as known
     profile = ""
 
 
 def checked(plugin: type[Plugin], origin: str) -> type[Plugin]:
-    """Return the plugin if it is sound; BrokenPlugin lists everything that is wrong with it."""
+    """Return the plugin if it is valid; BrokenPlugin lists all errors."""
     problems = [*_method_problems(plugin), *_declaration_problems(plugin)]
     if problems:
         raise BrokenPlugin("\n".join(f"{origin}: {plugin.name}{problem}" for problem in problems))
@@ -45,7 +45,7 @@ def _method_problems(plugin: type[Plugin]) -> Iterator[str]:
 
 
 def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[str]:
-    """Yield why a method cannot stand in for that of the interface."""
+    """Yield why a method is not compatible with the interface."""
     should = f"must be {name}{_words(wanted)}"
     if not callable(found) and not isinstance(found, staticmethod | classmethod):
         yield f".{name} is not a method; it {should}"
@@ -55,7 +55,7 @@ def _differences(name: str, found: Any, wanted: Callable[..., Any]) -> Iterator[
         yield f".{name} must {'' if iscoroutinefunction(wanted) else 'not '}be written with async def"
     try:
         parameters = signature(function)
-        # A static method does not get the plugin itself.
+        # A static method has no `self`.
         places = len(signature(wanted).parameters) - isinstance(found, staticmethod)
         parameters.bind(*range(places))
     except ValueError:
@@ -69,7 +69,7 @@ def _declaration_problems(plugin: type[Plugin]) -> Iterator[str]:
         yield from _differences("start", start, Plugin.start)
     if (normalize := getattr_static(plugin, "normalize", None)) is not None:
         yield from _differences("normalize", normalize, by_maximum)
-    # What was declared can have any type.
+    # Declarations can have any type.
     scope, retries, reads, permissions, caching = (
         cast(object, getattr(plugin, name)) for name in ("depends_on", "retry_on", "reads", "permissions", "caching")
     )

@@ -8,7 +8,8 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from pilotage.offline.what_if.answer import Waiting, WhatIfAnswer
-from pilotage.views.answers import Difference, Plugins, Queue, ReasonGroup, RemedyShown
+from pilotage.views.answers import Difference, Plugins, Queue, ReasonGroup
+from pilotage.views.answers import RemedyShown as Remedy
 
 
 class Part(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -20,12 +21,6 @@ class Printed(Part, frozen=True, kw_only=True, tag_field="kind", rename="camel")
 
 
 # -------------------------------------------------------------------------------------------------------- pods
-
-
-class Remedy(RemedyShown, frozen=True, kw_only=True):
-    """A change that would place a pod; of a pair of changes each is a step."""
-
-    steps: "list[Remedy]" = []
 
 
 class Score(Part, frozen=True):

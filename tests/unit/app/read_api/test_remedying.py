@@ -129,9 +129,9 @@ async def test_a_search_that_has_to_wait_too_long_is_ended(scene: Scene, monkeyp
     scene.live.add_node("n1", cpu="2")
     scene.live.create(make_pod("web", namespace=SHOP, cpu="3"))
     await scene.live.settle()
-    monkeypatch.setattr(scene.api._remedying._budget, "_is_tentative", lambda: True)
+    monkeypatch.setattr(scene.api._answering._remedying._budget, "_is_tentative", lambda: True)
     monkeypatch.setattr(budget, "LONGEST", 0.05)
     queued, engine = scene.live.core.queue.find(f"{SHOP}/web"), scene.live.core.engines["default-scheduler"]
     assert queued is not None
-    found = await scene.api._remedying._search(queued, engine)
+    found = await scene.api._answering._remedying._search(queued, engine)
     assert (found.remedies, found.note) == ((), remedying.NO_TIME)

@@ -1,1 +1,1 @@
-"""Policy about devices that pods claim."""
+"""Policy about devices."""

@@ -1,4 +1,4 @@
-"""Claims for devices, which are not allocated here yet."""
+"""DynamicResources: rejects pods with resource claims, because Pilotage does not allocate devices yet."""
 
 from collections.abc import Iterator
 
@@ -32,18 +32,18 @@ from pilotage.kinds.devices import DeviceClass, ResourceClaim
 from pilotage.model.pod import Pod
 
 SECOND = Duration.parse("1s")
-SEEN = "seen"  # the note of a cycle in which pre_filter was asked
+SEEN = "seen"  # the note of a cycle in which pre_filter was called
 NO_ROOM = NoRoom("", keeps_nomination=True)
 
 
 class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve, PreBind, PodGroupPostFilter):
-    """Hold back pods with resource claims, because no devices are allocated here; leave them to kube-scheduler."""
+    """Keep pods with resource claims pending, because Pilotage does not allocate devices; kube-scheduler does."""
 
     # None is the same as absent; kube-scheduler has pointers here.
     filter_timeout: Duration | None = Duration.parse("10s")
     binding_timeout: Duration | None = Duration.parse("10m")
 
-    # Nodes and slices do not matter: devices are not allocated here.
+    # Nodes and slices do not matter, because devices are not allocated.
     idle_when_skipped = True
     retry_on = (
         Retry(Resource.TARGET_POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, "claims_are_made"),
@@ -54,7 +54,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
     no_arguments = "got args of type <nil>, want *{}Args"
 
     def faults(self, at: At) -> list[Fault]:
-        """Return which timeouts are invalid."""
+        """Return the errors in the time-outs."""
         found = []
         if self.filter_timeout is not None and self.filter_timeout < 0:
             found.append(invalid((*at, "filterTimeout"), str(self.filter_timeout), "must be zero or positive"))
@@ -63,7 +63,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return found
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
-        """Wait until every claim of the pod exists."""
+        """Gate the pod until every claim exists."""
         return self._missing(pod) if pod.spec.resource_claims else None
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
@@ -82,7 +82,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return fits if rejection is None else Verdicts(fits.codes + 1, (rejection,))
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
-        """Deallocate nothing; kube-scheduler's plugin fails here if its pre_filter was not asked."""
+        """Deallocate nothing; like kube-scheduler's plugin, fail if pre_filter was not called."""
         if self.name not in cycle.notes:
             raise PluginFailed("not found")
         return NO_ROOM
@@ -112,7 +112,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return _unnamed(new) is None
 
     def got_its_claim(self, pod: Pod, event: Event, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """Return whether the claim is the pod's and stays, and it is new, or its devices are."""
+        """Return whether the claim belongs to the pod, is not being deleted, and is new or newly allocated."""
         if new.metadata.namespace != pod.namespace or new.metadata.name not in _names(pod):
             return False
         return new.metadata.deletion_timestamp is None and (old is None or old.status != new.status)
@@ -124,7 +124,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return self._missing(pod) or self._unserved(pod) or _unallocated(pod)
 
     def _missing(self, pod: Pod) -> Rejection | None:
-        """Return which claim of the pod is missing, or not the pod's."""
+        """Return which claim of the pod is missing, or belongs to another pod."""
         unnamed = _unnamed(pod)
         if unnamed is not None:
             return unnamed
@@ -143,7 +143,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
         return None
 
     def _unserved(self, pod: Pod) -> Rejection | None:
-        """Return which request of an unallocated claim is for a class that does not exist."""
+        """Return which request of an unallocated claim names a missing device class."""
         for name in filter(None, _names(pod)):
             claim = self.handle.objects.get(ResourceClaim, name, pod.namespace)
             if claim is None or claim.status.allocation is not None:
@@ -155,7 +155,7 @@ class DynamicResources(PreEnqueue, PreFilter, Filter, PostFilter, Score, Reserve
 
 
 def _classes(claim: ResourceClaim) -> Iterator[tuple[str, str]]:
-    """Yield the requests of a claim, each with the class that it is for."""
+    """Yield the requests of a claim, each with its device class."""
     for request in claim.spec.devices.requests:
         if request.exactly is not None:
             yield request.name, request.exactly.device_class_name
@@ -168,7 +168,7 @@ def _hopeless(text: str) -> Rejection:
 
 
 def _names(pod: Pod) -> list[str | None]:
-    """Return the names of the pod's claims; None for a template that made none, which needs none."""
+    """Return the names of the pod's claims; None for a template that needs no claim."""
     made = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
     return [claim.resource_claim_name or made.get(claim.name) for claim in pod.spec.resource_claims]
 

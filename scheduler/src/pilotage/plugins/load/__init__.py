@@ -1,1 +1,1 @@
-"""Policy about the actual load of nodes, by metrics: packing, spreading, risk and power."""
+"""Policy about the measured load of nodes: packing, spreading, risk and power."""

@@ -1,4 +1,4 @@
-"""LoadVariationRiskBalancing: keep away from nodes that are busy, or whose use goes up and down."""
+"""LoadVariationRiskBalancing: avoid nodes with high or highly variable usage."""
 
 from typing import Annotated
 
@@ -22,17 +22,17 @@ Factor = Annotated[Number, AfterValidator(lambda given: given if given >= 0 else
 
 
 class LoadVariationRiskBalancing(LoadAware):
-    """Prefer nodes with little use of cores and memory, and with steady use."""
+    """Prefer nodes with low and steady usage of cpu and memory."""
 
-    safe_variance_margin: Factor = Field(default=1.0, description="How much the deviation of the use counts.")
+    safe_variance_margin: Factor = Field(default=1.0, description="The weight of the deviation of the usage.")
     safe_variance_sensitivity: Factor = Field(
-        default=1.0, description="Above 1 small deviations count for more, below 1 for less."
+        default=1.0, description="Above 1, small deviations count more; below 1, less."
     )
 
     caching = Caching(STATIC, per=SHAPE)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 100 without any risk; of cores and memory the one with more risk decides."""
+        """Return 100 without risk; the riskier of cpu and memory decides."""
         load = self.figures(cycle).of(node.name)
         asked, room = requests_of(pod), node.allocatable
         cpu = None if load.cpu is None else self.safety(load.cpu, asked[0], room.get("cpu", 0))
@@ -45,7 +45,7 @@ class LoadVariationRiskBalancing(LoadAware):
         columns, (cpu, memory) = self.figures(cycle).columns(cycle.nodes), requests_of(pod)
         of_cpu = nodes.at(columns.cpu), nodes.at(columns.cpu_deviation)
         of_memory = nodes.at(columns.memory), nodes.at(columns.memory_deviation)
-        safest = np.fmin(  # which overlooks what is not a number
+        safest = np.fmin(  # ignores NaN
             self._safeties(*of_cpu, cpu, nodes.allocatable("cpu").astype(np.float64)),
             self._safeties(*of_memory, memory, nodes.allocatable("memory").astype(np.float64)),
         )
@@ -53,7 +53,7 @@ class LoadVariationRiskBalancing(LoadAware):
         return np.where(known, all_rounded(np.where(known, safest, 0.0)), NO_FIGURES)
 
     def safety(self, load: ResourceLoad, requested: int, capacity: int) -> float:
-        """Return 100 less the risk of one resource, which is half its mean and half its deviation; 0 without any."""
+        """Return 100 minus the risk of one resource, half from its mean and half from its deviation; 0 if unknown."""
         if capacity <= 0:
             return 0.0
         mean, deviation = mean_and_deviation(load, float(requested), float(capacity))
@@ -68,5 +68,5 @@ class LoadVariationRiskBalancing(LoadAware):
 
     @property
     def _exponent(self) -> float:
-        # Without any sensitivity no deviation counts but a whole one.
+        # With a sensitivity of 0, only a deviation of 1 counts.
         return 1.0 / self.safe_variance_sensitivity if self.safe_variance_sensitivity > 0 else float("inf")

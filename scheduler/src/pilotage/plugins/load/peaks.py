@@ -1,4 +1,4 @@
-"""Peaks: put a pod where it adds the least electrical power."""
+"""Peaks: place pods where they increase power consumption the least."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,10 +23,10 @@ from pilotage.plugins.load._shared.load_aware import LoadAware
 
 Floats = NDArray[np.float64]
 
-SCALE = 1e15  # power is counted in so small parts that whole numbers are exact enough
-STEP = 1000  # of those: CPUs differ in the last digits of an exponential, and replicas must not
+SCALE = 1e15  # power is counted in units so small that integers are exact enough
+STEP = 1000  # units to round to: CPUs differ in the last digits of an exponential, and replicas must agree
 MOST = 9e18
-WORST = LARGEST  # of a node that is too full, or has no figures
+WORST = LARGEST  # for a node that is too full, or has no figures
 SPELLINGS = {"WatcherAddress": "watcherAddress", "NodePowerModel": "nodePowerModel"}
 
 
@@ -39,13 +39,13 @@ class PowerModel(Section):
 
 
 class Peaks(LoadAware):
-    """Put a pod where it adds the least electrical power, by a model of each node's power."""
+    """Place pods where they increase power consumption the least, by a power model of each node."""
 
     node_power_model: dict[str, PowerModel] = Field(
         default={}, description="Power models by the node's name, or by the value of nodePowerModelLabel."
     )
     node_power_model_label: StrictStr = Field(
-        default="", description="A label of nodes whose value names a model, where a node's own name names none."
+        default="", description="A node label whose value names a model, for nodes without a model of their own name."
     )
 
     caching = Caching(STATIC, per=SHAPE)
@@ -55,17 +55,17 @@ class Peaks(LoadAware):
     def _either_spelling(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             return given
-        # If both are there, the other one stays, and is an unknown field.
+        # If both are given, the other one stays and is an unknown field.
         return {SPELLINGS[key] if SPELLINGS.get(key, key) not in given else key: value for key, value in given.items()}
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the source or the label."""
+        """Return the errors in the source or the label."""
         label = self.node_power_model_label
         complaints = key_complaints(label) if label else []
         return super().faults(at) + [invalid((*at, "nodePowerModelLabel"), label, why) for why in complaints]
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the power that the pod adds, in tiny parts; the worst if it would not fit or is unknown."""
+        """Return the additional power, in small units; the worst score if the pod would not fit or power is unknown."""
         load, model = self.figures(cycle).of(node.name).cpu, self._model(node.name, node.labels)
         capacity = float(cpu_capacity(node.node))
         if load is None or model is None or capacity <= 0:
@@ -81,14 +81,14 @@ class Peaks(LoadAware):
         return _added(nodes.at(columns.cpu), nodes.at(columns.cpu_capacity), k1, k2, pod.requests.get("cpu", 0))
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Give the least power 100, the most 0; also 0 to nodes without figures, even if they are all others."""
+        """Scale the least power to 100 and the most to 0; nodes without figures get 0."""
         known = scores != WORST
         if not known.any() or (known.all() and not scores.any()):
             return np.zeros_like(scores)
         powers: list[int] = scores[known].tolist()
         lowest, highest = min(powers), max(powers)
         normalized = np.zeros_like(scores)
-        # An int of Python, because a hundred times the difference of two powers may not fit into 64 bits.
+        # A Python int, because a hundred times the difference may overflow 64 bits.
         normalized[known] = [MAX_SCORE - (power - lowest) * MAX_SCORE // max(1, highest - lowest) for power in powers]
         return normalized
 
@@ -101,7 +101,7 @@ class Peaks(LoadAware):
 
 
 def _added(average: Floats, capacity: Floats, k1: Floats, k2: Floats, requested: int) -> Ints:
-    """Return the power that a request adds to each node, where it is a number and the node not too full."""
+    """Return the power that a request adds to each node, and a mask of nodes where it is valid."""
     after = 100.0 * (average / 100.0 * capacity + requested) / np.where(capacity > 0, capacity, 1.0)
     with np.errstate(over="ignore", invalid="ignore"):
         power = k1 * (np.exp(k2 * after) - np.exp(k2 * average)) * SCALE

@@ -1,1 +1,1 @@
-"""Policy about the network between pods."""
+"""Policy about network costs between pods."""

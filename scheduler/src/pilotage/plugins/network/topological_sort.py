@@ -1,4 +1,4 @@
-"""The parts of an application in the order in which they depend on each other."""
+"""TopologicalSort: workloads of an AppGroup in the order of their dependencies."""
 
 from datetime import UTC, datetime
 
@@ -17,15 +17,15 @@ from pilotage.plugins.network._shared.app_groups import (
 )
 from pilotage.plugins.network._shared.topology_order import topology_order
 
-# Priority, age of the application, its name, the order of the part, the time in the queue, the pod's name.
+# Priority, age of the AppGroup, its name, the position of the workload, the time in the queue, the pod's name.
 Key = tuple[int, float, str, int, float, str]
 
 NOT_IN_ORDER = -1
-MOST_GROUPS = 10_000  # remembered; applications come and go
+MOST_GROUPS = 10_000  # remembered
 
 
 class Group:
-    """What sorting needs to know of an application, as it was described when it was looked at."""
+    """The sorting data of an AppGroup at the time of its lookup."""
 
     __slots__ = ("anchor", "described", "identity", "indices")
 
@@ -35,12 +35,12 @@ class Group:
         self.identity = f"{metadata.namespace}/{metadata.name}"
         self.anchor = _seconds(metadata.creation_timestamp)
         stated = {each.workload.selector: each.index for each in described.status.topology_order}
-        # Until a controller has written an order, it is computed here.
+        # Computed here until a controller has written the order.
         self.indices = stated or topology_order(described.spec).indices
 
 
 class TopologicalSort(QueueSort):
-    """Take the pods of an application one after the other, each part before those that it depends on."""
+    """Keep the pods of an AppGroup together in the queue, each workload before those that it depends on."""
 
     namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
 
@@ -57,10 +57,10 @@ class TopologicalSort(QueueSort):
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> Key:
-        """Return what to sort by, the smallest first.
+        """Return the sort key, the smallest first.
 
-        The turn of an application is that of its AppGroup, which never changes: so its pods stay together, whenever
-        each of them was created, and no comparison depends on other pods.
+        The position of an AppGroup is its own creation time, which never changes: so its pods stay together, whenever
+        they were created, and no comparison depends on other pods.
         """
         pod, waiting = queued.pod, queued.timestamp
         group = self._group(app_group_of(pod), pod.namespace) if app_group_of(pod) else None
@@ -83,7 +83,7 @@ class TopologicalSort(QueueSort):
 
 
 def _seconds(text: str | None) -> float:
-    """Return a time of the API in seconds; one that cannot be read is long ago."""
+    """Return a time of the API in seconds; an invalid one counts as long ago."""
     try:
         moment = datetime.fromisoformat(text or "")
     except ValueError:

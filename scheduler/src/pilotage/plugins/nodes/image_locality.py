@@ -1,4 +1,4 @@
-"""Images that nodes have already."""
+"""ImageLocality: prefers nodes that have the pod's images."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,16 +17,16 @@ MOST = 1000 * MIB  # for each image
 
 
 class ImageLocality(Score):
-    """Prefer nodes that have a pod's images already, above all large ones that many nodes have."""
+    """Prefer nodes that already have the pod's images, especially large ones that many nodes have."""
 
     caching = Caching(STATIC, per=SHAPE)
 
     def epoch(self, cycle: Cycle) -> int:
-        """Return a number that changes with the images of any node: how many have an image counts for all of them."""
+        """Return a number that changes with the images of any node: the spread of an image affects all scores."""
         return cycle.nodes.image_version
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 0 for a node that has hardly any of the images, 100 for one that has a lot."""
+        """Return 0 for a node with hardly any of the images, 100 for one with most of their bytes."""
         uses = _uses(pod)
         if not uses:
             return 0
@@ -51,7 +51,7 @@ class ImageLocality(Score):
 
 
 def _worth(image: tuple[int, Ids], everywhere: Nodes) -> int:
-    # An image that few nodes have counts less, or all pods that use it would go to those few.
+    # Images that few nodes have count less, or all pods that use them would go to those few nodes.
     size, holders = image
     return int(float(max(size, 0)) * (int(holders.sum()) / len(everywhere)))
 
@@ -74,5 +74,5 @@ def _names(shape: PodShape) -> Iterator[str]:
 
 
 def _with_tag(name: str) -> str:
-    # The colon of a registry's port is no tag.
+    # The colon of a registry's port does not start a tag.
     return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"

@@ -1,4 +1,4 @@
-"""Features that a pod needs and not every kubelet has."""
+"""NodeDeclaredFeatures: features that a pod needs and that not every kubelet has."""
 
 from collections.abc import Iterator
 
@@ -38,17 +38,17 @@ class NodeDeclaredFeatures(PreFilter, Filter):
         return None if _needed(pod) <= node.node.declared_features else LACKING
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Reject all such nodes; there is no column of features, for hardly any pod needs one."""
+        """Reject all such nodes; there is no column of features, since hardly any pod needs one."""
         needed = _needed(pod)
         lacking = (not needed <= node.node.declared_features for node in nodes)
         return Verdicts.where(np.fromiter(lacking, np.bool_, len(nodes)), LACKING)
 
     def features_changed(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the node is new or declares other features than before."""
+        """Return whether the node is new or its declared features have changed."""
         return old is None or old.declared_features != new.declared_features
 
     def needs_changed(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Return whether the pod needs other features than before."""
+        """Return whether the features that the pod needs have changed."""
         return _needed(old) != _needed(new)
 
 

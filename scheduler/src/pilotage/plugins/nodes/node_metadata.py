@@ -35,9 +35,9 @@ HIGHEST, LOWEST, NEWEST, OLDEST = "Highest", "Lowest", "Newest", "Oldest"
 STRATEGIES = {NUMBER: (HIGHEST, LOWEST), TIMESTAMP: (NEWEST, OLDEST)}
 
 UNKNOWN = SMALLEST  # the raw score of a node that has no value
-FARTHEST = 2.0**63 - 1024  # the largest number with a fraction that still is one of 64 bits
-DECIMALS = 9  # of a share: 0.4 is a third of the way from 0.1 to 1.0, despite binary fractions
-MOST_WARNINGS = 20_000  # cached; nodes come and go with unique names
+FARTHEST = 2.0**63 - 1024  # the largest float that fits into 64 bits
+DECIMALS = 9  # of a share, so that 0.4 is exactly a third of the way from 0.1 to 1.0
+MOST_WARNINGS = 20_000  # remembered, since nodes may have unique names
 
 
 class NodeMetadata(Score):
@@ -61,11 +61,11 @@ class NodeMetadata(Score):
         """Start with empty state."""
         super().__post_init__()
         self._look = LastLook()
-        self._column: Floats = np.zeros(0)  # what nodes are worth, by slot
+        self._column: Floats = np.zeros(0)  # the values of nodes, by slot
         self._warned: dict[str, str] = {}  # the invalid value of each node, already logged
 
     def faults(self, at: At) -> list[Fault]:
-        """Return everything that is wrong; the original finds only the first, when it is constructed."""
+        """Return all errors; the original plugin reports only the first, in its constructor."""
         return [
             Fault(Stage.PROFILES, f"invalid NodeMetadataArgs: {text}", (*at, argument), hint)
             for argument, text, hint in (*self._wrong_words(), *self._wrong_values())
@@ -88,7 +88,7 @@ class NodeMetadata(Score):
                 yield "scoringStrategy", text, ""
 
     def _wrong_values(self) -> Iterator[tuple[str, str, str]]:
-        # The case of an annotation's key does not matter.
+        # Annotation keys are validated regardless of case.
         key = self.metadata_key.lower() if self.metadata_source == ANNOTATION else self.metadata_key
         for why in key_complaints(key) if key else ():
             yield "metadataKey", f"metadataKey: Invalid value: {quoted(self.metadata_key)}: {why}", ""
@@ -102,7 +102,7 @@ class NodeMetadata(Score):
             yield "defaultValue", f"defaultValue {quoted(self.default_value)} is {self._not_what_it_must_be}", ""
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the value in thousandths, for people to see; it is negative where low or old ones are best."""
+        """Return the value in thousandths, for display; negated if low or old ones are best."""
         worth = self._worth(node)
         return UNKNOWN if isnan(worth) else round(max(-FARTHEST, min(FARTHEST, worth * 1000)))
 
@@ -114,7 +114,7 @@ class NodeMetadata(Score):
         return np.where(np.isnan(worth), UNKNOWN, whole)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Stretch the values, with their fractions, from 1 to 100, or to 1 if all are equal; a node without gets 0."""
+        """Scale the exact values to 1..100, or to 1 if all are equal; a node without a value gets 0."""
         worth = nodes.at(self._worth_of_all(cycle.nodes)) / 2  # or the difference could overflow
         known = ~np.isnan(worth)
         if not known.any():
@@ -125,19 +125,19 @@ class NodeMetadata(Score):
         return np.where(known, np.nan_to_num(steps), 0).astype(np.int64)
 
     def _worth_of_all(self, nodes: Nodes) -> Floats:
-        """Return what all nodes are worth, by slot; only those that changed are looked at again."""
+        """Return the values of all nodes by slot; only changed nodes are read again."""
         changed = self._look.changes(nodes, None)
         if changed is None:
             self._column = np.fromiter(map(self._worth, nodes), np.float64, len(nodes))
             return self._column
         if len(nodes) != len(self._column):
-            self._column = np.resize(self._column, len(nodes))  # a node that moved into a slot is among the changes
+            self._column = np.resize(self._column, len(nodes))  # the changes include nodes that moved to another slot
         for slot in changed.tolist():
             self._column[slot] = self._worth(nodes[slot])
         return self._column
 
     def _worth(self, node: NodeInfo) -> float:
-        """Return the value of a node so that more is better; not a number if it has none."""
+        """Return the value of a node, higher is better; NaN if it has none."""
         metadata = node.labels if self.metadata_source == LABEL else node.annotations
         text = metadata.get(self.metadata_key, self.default_value)
         value = self._read(text) if text or self.metadata_key in metadata else nan
@@ -148,7 +148,7 @@ class NodeMetadata(Score):
 
     @cached_property
     def _read(self) -> Callable[[str], float | None]:
-        """Return the parser of values: times are seconds since 1970, independent of any clock."""
+        """Return the parser of values; times become seconds since 1970."""
         return GoLayout(self.timestamp_format).seconds if self.metadata_type == TIMESTAMP else finite_number
 
     @property

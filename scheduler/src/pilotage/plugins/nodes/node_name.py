@@ -1,4 +1,4 @@
-"""Pods that already name their node."""
+"""NodeName: pods that name their node."""
 
 from collections.abc import Iterator
 
@@ -23,17 +23,17 @@ class NodeName(PreFilter, Filter):
     retry_on = (NODE_ADDED,)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Leave only the node that the pod names."""
+        """Return the node that the pod names."""
         return OnlyNodes(frozenset((pod.node_name,))) if pod.node_name else SKIP
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer the node whose name is nearest, or any node."""
+        """Offer the node with the most similar name, or any node."""
         other = near(pod.node_name, [info.name for info in cycle.nodes])
         change = with_spec(pod, {"nodeName": other or None}, node_name=other)
         yield Remedy(
             code="otherNode",
             actor="owner",
-            words="name the node {to} instead of {from}" if other else "remove nodeName {from}",
+            words="set nodeName {to} instead of {from}" if other else "remove nodeName {from}",
             values={"from": pod.node_name, "to": Name(other)},
             changes=(Change("spec.nodeName", pod.node_name, other or None),),
             target=change.target,

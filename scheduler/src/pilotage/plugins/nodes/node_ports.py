@@ -1,4 +1,4 @@
-"""Ports that pods take of their node."""
+"""NodePorts: conflicts of host ports."""
 
 from collections.abc import Container, Iterator, Set
 
@@ -18,12 +18,12 @@ from pilotage.model.pod import ANY_ADDRESS, HostPort, Pod, PodShape, PortNumber
 
 TCP = "TCP"
 HIGHEST = 65535
-MOST_NODES = 64  # on which is looked for who has a port
+MOST_NODES = 64  # searched for the holder of a port
 TAKEN = Rejection("node(s) didn't have free ports for the requested pod ports")
 
 
 class NodePorts(PreFilter, Filter):
-    """Keep pods off nodes where another pod has a host port that they want."""
+    """Keep pods off nodes where another pod uses one of their host ports."""
 
     caching = Caching(NODE, per=SHAPE)
     retry_on = (Retry(Resource.ASSIGNED_POD, Action.DELETE, "freed_a_port"), NODE_ADDED)
@@ -33,7 +33,7 @@ class NodePorts(PreFilter, Filter):
         return None if pod.shape.host_ports else SKIP_SHAPE
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node where a port is taken."""
+        """Reject a node where a port is in use."""
         return TAKEN if _conflict(pod.shape, node.used_ports, node.port_numbers.keys()) else None
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
@@ -45,7 +45,7 @@ class NodePorts(PreFilter, Filter):
         return verdicts
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer that the holder of a port leaves the node where the fewest have to; or another port."""
+        """Offer to move the holders of the ports off the node with the fewest of them, or another port."""
         holders = [
             (info, _holders(info, pod)) for info in (nodes[place] for place in range(min(MOST_NODES, len(nodes))))
         ]
@@ -55,7 +55,7 @@ class NodePorts(PreFilter, Filter):
         yield from _other_ports(pod, nodes)
 
     def freed_a_port(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether the pod that is gone had a port that this one wants, or was nominated to a node with it."""
+        """Return whether the pod that left used one of the pod's ports, or had a nomination with it."""
         placed, numbers = old.node_name or old.nominated_node, old.shape.port_numbers
         if not placed or numbers.isdisjoint(pod.shape.port_numbers):
             return False
@@ -63,7 +63,7 @@ class NodePorts(PreFilter, Filter):
 
 
 def _holders(info: NodeInfo, pod: Pod) -> list[Pod]:
-    """Return the pods on a node that have a port which a pod wants."""
+    """Return the pods on a node that use a port of the pod."""
     with_ports = (other for other in info.pods.values() if other.shape.host_ports)
     return [
         other
@@ -73,11 +73,11 @@ def _holders(info: NodeInfo, pod: Pod) -> list[Pod]:
 
 
 def _other_ports(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Offer the next port that is free, in place of one that is taken everywhere."""
+    """Offer the next free port in place of one that is in use on every node."""
     taken = {number for info in nodes for number in info.port_numbers}
     wanted = {number for number in pod.shape.port_numbers if number in taken}
     if len(wanted) != 1 or pod.spec.host_network:
-        return  # on the host's network a container listens on the very port that it names
+        return  # with hostNetwork, the container listens on the port itself
     protocol, port = wanted.pop()
     found = next((each for each in range(port + 1, HIGHEST + 1) if (protocol, each) not in taken), None)
     if found is not None:
@@ -112,7 +112,7 @@ def _with_port(pod: Pod, protocol: str, port: int, other: int) -> Remedy:
 
 
 def _conflict(wanting: PodShape, used: Container[HostPort], numbers: Set[PortNumber]) -> bool:
-    """Return whether any port that a pod wants is used; the numbers are those of the used ones."""
+    """Return whether any of a pod's ports is in use; `numbers` are the used port numbers."""
     # Iterate over the shorter of two tables: a single pod can have thousands of ports.
     if numbers.isdisjoint(wanting.port_numbers):
         return False

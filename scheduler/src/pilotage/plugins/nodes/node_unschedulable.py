@@ -1,4 +1,4 @@
-"""Nodes that were cordoned."""
+"""NodeUnschedulable: cordoned nodes."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from pilotage.model.pod import Pod, PodShape
 from pilotage.model.tolerations import NO_SCHEDULE, Taint, tolerated
 
 CORDONED = Rejection("node(s) were unschedulable", preemption_helps=False)
-# A cordoned node counts as if it had this taint, whether or not it really has it.
+# A cordoned node is treated as if it had this taint.
 CORDON = Taint("node.kubernetes.io/unschedulable", "", NO_SCHEDULE)
 
 
@@ -40,7 +40,7 @@ class NodeUnschedulable(PreFilter, Filter):
         return Verdicts.all_fit(len(nodes)) if _tolerates(pod) else Verdicts.where(nodes.unschedulable, CORDONED)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to uncordon a node; with the taint that stands for the cordon, which goes with it."""
+        """Offer to uncordon a node, which also removes the taint for it."""
         node = nodes[0].node
         taints = tuple(taint for taint in node.taints if taint.key != CORDON.key)
         changed = with_facts(node, unschedulable=False, taints=taints)
@@ -50,11 +50,11 @@ class NodeUnschedulable(PreFilter, Filter):
         yield node_remedy("uncordon", words, node, changed, patch, change, count=len(nodes))
 
     def became_schedulable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the node was cordoned, or missing, and is schedulable now."""
+        """Return whether the node is schedulable now, and was cordoned before or is new."""
         return not new.unschedulable and (old is None or old.unschedulable)
 
     def now_tolerates(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Return whether the pod tolerates cordoned nodes as it is now."""
+        """Return whether the pod tolerates cordoned nodes now."""
         return _tolerates(new)
 
 

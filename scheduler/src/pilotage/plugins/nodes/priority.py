@@ -1,4 +1,4 @@
-"""A label whose value is the priority of a node."""
+"""Priority: the value of a label as the priority of a node."""
 
 import logging
 import re
@@ -26,18 +26,18 @@ from pilotage.model.quantity import LARGEST
 
 log = logging.getLogger(__name__)
 
-# As Go reads a whole number: no spaces, no underscores, no digits of other scripts.
+# Like Go's integers: no spaces, no underscores, no digits of other scripts.
 WHOLE = re.compile("[+]?0*([0-9]{1,17})")
-OFFERED = "10"  # what a remedy suggests as the value
+OFFERED = "10"  # the value that a remedy suggests
 HIGHEST = LARGEST // MAX_SCORE  # normalising multiplies by this
 INVALID = -1
-MOST_WARNINGS = 20_000  # cached; nodes come and go with unique names
+MOST_WARNINGS = 20_000  # remembered, since nodes may have unique names
 
 
 class Priority(Filter, Score):
     """Keep pods on nodes that have a priority label, and prefer the highest value of it."""
 
-    label_key: StrictStr = Field(default="priority.lixueduan.com", description="The label of nodes whose value counts.")
+    label_key: StrictStr = Field(default="priority.lixueduan.com", description="The label with the priority of a node.")
 
     caching = Caching(STATIC, per=SHAPE)
     retry_on = (Retry(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, "got_the_label"),)
@@ -53,11 +53,11 @@ class Priority(Filter, Score):
         return [invalid((*at, "labelKey"), self.label_key, why) for why in key_complaints(self.label_key)]
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node without the label, whatever its value would be."""
+        """Reject a node without the label; every value is accepted."""
         return None if self.label_key in node.labels else self._unlabelled(node)
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Reject all such nodes, each for a reason of its own."""
+        """Reject all such nodes, each with its own reason."""
         places = np.flatnonzero(nodes.label_ids(self.label_key) == ABSENT)
         codes = np.zeros(len(nodes), np.uint16)
         codes[places] = np.arange(1, len(places) + 1)
@@ -74,7 +74,7 @@ class Priority(Filter, Score):
         yield node_remedy("labelNode", words, node, changed, patch, change, labels=told, count=len(nodes))
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the value of the label; 0 without one, which only a profile that does not filter lets through."""
+        """Return the value of the label; 0 without one, if the profile does not enable the filter."""
         value = node.labels.get(self.label_key)
         if value is None:
             return 0
@@ -91,15 +91,15 @@ class Priority(Filter, Score):
         return scores
 
     def got_the_label(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the node has the label now and had not before."""
+        """Return whether the node has gained the label."""
         return self.label_key in new.labels and (old is None or self.label_key not in old.labels)
 
     def _unlabelled(self, node: NodeInfo) -> Rejection:
-        # No eviction adds a label; but the original does not say so, which changes the end of the message.
+        # Evictions cannot add a label, but the original plugin does not say so, which affects the end of the message.
         return Rejection(f"Node:Node: {node.name} does not have label {self.label_key}")
 
     def _warn(self, node: NodeInfo) -> int:
-        """Tell once that the value of a node is invalid; returns what it counts as."""
+        """Warn once about the invalid value of a node; returns the value to use."""
         value = node.labels[self.label_key]
         if self._warned.get(node.name) != value:
             if len(self._warned) >= MOST_WARNINGS:
@@ -111,7 +111,7 @@ class Priority(Filter, Score):
 
 
 def priority_of(value: str) -> int:
-    """Return the number that a label's value is, or INVALID."""
+    """Return a label's value as a number, or INVALID."""
     match = WHOLE.fullmatch(value)
     number = int(match[1]) if match else INVALID
     return number if number <= HIGHEST else INVALID

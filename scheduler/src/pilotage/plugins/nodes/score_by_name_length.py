@@ -1,4 +1,4 @@
-"""A sample: the name of a node as its score."""
+"""ScoreByNameLength: a sample plugin that scores nodes by their names."""
 
 import numpy as np
 
@@ -10,13 +10,13 @@ from pilotage.model.pod import Pod
 
 
 class ScoreByNameLength(Score):
-    """Prefer nodes by the last digit of the sum of the bytes of their name: a sample, to see a plugin at work."""
+    """Prefer nodes by the last digit of the sum of the bytes of their name; a sample plugin to try things out."""
 
     caching = Caching(STATIC, per=SHAPE)
     retry_on = ()
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 0 to 9; the length of the name plays no part, whatever the plugin is called."""
+        """Return 0 to 9; despite the plugin's name, the length does not matter."""
         return sum(node.name.encode()) % 10
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:

@@ -1,4 +1,4 @@
-"""Pods return to the node where the pod before them ran."""
+"""Sticky: pods return to the node where their predecessor ran."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -37,36 +37,36 @@ from pilotage.model.pod import Pod
 
 PREFER, REQUIRE = "Prefer", "Require"
 MOST_SHOWN = 3  # nodes in a remark
-ELSEWHERE = Rejection("already stick to another node", preemption_helps=False)  # no eviction changes where it ran
+ELSEWHERE = Rejection("already stick to another node", preemption_helps=False)  # evictions do not help
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The nodes to which a pod may return, of those that still exist, and whether it must."""
+    """The existing nodes to which a pod may return, and whether it must."""
 
     nodes: frozenset[str]
     is_required: bool
 
     def mask(self, nodes: Nodes) -> Bools:
-        """Mark those nodes of a set that are among them."""
+        """Return a mask of these nodes in a set."""
         found = (nodes.find(name) for name in self.nodes)
         return np.isin(nodes.slots, [info.slot for info in found if info is not None])
 
 
 class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
-    """Bring a pod back to the node where its predecessor ran, as a preference or as a requirement."""
+    """Return a pod to the node where its predecessor ran, as a preference or as a requirement."""
 
     mode: StrictStr = Field(
-        default=PREFER, description="Prefer: any node will do. Require: the pod waits for its node."
+        default=PREFER, description="Prefer: any node is acceptable. Require: the pod waits for its node."
     )
     remember_seconds: Int64 = Field(
-        default=0, description="How long a node is remembered after the predecessor has left it; 0: forever."
+        default=0, description="How long a node is remembered after the predecessor left it; 0: forever."
     )
     give_up_seconds: Int64 = Field(
-        default=0, description="With Require, how old a pod may become before any node will do; 0: no limit."
+        default=0, description="With Require, the age of a pod from which any node is acceptable; 0: no limit."
     )
 
-    # Depends on its own memory, the time, and the pod's name: so the scope is CLUSTER.
+    # The scope is CLUSTER, because results depend on its own memory, the time and the pod's name.
     retry_on = (
         Retry(Resource.NODE, Action.ADD | Action.DELETE, "home_came_or_went"),
         Retry(Resource.ASSIGNED_POD, Action.ADD | Action.DELETE, "kin_came_or_went"),
@@ -81,22 +81,22 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         self._clock: Callable[[], float] = time.time
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the arguments."""
+        """Return the errors in the arguments."""
         found = [] if self.mode in (PREFER, REQUIRE) else [unsupported((*at, "mode"), self.mode, (PREFER, REQUIRE))]
         seconds = {"rememberSeconds": self.remember_seconds, "giveUpSeconds": self.give_up_seconds}
         wrong = {name: value for name, value in seconds.items() if value < 0}
         return found + [invalid((*at, name), value, "not in valid range [0, inf)") for name, value in wrong.items()]
 
     def pod_placed(self, pod: Pod) -> None:
-        """Let the pod take the place of a predecessor."""
+        """Assign the place of a predecessor to the pod."""
         self._vacant.pod_placed(pod, self._clock())
 
     def pod_left(self, pod: Pod) -> None:
-        """Keep its place for a successor."""
+        """Keep the pod's place for a successor."""
         self._vacant.pod_left(pod, self._clock())
 
     def recall(self, pod: Pod, stays: Sequence[Stay]) -> None:
-        """Receive where its predecessors ran."""
+        """Replace the recorded stays of the pod's predecessors."""
         if (kin := lineage(pod)) is not None:
             self._vacant.recall(kin, stays)
 
@@ -107,7 +107,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return f"returns to {', '.join(names[:MOST_SHOWN])}{more}" if names else ""
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Leave only the nodes where predecessors ran, if the pod must return to one."""
+        """Return the nodes where predecessors ran, if the pod must return to one."""
         if self.mode != REQUIRE:
             return SKIP_SHAPE
         if lineage(pod) is None:
@@ -148,7 +148,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return changed is not None and changed.name in self._remembered(self.handle.objects, pod)
 
     def kin_came_or_went(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Return whether a pod of the same owner has left a place, or has taken one that this pod waits for."""
+        """Return whether a pod of the same owner has left a place, or has taken one that the pod waits for."""
         other = new or old
         return other is not None and lineage(other) == lineage(pod)
 
@@ -160,7 +160,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return (old.status.last_node if old else "") != (new.status.last_node if new else "")
 
     def _waits_for_job(self, cycle: Cycle, pod: Pod) -> Rejection | None:
-        """Hold a pod whose job cannot be decoded, if nothing else tells to which node it must return."""
+        """Reject a pod whose job cannot be decoded, if its node is not known otherwise."""
         name, end = _job_name(pod), self._gives_up(pod)
         reason = cycle.objects.troubles(StickyJob, pod.namespace).get(name)
         if reason is None or self._clock() >= end or self._remembered(cycle.objects, pod):
@@ -171,7 +171,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         return Rejection(text, preemption_helps=False)
 
     def _home(self, cycle: Cycle, pod: Pod) -> Home:
-        """Return where the pod may return to; computed once per cycle."""
+        """Return the nodes that the pod may return to; computed once per cycle."""
         home: Home | None = cycle.notes.get(self.name)
         if home is None:
             home = cycle.notes[self.name] = self._find_home(cycle, pod)
@@ -181,7 +181,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
         ends = {
             node: end
             for node, end in self._remembered(cycle.objects, pod).items()
-            if cycle.nodes.find(node) is not None  # a pod cannot return to a deleted node
+            if cycle.nodes.find(node) is not None  # without deleted nodes
         }
         if not ends or self.mode != REQUIRE:
             return Home(frozenset(ends), is_required=False)
@@ -203,7 +203,7 @@ class Sticky(PreFilter, Filter, PreScore, Score, RemembersStays):
             else:
                 self._vacant.forget(place)
         job = _job_of(objects, pod)
-        # What this process has seen is at least as new as the job's status.
+        # The records of this process are at least as new as the job's status.
         return found or ({job.status.last_node: inf} if job is not None and job.status.last_node else {})
 
     def _gives_up(self, pod: Pod) -> float:
@@ -224,7 +224,7 @@ def _job_name(pod: Pod) -> str:
 
 
 def _is_owner(pod: Pod, job: StickyJob) -> bool:
-    """Return whether a pod is this job's; one of the same name in another group, or before this one, is another."""
+    """Return whether a pod belongs to this job, not to one of the same name in another group or before it."""
     owner, about = pod.metadata.controller, job.metadata
     same_name = (_job_name(pod), pod.namespace) == (about.name, about.namespace or "default")
     return same_name and owner is not None and about.uid in ("", owner.uid)  # missing only in files

@@ -1,4 +1,4 @@
-"""Taints of nodes and tolerations of pods."""
+"""TaintToleration: taints of nodes and tolerations of pods."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ TAINTED = Rejection("node(s) had untolerated taint(s)", preemption_helps=False)
 
 
 class TaintToleration(PreFilter, Filter, PreScore, Score):
-    """Keep pods off nodes with taints that they do not tolerate, and prefer nodes that do not mind them."""
+    """Keep pods off nodes with untolerated taints, and prefer nodes without untolerated PreferNoSchedule taints."""
 
     caching = Caching(STATIC, per=SHAPE)
     retry_on = (
@@ -46,7 +46,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
     pre_filter = nothing_to_note
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node with a taint that forbids the pod."""
+        """Reject a node with an untolerated NoSchedule or NoExecute taint."""
         return None if _may_run(pod, node.node) else TAINTED
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
@@ -54,7 +54,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         return Verdicts.where(~tolerates_all(pod.shape.tolerated, nodes), TAINTED)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to tolerate the fewest taints, or to take them from a node; what Kubernetes set goes by itself."""
+        """Offer to tolerate the fewest taints, or to remove them from a node, except Kubernetes' own taints."""
         sets, ids = nodes.taint_sets, nodes.taint_set_ids
         numbers = np.bincount(ids, minlength=len(sets))
         opened: Counter[frozenset[Taint]] = Counter()
@@ -70,10 +70,10 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
             yield _well_again(_one_with(nodes, pod, taints), taints)
             break
 
-    pre_score = nothing_to_note  # even without any taint every node gets its 100
+    pre_score = nothing_to_note  # nodes without taints also get 100
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how many taints ask the pod to stay away; the fewest is best."""
+        """Return the number of untolerated PreferNoSchedule taints; the fewest is best."""
         return count_untolerated_preferences(node.taints, pod.shape.tolerated)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
@@ -81,7 +81,7 @@ class TaintToleration(PreFilter, Filter, PreScore, Score):
         return untolerated_preferences(pod.shape.tolerated, nodes)
 
     def became_tolerable(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the taints forbade the pod, or the node was not there, and they allow it now."""
+        """Return whether the pod tolerates the taints now, and did not before or the node is new."""
         return _may_run(pod, new) and (old is None or not _may_run(pod, old))
 
 
@@ -133,7 +133,7 @@ def _without(node: Node, taints: frozenset[Taint]) -> Remedy:
 
 
 def _well_again(node: Node, taints: frozenset[Taint]) -> Remedy:
-    """Return what helps against taints that Kubernetes sets: that their cause goes."""
+    """Return the remedy for taints that Kubernetes sets: fix their cause."""
     words = "repair {node}: Kubernetes has tainted it with {taints}"
     changed = with_facts(node, taints=tuple(taint for taint in node.taints if taint not in taints))
     return replace(

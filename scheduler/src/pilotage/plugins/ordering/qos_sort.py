@@ -1,4 +1,4 @@
-"""The order of the queue: by priority and QoS class."""
+"""QOSSort: sorts the queue by priority and QoS class."""
 
 from pilotage.framework.api.plugin import QueuedPod, QueueSort
 from pilotage.model.qos import QOSClass, qos_of
@@ -7,7 +7,7 @@ TURNS = {qos: turn for turn, qos in enumerate(QOSClass)}
 
 
 class QOSSort(QueueSort):
-    """Take the highest priority first, of equal ones the best QoS class, then the pod that has waited longest."""
+    """Sort by priority, then by QoS class, then by the time in the queue."""
 
     retry_on = ()
 
@@ -16,5 +16,5 @@ class QOSSort(QueueSort):
         return self.sort_key(one) < self.sort_key(other)
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, int, float]:
-        """Return what to sort by, the smallest first; comparing keys is faster than calling `less` for each pair."""
+        """Return the sort key, the smallest first; comparing keys is faster than calling `less` for each pair."""
         return -queued.pod.priority, TURNS[qos_of(queued.pod)], queued.timestamp

@@ -1,1 +1,1 @@
-"""Policy about pods: their gates, their neighbours, and how they are bound."""
+"""Policy about pods: gates, affinity to other pods, and binding."""

@@ -1,4 +1,4 @@
-"""The last step: the binding is posted to the API server."""
+"""DefaultBinder: posts the binding to the API server."""
 
 from pilotage.framework.api.cycle import Cycle
 from pilotage.framework.api.plugin import Bind, Permission

@@ -1,4 +1,4 @@
-"""Nodes with terminating pods, and nodes with nominated pods."""
+"""PodState: prefers nodes with terminating pods and few nominated ones."""
 
 from pilotage.framework.api.caching import SHAPE, Caching
 from pilotage.framework.api.cycle import Cycle
@@ -10,9 +10,9 @@ from pilotage.model.pod import Pod
 
 
 class PodState(Score):
-    """Prefer nodes that many pods are leaving and that are nominated for few."""
+    """Prefer nodes with many terminating pods and few nominated ones."""
 
-    # Nominations change without any change of the node.
+    # Nominations change without a change of the node.
     caching = Caching(per=SHAPE)
     retry_on = ()
     normalize = by_range
@@ -23,11 +23,11 @@ class PodState(Score):
         self._leaving = NodeColumn()
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how many pods of the node are being deleted, less those that it is nominated for."""
+        """Return the number of terminating pods of the node minus the number of its nominated pods."""
         return leaving(node) - len(cycle.nominated(node.name))
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints:
-        """Return the same for many nodes; few of them are nominated for anybody."""
+        """Return the same for many nodes; few of them have nominated pods."""
         scores = self._leaving.read(cycle.nodes, leaving).copy()
         for name in cycle.nominated_nodes():
             if (node := cycle.nodes.find(name)) is not None:

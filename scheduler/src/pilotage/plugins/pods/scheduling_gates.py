@@ -1,4 +1,4 @@
-"""Pods with scheduling gates."""
+"""SchedulingGates: pods with scheduling gates."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ class SchedulingGates(PreEnqueue):
     retry_on = (Retry(Resource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED),)
 
     def pre_enqueue(self, pod: Pod) -> Filtered:
-        """Return the gates that are left."""
+        """Return the remaining gates as a rejection."""
         gates = pod.spec.scheduling_gates
         if not gates:
             return None

@@ -1,1 +1,1 @@
-"""Policy about making room."""
+"""Policy about preemption."""

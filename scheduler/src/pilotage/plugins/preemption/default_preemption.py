@@ -1,4 +1,4 @@
-"""Makes room for a pod by evicting pods of lower priority."""
+"""DefaultPreemption: preempts pods of lower priority."""
 
 from pilotage.framework.api.plugin import PodGroupPostFilter
 from pilotage.plugins.preemption._shared.evicting_lower import EvictingLower

@@ -1,4 +1,4 @@
-"""Evictions that spare pods whose priority class asks for it, for a time."""
+"""PreemptionToleration: preemption that spares pods for a time set by their priority class."""
 
 import logging
 import re
@@ -24,22 +24,22 @@ log = logging.getLogger(__name__)
 
 PREFIX = "preemption-toleration.scheduling.x-k8s.io"
 MINIMUM, SECONDS = f"{PREFIX}/minimum-preemptable-priority", f"{PREFIX}/toleration-seconds"
-WHOLE = re.compile("[+-]?[0-9]+")  # as Go reads a number: no spaces, no underscores, no digits of other scripts
-LONGEST_NUMBER = 1000  # digits; none of that length is within any limit
+WHOLE = re.compile("[+-]?[0-9]+")  # like Go's integers: no spaces, no underscores, no digits of other scripts
+LONGEST_NUMBER = 1000  # digits; longer numbers are out of range anyway
 NOT_SPARED = -inf
 MOST_SHOWN = 2  # spared pods in a remark
 
 
 class UnreadablePolicy(Exception):
-    """An annotation of a priority class is no number; says which."""
+    """An annotation of a priority class is not a valid number; the message says which."""
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """From which priority on a preemptor may evict pods of a class at once, and how long others must wait."""
+    """The minimum priority of a preemptor to evict pods of a class at once, and how long others must wait."""
 
     minimum: int
-    seconds: int  # negative is forever
+    seconds: int  # negative means forever
 
     @classmethod
     def of(cls, given: PriorityClass) -> "Policy":
@@ -51,31 +51,31 @@ class Policy:
         )
 
     def spared_until(self, victim: Pod, preemptor: Pod) -> float:
-        """Return until when the preemptor must leave a pod of the class alone."""
+        """Return until when the preemptor must not evict a pod of the class."""
         if preemptor.priority >= self.minimum:
             return NOT_SPARED
         if self.seconds < 0:
             return inf
         placed = victim.status.condition("PodScheduled")
         if placed is None or placed.status != "True":
-            return inf  # it is being bound: its time has not started
+            return inf  # the pod is not bound yet, so its time has not started
         since = seconds_of(placed.last_transition_time)
         return NOT_SPARED if since is None else since + self.seconds
 
 
 @dataclass(slots=True)
 class Watch:
-    """The time of an attempt, and when the first of the spared pods will no longer be spared."""
+    """The time of an attempt, and the earliest end of a toleration."""
 
     now: float
     next_end: float = inf
 
 
 class PreemptionToleration(EvictingLower, EvictionRule):
-    """Evict pods of lower priority, but spare those whose priority class tolerates preemption only after a time."""
+    """Evict pods of lower priority, but spare pods for a time if their priority class requests it."""
 
     excluded_namespaces: tuple[Item, ...] = Field(
-        default=(), description="Namespaces whose pods are never evicted, whatever their priority class says."
+        default=(), description="Namespaces whose pods are never evicted, regardless of their priority class."
     )
 
     reads = (PriorityClass, PodDisruptionBudget)
@@ -87,7 +87,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         self._policies: tuple[Objects, int, dict[str, Policy | None]] | None = None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
-        """Return the nodes to free; if there is none, the pod is retried when the first toleration ends."""
+        """Return the candidates; if there are none, the pod is retried when the first toleration ends."""
         watch = cycle.notes[self.name] = Watch(now)
         found = super().candidates(cycle, pod, verdicts, now)
         if isinstance(found, NoRoom) and watch.next_end < inf:
@@ -95,7 +95,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return found
 
     def may_evict(self, cycle: Cycle, pod: Pod, victim: Pod) -> bool:
-        """Return whether the victim may go, for this plugin or for any other that evicts."""
+        """Return whether the victim may be evicted, by this plugin or any other."""
         end = self._end(cycle, victim, pod)
         watch: Watch | None = cycle.notes.get(self.name)
         now = time.time() if watch is None else watch.now
@@ -104,7 +104,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return end <= now
 
     def spares(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> str:
-        """Return which pods of lower priority are spared, and until when; the earliest first."""
+        """Return which pods of lower priority are spared, and until when, the earliest first."""
         lower = [other for other in node.pods.values() if other.priority < pod.priority]
         ends = sorted((self._end(cycle, other, pod), other.key) for other in lower)
         spared = [f"{key} {_until(end)}" for end, key in ends if end > time.time()]
@@ -117,7 +117,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return self.spared_until(cycle.objects, victim, preemptor)
 
     def spared_until(self, objects: Objects, victim: Pod, preemptor: Pod) -> float:
-        """Return until when the preemptor must leave the victim alone."""
+        """Return until when the preemptor must not evict the victim."""
         name = victim.spec.priority_class_name
         policy = self._policy(objects, name) if name else None
         if policy is None:
@@ -127,7 +127,7 @@ class PreemptionToleration(EvictingLower, EvictionRule):
         return policy.spared_until(victim, preemptor)
 
     def _policy(self, objects: Objects, name: str) -> Policy | None:
-        """Return the policy of a class; None if there is no such class, or if its annotations cannot be read."""
+        """Return the policy of a class; None if the class is missing, or its annotations are invalid."""
         version = objects.version(PriorityClass)
         if self._policies is None or self._policies[0] is not objects or self._policies[1] != version:
             self._policies = objects, version, {}
@@ -152,7 +152,7 @@ def _policy_of(given: PriorityClass | None) -> Policy | None:
 
 
 def _number(text: str, bits: int) -> int:
-    """Read a whole number of so many bits, or raise with Go's message."""
+    """Parse an integer with this number of bits, or raise with Go's message."""
     if not WHOLE.fullmatch(text):
         raise UnreadablePolicy(f'strconv.ParseInt: parsing "{text:.80}": invalid syntax')
     number = int(text) if len(text) < LONGEST_NUMBER else 1 << bits

@@ -1,1 +1,1 @@
-"""Policy about quotas: what is guaranteed, and how borrowed resources are reclaimed."""
+"""Policy about elastic quotas: guarantees, borrowing, and reclaiming by preemption."""

@@ -1,1 +1,1 @@
-"""Policy about resources: what fits, and how nodes fill."""
+"""Policy about resources: fit and bin packing."""

@@ -1,4 +1,4 @@
-"""NodeResourcesAllocatable: small nodes first, or large ones, whatever runs on them."""
+"""NodeResourcesAllocatable: prefers small or large nodes, regardless of their pods."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -23,25 +23,25 @@ LEAST, MOST = "Least", "Most"
 
 
 class ResourceWeight(Section):
-    """A resource, and how much one unit of it counts: a thousandth of a core, a byte, a device."""
+    """A resource, and the weight of one unit: a thousandth of a core, a byte, a device."""
 
     name: StrictStr = ""
     weight: Int64 = 0
 
 
-# A thousandth of a core counts as much as a mebibyte.
+# A millicore has the weight of a mebibyte.
 DEFAULT_RESOURCES = (ResourceWeight(name="cpu", weight=1 << 20), ResourceWeight(name="memory", weight=1))
 
 
 class NodeResourcesAllocatable(Score):
-    """Prefer nodes that are small, or large, by what they can hold in all, whatever runs on them."""
+    """Prefer nodes with small or large allocatable resources, regardless of their pods."""
 
     mode: Annotated[StrictStr, AfterValidator(lambda given: given or LEAST)] = Field(
         default=LEAST, description="Least prefers small nodes, Most large ones."
     )
     resources: Annotated[tuple[ResourceWeight, ...], AfterValidator(lambda given: given or DEFAULT_RESOURCES)] = Field(
         default=DEFAULT_RESOURCES,
-        description="What is counted; of a resource that comes twice, the last weight counts.",
+        description="The resources to count; for duplicates, the last weight applies.",
     )
 
     caching = Caching(STATIC, per=SHAPE)
@@ -49,7 +49,7 @@ class NodeResourcesAllocatable(Score):
     normalize = by_range
 
     def faults(self, at: At) -> list[Fault]:
-        """Return everything that is wrong as one fault, as only the constructor of the original plugin finds it."""
+        """Return all errors as one fault, since the original plugin only finds them in its constructor."""
         found = list(self._wrong())
         texts = list(dict.fromkeys(fault.text for fault in found))
         if not texts:
@@ -66,7 +66,7 @@ class NodeResourcesAllocatable(Score):
             yield invalid(("mode",), self.mode, "invalid support ModeType", f"write {LEAST} or {MOST}", named_type=True)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the weighted mean of what the node can hold, negative where small nodes are best."""
+        """Return the weighted mean of the allocatable amounts, negated if small nodes are best."""
         total = sum(node.allocatable.get(name, 0) * weight for name, weight in self._weights.items())
         size = abs(total) // self._sum_of_weights
         return self._sign * (size if total >= 0 else -size)
@@ -100,6 +100,6 @@ class NodeResourcesAllocatable(Score):
 
 
 def _stays_within_64_bits(columns: Sequence[tuple[int, Ints]]) -> bool:
-    """Return whether no sum of weighted amounts can be too large, nor that of the weights alone."""
+    """Return whether sums of weighted amounts, and of weights alone, fit into 64 bits."""
     extremes = [(weight, int(amounts.min(initial=0)), int(amounts.max(initial=1))) for weight, amounts in columns]
     return sum(weight * max(-low, high) for weight, low, high in extremes) <= LARGEST

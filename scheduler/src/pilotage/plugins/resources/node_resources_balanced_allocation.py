@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: resources of a node run out together, not one long before the others."""
+"""NodeResourcesBalancedAllocation: balances the utilization of a node's resources."""
 
 import math
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ from pilotage.model.pod import Pod, PodShape
 Floats = NDArray[np.float64]
 
 HALF = MAX_SCORE // 2
-MOST_BITS = 62  # of a whole number that is not negative
+MOST_BITS = 62  # of a non-negative integer
 
 
 class NodeResourcesBalancedAllocation(PreScore, Score):
-    """Prefer nodes whose resources a pod makes more evenly used."""
+    """Prefer nodes whose resource utilization becomes more balanced with the pod."""
 
     resources: ResourceSpecs = DEFAULT_RESOURCES
 
@@ -35,7 +35,7 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
     retry_on = ()
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the resources: one that comes twice, a weight other than 1."""
+        """Return the errors in the resources: duplicates, and weights other than 1."""
         found, seen = [], set()
         for i, resource in enumerate(self.resources):
             if resource.name in seen:
@@ -46,11 +46,11 @@ class NodeResourcesBalancedAllocation(PreScore, Score):
         return found
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Skip pods that ask for none of the resources: they would all go to the same node."""
+        """Skip pods that request none of the resources: they would all go to the same node."""
         return None if self._demands(pod) else SKIP_SHAPE
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 75 if the balance stays as it is, up to 100 if it gets better, down to 50 if worse."""
+        """Return 75 if the balance does not change, up to 100 if it improves, down to 50 if it worsens."""
         demands = self._demands(pod)
         if not demands:
             return 0
@@ -114,12 +114,12 @@ def _kinds(capacities: Sequence[Ints]) -> Ints:
 
 
 def _balance(fractions: Sequence[float]) -> int:
-    """Return 100 if all are equal, less the more they deviate from their mean, at least 50."""
+    """Return 100 if all shares are equal, and less with a larger deviation from their mean, at least 50."""
     count, deviation = len(fractions), 0.0
     if count == 2:
         deviation = abs((fractions[0] - fractions[1]) / 2)
     elif count > 2:
-        # Added one by one: the sum of newer Pythons is more exact, and so another one.
+        # Added one by one: `sum` of newer Python versions is more exact, and so gives different results.
         total = squares = 0.0
         for fraction in fractions:
             total += fraction
@@ -168,7 +168,7 @@ def _balances(fractions: Sequence[Floats]) -> Ints:
 
 
 def _deviations(fractions: Sequence[Floats]) -> Floats:
-    # One by one, as in the form for one node: another order would round differently.
+    # One by one, as in the method for one node: another order would round differently.
     mean, squares = np.zeros_like(fractions[0]), np.zeros_like(fractions[0])
     for fraction in fractions:
         mean += fraction

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: a pod goes where enough is left for it, and by preference where most or least is."""
+"""NodeResourcesFit: pods run on nodes with enough free resources, preferably with the most or the least."""
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -30,11 +30,11 @@ from pilotage.model.requests import PODS, is_extended, scored_requests
 
 Wanted = tuple[tuple[str, int], ...]  # resources with amounts above zero
 
-MOST_NODES = 16  # on which is looked for pods that could leave
+MOST_NODES = 16  # searched for pods that could be moved
 
 
 class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
-    """Keep pods off nodes where too little is left for them, and prefer nodes by how full they would be."""
+    """Keep pods off nodes with insufficient free resources, and score nodes by their utilization."""
 
     ignored_resources: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
     ignored_resource_groups: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
@@ -49,7 +49,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     )
 
     def faults(self, at: At) -> list[Fault]:
-        """Return everything that is wrong as one fault, as only kube-scheduler's constructor of the plugin finds it."""
+        """Return all errors as one fault, since kube-scheduler only finds them in the plugin's constructor."""
         found = [*self._wrong_names(), *self.scoring_strategy.faults(("scoringStrategy",))]
         texts = list(dict.fromkeys(fault.text for fault in found))
         if not texts:
@@ -67,10 +67,10 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
             for why in unqualified(group):
                 yield invalid(("ignoredResourceGroups", i), group, why)
 
-    pre_filter = nothing_to_note  # even a pod that asks for nothing needs a place among the pods of its node
+    pre_filter = nothing_to_note  # even a pod without requests counts towards the node's pod limit
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Rejection | None:
-        """Return what the node has too little of."""
+        """Return the insufficient resources of the node."""
         return _shortage(self._wanted(pod), node)
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
@@ -89,10 +89,10 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
                 cases.append((f"{INSUFFICIENT}{resource}", short, allocatable < amount))
         return Verdicts.all_reasons(cases) if cases else Verdicts.all_fit(len(nodes))
 
-    pre_score = nothing_to_note  # a pod that asks for nothing counts as a small one
+    pre_score = nothing_to_note  # a pod without requests counts with defaults
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how full the node would be, by the strategy."""
+        """Return the score of the node by the strategy."""
         return self._strategy.score(self._demands(pod), node)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
@@ -104,19 +104,19 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         return bool(old.node_name or old.nominated_node)
 
     def after_node_change(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the pod would fit the node without its pods, and whether that is new."""
+        """Return whether the pod would fit the empty node, and did not before the change."""
         wanted = pod.shape.remember(self.name, _wanted_of)
-        # Resources that are ignored are not ignored here, as in kube-scheduler.
+        # Ignored resources count here, as in kube-scheduler.
         if _shortage(wanted, NodeInfo(new)) is not None:
             return False
         return old is None or new.allowed_pods > old.allowed_pods or _has_more(wanted, old.allocatable, new.allocatable)
 
     def after_pod_scaled_down(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Return whether a placed pod gave back some of what the pod wants."""
+        """Return whether a placed pod released some of the pod's resources."""
         return bool(new.node_name) and _has_more(pod.shape.remember(self.name, _wanted_of), new.usage, old.usage)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to ask for less, on nodes where one resource is short or else several, or to make room on a node."""
+        """Offer to lower requests, first where one resource is short, then several, or to move pods off a node."""
         full = nodes.pod_count >= nodes.allowed_pods
         free = {name: nodes.allocatable(name) - nodes.requested(name) for name, _ in self._wanted(pod)}
         short = {name: free[name] < amount for name, amount in self._wanted(pod) if (free[name] < amount).any()}
@@ -136,7 +136,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
         yield from self._room(pod, nodes, needed)
 
     def _room(self, pod: Pod, nodes: Nodes, needed: NDArray[np.float64]) -> Iterator[Remedy]:
-        """Offer that pods leave a node: the least important ones, then the fewest."""
+        """Offer to move pods off a node: the least important ones, then the fewest."""
         found: list[tuple[tuple[int, int], Remedy]] = []
         for place in np.argsort(needed, kind="stable")[:MOST_NODES].tolist():
             info, wanted = nodes[place], dict(self._wanted(pod))
@@ -152,7 +152,7 @@ class NodeResourcesFit(PreFilter, Filter, PreScore, Score, PlacementScore):
     def _strategy(self) -> Strategy:
         return self.scoring_strategy.compiled()
 
-    # Profiles with other arguments share the shape, so that the arguments are part of the questions.
+    # Profiles with other arguments share the shape, so the arguments are part of the keys.
 
     @cached_property
     def _wanted_question(self) -> str:
@@ -201,14 +201,14 @@ def _shortage(wanted: Wanted, node: NodeInfo) -> Rejection | None:
 
 
 def _relative_need(pod: Pod, free: Mapping[str, Ints], nodes: int) -> NDArray[np.float64]:
-    """Return how much of the pod's requests each node lacks, in parts of each request, added up."""
+    """Return which share of the pod's requests each node lacks, summed over resources."""
     parts = (np.maximum(pod.requests[name] - amounts, 0) / pod.requests[name] for name, amounts in free.items())
     total: NDArray[np.float64] = sum(parts, np.zeros(nodes, np.float64))
     return total
 
 
 def _hopeless(nodes: Nodes, pod: Pod, resource: str) -> str:
-    """Return that no such node could ever do, if that is so."""
+    """Return a message if no node could ever fit the pod."""
     largest = int(nodes.allocatable(resource).max())
     if pod.requests[resource] <= largest:
         return ""

@@ -1,1 +1,1 @@
-"""Policy about spreading over a topology."""
+"""Policy about topology: spreading over domains, and NUMA zones."""

@@ -1,1 +1,1 @@
-"""Policy about volumes: where they can be reached, attached and provisioned."""
+"""Policy about volumes: access, attachment limits and provisioning."""

@@ -1,4 +1,4 @@
-"""Keeps pods apart that cannot use the same disk at the same time."""
+"""VolumeRestrictions: separates pods that cannot use the same disk at the same time."""
 
 from collections.abc import Iterator
 
@@ -39,12 +39,12 @@ class _OncePerPod:
         return _OncePerPod(self.claims, self.uses)
 
     def count(self, other: Pod, sign: int) -> None:
-        # By name alone, as kube-scheduler does: a claim of that name in another namespace counts too.
+        # By name alone, as in kube-scheduler: a claim of that name in another namespace counts too.
         self.uses += sign * sum(claim in self.claims for claim in named_claims(other))
 
 
 class VolumeRestrictions(PreFilter, Filter):
-    """Keep a pod off nodes where its disk is in use, and off all nodes while its claim for one pod is."""
+    """Keep a pod off nodes where its disk is in use, and off all nodes while its ReadWriteOncePod claim is."""
 
     caching = Caching(CLUSTER)
     retry_on = (
@@ -60,7 +60,7 @@ class VolumeRestrictions(PreFilter, Filter):
         self._disks = NodeColumn()
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Find the ReadWriteOncePod claims that others use; SKIP without any, if there is no disk either."""
+        """Find ReadWriteOncePod claims that other pods use; skip pods without any and without disks."""
         if not pod.spec.volumes:
             return SKIP_SHAPE
         exclusive = set()
@@ -85,13 +85,13 @@ class VolumeRestrictions(PreFilter, Filter):
         cycle.notes[self.name].count(other, -1)
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node with a pod that has the disk, and every node while another pod has the claim."""
+        """Reject a node with a pod that uses the disk, and every node while another pod uses the claim."""
         if exclusive_disks(pod) and any(clash(pod, other) for other in node.pods.values()):
             return DISK_TAKEN
         return CLAIM_TAKEN if cycle.notes[self.name].uses > 0 else None
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Return the same for many nodes; only those with such disks are looked at one by one."""
+        """Return the same for many nodes; only those with such disks are checked one by one."""
         claim_taken = np.full(len(nodes), cycle.notes[self.name].uses > 0)
         if not exclusive_disks(pod):
             return Verdicts.where(claim_taken, CLAIM_TAKEN)
@@ -125,7 +125,7 @@ class VolumeRestrictions(PreFilter, Filter):
         return f"claim {', '.join(claims)} is used by pod {', '.join(user.name for user in users)}" if users else ""
 
     def pod_deleted(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the deleted pod had a disk or claim of the pending one; other namespaces do not count."""
+        """Return whether the deleted pod used a disk or claim of the pending one, in the same namespace."""
         if not isinstance(old, Pod):
             return True
         if old.namespace != pod.namespace:

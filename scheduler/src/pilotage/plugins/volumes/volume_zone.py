@@ -1,4 +1,4 @@
-"""Keeps pods in the zones of their volumes."""
+"""VolumeZone: keeps pods in the zones of their volumes."""
 
 from collections.abc import Iterator, Mapping
 from functools import reduce
@@ -24,20 +24,20 @@ from pilotage.plugins.volumes._shared.moved_volume import moved_volume, where_it
 from pilotage.plugins.volumes._shared.unusable_claims import unusable_claims
 
 TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
-# A node may have only the newer label; the other way round does not count.
+# A node may have only the newer label; the reverse is not supported, as in kube-scheduler.
 SUCCESSORS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 ELSEWHERE = Rejection("node(s) had no available volume zone", preemption_helps=False)
 
 
 class _Topology(NamedTuple):
-    """A label that a volume has, and the values that it stands for."""
+    """A label of a volume, and the values that it contains."""
 
     key: str
     values: frozenset[str]
 
 
 class VolumeZone(PreFilter, Filter):
-    """Keep a pod in the zone and region that its volumes carry as labels."""
+    """Keep a pod in the zone and region of its volumes' labels."""
 
     caching = Caching(CLUSTER)
     retry_on = (
@@ -49,7 +49,7 @@ class VolumeZone(PreFilter, Filter):
     reads = (PersistentVolumeClaim, PersistentVolume, StorageClass)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Gather the zones of the pod's volumes; SKIP if none has any."""
+        """Collect the zones of the pod's volumes; skip if they have none."""
         if not pod.spec.volumes:
             return SKIP_SHAPE
         topologies: dict[_Topology, None] = {}
@@ -68,7 +68,7 @@ class VolumeZone(PreFilter, Filter):
         """Reject a node with zone labels that do not match the volumes."""
         labels = node.labels
         if not any(key in labels for key in TOPOLOGY_LABELS):
-            return None  # a cluster in one zone may have no labels
+            return None  # a cluster with a single zone may have no labels
         return None if all(_is_within(topology, labels) for topology in cycle.notes[self.name]) else ELSEWHERE
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
@@ -113,14 +113,14 @@ class VolumeZone(PreFilter, Filter):
         return new.metadata.namespace == pod.namespace and new.metadata.name in named_claims(pod)
 
     def volume_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether a volume is new, or is now somewhere else."""
+        """Return whether a volume is new, or its zone has changed."""
         if not isinstance(old, PersistentVolume) or not isinstance(new, PersistentVolume):
             return True
         return _topologies(old) != _topologies(new)
 
 
 def _volume_of(cycle: Cycle, pod: Pod, name: str) -> PersistentVolume | str | None:
-    """Return the volume of a claim, None if the claim still waits for its pod, or what is wrong."""
+    """Return the volume of a claim, None if the claim still waits for its pod, or the error."""
     if not name:
         return "PersistentVolumeClaim had no name"
     claim = cycle.objects.get(PersistentVolumeClaim, name, pod.namespace)
@@ -149,7 +149,7 @@ def _topologies(volume: PersistentVolume) -> list[_Topology]:
     for key in TOPOLOGY_LABELS:
         if (value := volume.metadata.labels.get(key)) is not None:
             values = frozenset(each.strip() for each in value.split(ZONE_SEPARATOR))
-            if "" not in values:  # what cannot be read does not count
+            if "" not in values:  # invalid labels are ignored
                 found.append(_Topology(key, values))
     return found
 

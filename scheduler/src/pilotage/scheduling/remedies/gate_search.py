@@ -27,7 +27,7 @@ def gate_of(queued: QueuedPod) -> Gate | None:
     """Return what keeps a pod out of the queue; None if nothing does."""
     if queued.gating_plugin is None:
         return None
-    return Gate(queued.gating_plugin, queued.gating_reason, queued.gate_will_tell)
+    return Gate(queued.gating_plugin, queued.gating_reason, queued.gate_reports_opening)
 
 
 def searched_behind(tries: Tries, gate: Gate) -> Generator[None, None, Found]:

@@ -1,4 +1,4 @@
-"""Pods that start together or not at all."""
+"""Coscheduling: pods that start together or not at all."""
 
 from pilotage.plugins.gangs.coscheduling.coscheduling import Coscheduling
 

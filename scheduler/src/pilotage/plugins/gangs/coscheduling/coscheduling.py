@@ -1,4 +1,4 @@
-"""Pods that start together or not at all."""
+"""Coscheduling: pods that start together or not at all."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from pilotage.plugins.gangs.coscheduling.gang_room import FreeRoom
 from pilotage.plugins.gangs.coscheduling.resource_gap import resource_gap
 
 LONGEST_WAIT = 60  # seconds, if neither the group nor the arguments set it
-SAME_FOR = 10.0  # seconds after an attempt in which only free resources decide about another one
+SAME_FOR = 10.0  # seconds after a failed attempt in which only freed resources allow another one
 KINDS: Mapping[str, type[PodGroup] | type[NativePodGroup]] = {BY_GROUP: PodGroup, NATIVE: NativePodGroup}
 ROOM = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
 
@@ -68,7 +68,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         self._clock: Callable[[], float] = time.time
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the arguments."""
+        """Return the errors in the arguments."""
         found = []
         if self.permit_waiting_time_seconds < 0:
             place = (*at, "permitWaitingTimeSeconds")
@@ -104,7 +104,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None if group is None else group.quorum
 
     def placed(self, gang: GangName) -> int:
-        """Return how many pods of a gang have a place and are not about to lose it."""
+        """Return how many pods of a gang have a node and are not terminating."""
         return self._records.placed(gang)
 
     def missing(self, gang: GangName, pod: Pod) -> int | None:
@@ -117,7 +117,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     def _counted(self, gang: GangName, pod: Pod, quorum: int, policy: MatchPolicy) -> int:
         """Return how many pods count towards the quorum without waiting, as this pod sees it."""
         if policy is MatchPolicy.ONLY_WAITING:
-            # A pod whose bind failed had its quorum, and the other pods run by now.
+            # The quorum was reached for a pod whose bind failed, and the other pods are running.
             return quorum if self._records.was_let_go(gang, pod) else 0
         if policy is MatchPolicy.ONCE_SATISFIED and (group := self._group(gang)) and group.was_satisfied:
             return quorum
@@ -151,7 +151,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None
 
     def shortage(self, gang: GangName, pod: Pod) -> Rejection | None:
-        """Return what the cluster lacks of the group's minResources."""
+        """Return which of the group's minResources the cluster lacks."""
         group = self._group(gang)
         if not isinstance(group, PodGroup) or group.spec.min_resources is None or self._room is None:
             return None
@@ -162,14 +162,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # ---------------------------------------------------------------------------------------------- after a decision
 
     def no_chance(self, gang: GangName, waiting: Sequence[Pod]) -> str | None:
-        """Return why a gang was rejected if there still is no room; after a moment, evictions may help it."""
+        """Return why a gang was rejected, if it still does not fit; only for a while, since evictions may help."""
         may_evict = any(pod.spec.preemption_policy != "Never" for pod in waiting)
         since = self._clock() - SAME_FOR if may_evict else 0.0
         why, wish = self._records.failure(gang, waiting, since), self._records.wish(gang)
         return None if wish is None or self._room is None or self._room.could_fit(wish) else why
 
     def turned_down(self, gang: GangName, waiting: Sequence[Pod], why: str) -> bool:
-        """Record that a gang found no room; True if free resources show when to retry."""
+        """Record that a gang did not fit; True if free resources show when to retry."""
         needed = self.missing(gang, waiting[0]) or 0
         self._records.fail(gang, self._clock(), waiting, needed, why, self.pod_group_backoff_seconds)
         wish = self._records.wish(gang)
@@ -181,13 +181,13 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None if group is None else smaller_quorum(group, quorum, quorum - fewer)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer the group that is missing."""
+        """Offer to create the missing group."""
         gang = gang_of(pod)
         if gang is not None and gang.source == BY_GROUP and self._group(gang) is None:
             yield missing_group(gang, pod)
 
     def placed_together(self, gang: GangName) -> None:
-        """Record that a gang has found its places."""
+        """Record that a gang was placed."""
         self._records.succeed(gang)
         if self._policy(gang) is MatchPolicy.ONLY_WAITING:
             self._records.let_go(gang)
@@ -206,10 +206,10 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return GangName(source, new.metadata.namespace, new.metadata.name)
 
     def has_room(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether there may be room for the gang now."""
+        """Return whether the gang may fit now."""
         gang = gang_of(pod)
         if gang is not None and self._records.lacks_members(gang):
-            # It does not wait for room; but its size may depend on labels of a member that is gone.
+            # It does not wait for resources, but its size may depend on labels of a deleted member.
             return isinstance(old, Pod) and gang_of(old) == gang
         wish = self._records.wish(gang) if gang is not None else None
         return wish is None or self._room is None or self._room.could_fit(wish)
@@ -223,7 +223,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     ) -> bool:
         """Return whether the pod's own group was added, or its requirements changed."""
         if old is not None and _wanted(old) == _wanted(new):
-            return False  # the rest of its status is written by us and others
+            return False  # the rest of its status is written by schedulers and controllers
         return gang_of(pod) == self.gang_of_group(old, new)
 
     # -------------------------------------------------------------------------------------------- one pod at a time
@@ -254,13 +254,13 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return self.handle.objects.troubles(KINDS[gang.source], gang.namespace).get(gang.name)
 
     def _remedy(self) -> str:
-        """Return what to do about a missing group; if there are none at all, permissions may be missing."""
+        """Return the fix for a missing group; if there are no groups at all, permissions may be missing."""
         if any(True for _ in self.handle.objects.all(PodGroup)):
             return "create it"
         return f"create it, make sure that the scheduler may list {PodGroup.api} (it sees none at all)"
 
     def post_filter(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> NoRoom:
-        """Make no room: preemption for a gang is decided for all of it."""
+        """Do not preempt: preemption is decided for a gang as a whole."""
         return NoRoom("", keeps_nomination=True)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
@@ -268,14 +268,14 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
         return None
 
     def unreserve(self, cycle: Cycle, pod: Pod, node: str) -> None:
-        """Reject the siblings that wait for a pod which lost its node."""
+        """Reject the siblings that wait for a pod that lost its node."""
         gang = gang_of(pod)
         if gang is not None and (self.missing(gang, pod) or 0) > 0:
             for waiting in self._siblings(gang):
                 waiting.reject(self.name, "rejection in Unreserve")
 
     def permit(self, cycle: Cycle, pod: Pod, node: str) -> Wait | None:
-        """Hold a pod that was placed alone, because of extenders, until enough siblings have a node, too."""
+        """Let a pod that was placed alone, because of extenders, wait until enough siblings have a node."""
         gang = gang_of(pod)
         if gang is None:
             return None
@@ -303,7 +303,7 @@ class Coscheduling(QueueSort, PreFilter, PostFilter, Reserve, Permit, FormsGangs
     # ------------------------------------------------------------------------------------------------- queue order
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, float, str, str]:
-        """Return the sort key of a pod: by priority, by the time of its group or its own, by name."""
+        """Return the sort key of a pod: priority, the creation time of its group or its own, name."""
         pod, gang = queued.pod, gang_of(queued.pod)
         first = getattr(queued, "initial_attempt_timestamp", None)
         since = queued.timestamp if first is None else first

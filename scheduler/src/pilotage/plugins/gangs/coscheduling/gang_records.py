@@ -1,4 +1,4 @@
-"""What is known of each gang besides its definition: its placed pods, and how its last attempt ended."""
+"""Records of each gang: its placed pods, and the result of its last attempt."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,23 +9,23 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.gangs.coscheduling.gang_room import Wish
 from pilotage.plugins.gangs.coscheduling.greatest import Greatest
 
-MOST_FORGOTTEN = 10_000  # failed gangs without a placed pod that are remembered
+MOST_FORGOTTEN = 10_000  # remembered failed gangs without a placed pod
 
 
 @dataclass(slots=True)
 class GangRecord:
-    """One gang; what is asked for every pod of it is counted as pods come and go."""
+    """One gang; values needed for every pod are updated incrementally."""
 
     placed: dict[str, Pod] = field(default_factory=dict)  # by uid
-    staying: int = 0  # of them, those that are not terminating
-    minima: Greatest = field(default_factory=Greatest)  # the gang's size by their labels
+    staying: int = 0  # the number of them that are not terminating
+    minima: Greatest = field(default_factory=Greatest)  # the gang's size by the pods' labels
     failed_at: float | None = None
     backs_off_until: float = 0.0
     wish: Wish | None = None  # of the last attempt that failed
-    why: str = ""  # it failed
-    told: frozenset[str] = frozenset()  # the uids of the pods that got this outcome
+    why: str = ""  # the last attempt failed
+    told: frozenset[str] = frozenset()  # the uids of the pods with this outcome
     lacks_members: bool = False  # the last attempt found fewer pods than the gang needs
-    let_go: frozenset[str] = frozenset()  # the uids of the pods that had their quorum, if it matters
+    let_go: frozenset[str] = frozenset()  # the uids of the pods that were part of a quorum, if it matters
 
     def add(self, pod: Pod) -> None:
         """Add a pod, in its current state."""
@@ -36,7 +36,7 @@ class GangRecord:
             self.minima.add(least)
 
     def remove(self, uid: str) -> None:
-        """Remove a pod, as it was added."""
+        """Remove a pod, given as it was added."""
         pod = self.placed.pop(uid, None)
         if pod is None:
             return
@@ -46,7 +46,7 @@ class GangRecord:
 
 
 class GangRecords:
-    """All gangs that have a pod on a node, and those that failed not long ago."""
+    """All gangs with a placed pod, and recently failed ones."""
 
     def __init__(self) -> None:
         self._records: dict[GangName, GangRecord] = {}
@@ -81,7 +81,7 @@ class GangRecords:
         return 0 if record is None else record.staying
 
     def least_by_labels(self, gang: GangName, pod: Pod) -> int | None:
-        """Return the size of a gang that only labels define: the highest value; None without any."""
+        """Return the size of a gang defined by labels: the highest value; None without labels."""
         least, record = _least(pod), self._records.get(gang)
         return None if least is None else max(1, least, 1 if record is None else record.minima.greatest(1))
 
@@ -96,7 +96,7 @@ class GangRecords:
             record.backs_off_until = now + backoff
 
     def succeed(self, gang: GangName) -> None:
-        """Forget how the attempts before ended."""
+        """Forget earlier failures."""
         record = self._records.get(gang)
         if record is not None:
             record.failed_at, record.backs_off_until, record.wish = None, 0.0, None
@@ -105,7 +105,7 @@ class GangRecords:
                 del self._records[gang]
 
     def note_members(self, gang: GangName, are_enough: bool) -> None:
-        """Take note whether there are as many pods of a gang as it needs."""
+        """Record whether a gang has enough pods."""
         if not are_enough:
             self._record(gang).lacks_members = True
         elif (record := self._records.get(gang)) is not None:
@@ -117,34 +117,34 @@ class GangRecords:
         return record is not None and record.lacks_members
 
     def let_go(self, gang: GangName) -> None:
-        """Record that all currently placed pods had their quorum."""
+        """Record that the quorum was reached for all currently placed pods."""
         record = self._record(gang)
         record.let_go = frozenset(record.placed)
 
     def was_let_go(self, gang: GangName, pod: Pod) -> bool:
-        """Return whether a pod had its quorum, and others that had it too are placed."""
+        """Return whether the quorum was reached for a pod, and others of that quorum are placed."""
         record = self._records.get(gang)
         return record is not None and pod.uid in record.let_go and not record.let_go.isdisjoint(record.placed)
 
     def backs_off(self, gang: GangName, now: float) -> bool:
-        """Return whether a gang is not to be tried yet."""
+        """Return whether a gang is in back-off."""
         record = self._records.get(gang)
         return record is not None and now < record.backs_off_until
 
     def wish(self, gang: GangName) -> Wish | None:
-        """Return what the last attempt lacked; None if there was none."""
+        """Return the requests of the last failed attempt; None if there was none."""
         record = self._records.get(gang)
         return None if record is None else record.wish
 
     def failure(self, gang: GangName, pods: Sequence[Pod], after: float) -> str | None:
-        """Return the outcome of the last attempt for these pods, if it was after a time."""
+        """Return the outcome of the last attempt for these pods, if it was later than a time."""
         record = self._records.get(gang)
         if record is None or record.failed_at is None or record.failed_at < after:
             return None
         return record.why if all(pod.uid in record.told for pod in pods) else None
 
     def since(self, gang: GangName, created: str | None, otherwise: float) -> float:
-        """Return since when a gang has been waiting: its last failure, or else its creation."""
+        """Return since when a gang has been waiting: its last failure, or its creation."""
         record = self._records.get(gang)
         if record is not None and record.failed_at is not None:
             return record.failed_at

@@ -1,4 +1,4 @@
-"""An upper bound of the room for a gang, by free resources alone: needed for every gang whenever a pod leaves."""
+"""A quick upper bound on whether a gang fits, by free resources: checked for every gang whenever a pod leaves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,15 +14,15 @@ Kind = tuple[tuple[str, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What the pods of a gang request, and how many of them must fit at once."""
+    """The requests of a gang's pods, and how many of them must fit at once."""
 
     needed: int
-    least: Kind  # of each resource, the least that this many of them request together
+    least: Kind  # for each resource, the minimum total of this many pods
     kind: Kind | None  # if all requests are equal
 
     @classmethod
     def of(cls, pods: Sequence[Pod], needed: int) -> "Wish":
-        """Return the wish of this many of these pods."""
+        """Return the wish for this many of these pods."""
         kinds = {tuple(sorted(pod.requests.items())) for pod in pods}
         wanted: dict[str, list[int]] = {}
         for pod in pods:
@@ -35,23 +35,23 @@ class Wish:
 
 
 def _smallest(amounts: Sequence[int], count: int) -> int:
-    """Return the sum of so many of the smallest amounts; the other pods of the gang request none of it."""
+    """Return the sum of the smallest amounts for this number of pods; pods without an amount request 0."""
     return sum(sorted(amounts)[: max(count, 0)])
 
 
 class FreeRoom:
-    """Knows what is free on all nodes; computed once per change for all gangs."""
+    """The free resources of all nodes, computed once per change for all gangs."""
 
     def __init__(self, nodes: Callable[[], Nodes], remit: Callable[[], object] = lambda: None) -> None:
         self._nodes = nodes
-        self._remit = remit  # which nodes these are: another one with the same counters means other nodes
+        self._remit = remit  # identifies the nodes: a different journal with the same counters means different nodes
         self._state: tuple[int, int, object] = (-1, -1, None)
         self._places = 0
         self._in_all: dict[str, int] = {}  # free, by resource
         self._most: dict[Kind, int] = {}
 
     def could_fit(self, wish: Wish) -> bool:
-        """Return whether the free resources might suffice; False is certain, True is not.
+        """Return whether the free resources may suffice; False is certain, True is not.
 
         Free resources are summed over all nodes; pods with equal requests are also counted node by node.
         """
@@ -82,7 +82,7 @@ class FreeRoom:
 
 
 def most_that_fit(nodes: Nodes, kind: Sequence[tuple[str, int]]) -> int:
-    """Return how many pods with these requests fit the nodes by resources."""
+    """Return how many pods with these requests fit on the nodes by resources."""
     room = np.maximum(nodes.allowed_pods - nodes.pod_count, 0)
     for resource, amount in kind:
         if amount > 0:

@@ -11,7 +11,7 @@ class Greatest:
 
     def __init__(self) -> None:
         self._counts: Counter[int] = Counter()
-        self._heap: list[int] = []  # negated, the greatest first; removed ones stay until they come up
+        self._heap: list[int] = []  # negated, the greatest first; removed ones stay until they reach the top
 
     def add(self, number: int) -> None:
         """Add a number."""
@@ -23,13 +23,13 @@ class Greatest:
             heapify(self._heap)
 
     def remove(self, number: int) -> None:
-        """Remove a number that came before."""
+        """Remove a number that was added."""
         self._counts[number] -= 1
         if not self._counts[number]:
             del self._counts[number]
 
     def greatest(self, otherwise: int) -> int:
-        """Return the greatest, or something else if there is none."""
+        """Return the greatest number, or a default if there is none."""
         while self._heap and -self._heap[0] not in self._counts:
             heappop(self._heap)
         return -self._heap[0] if self._heap else otherwise

@@ -1,4 +1,4 @@
-"""What a cluster as a whole lacks of some resources."""
+"""The resources that a cluster as a whole lacks."""
 
 from collections.abc import Iterable, Mapping
 
@@ -13,9 +13,9 @@ from pilotage.model.requests import counted
 
 
 def resource_gap(nodes: Nodes, wanted: Mapping[str, str | int | float], pods: int, own: Iterable[Pod]) -> str:
-    """Return what is missing of resources and room for pods, "" if nothing is; the group's own pods are not counted.
+    """Return which resources are missing, "" if none; the group's own pods do not count as used.
 
-    An over-committed node counts as zero, not as negative.
+    An overcommitted node counts as zero, not as negative.
     """
     try:
         need = {**counted(wanted), "pods": pods}

@@ -1,4 +1,4 @@
-"""The common arguments of plugins that score by load: where the figures come from."""
+"""The common arguments of plugins that score by load: the source of the metrics."""
 
 import math
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ FUNCTIONS = {"average": "avg_over_time", "deviation": "stddev_over_time"}
 USERNAME, PASSWORD = "username", "password"  # the keys of a Secret of type kubernetes.io/basic-auth
 _SECRET_NAME, _SECRET_KEY = r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$", r"^[-_a-zA-Z0-9][-._a-zA-Z0-9]*$"
 
-Query = tuple[tuple[str, str], str]  # a resource and average or deviation, and how to ask for it
+Query = tuple[tuple[str, str], str]  # a resource with average or deviation, and its PromQL
 
 
 def _number(value: Any) -> float:
@@ -40,7 +40,7 @@ def _is_empty(value: Any) -> bool:
 
 
 class ResourceQueries(Section):
-    """PromQL for one resource, whose results are shares of 1 per node; without it the recording rule is queried."""
+    """PromQL for one resource, with results between 0 and 1 per node; by default the recording rule is queried."""
 
     average: StrictStr = Field(default="", exclude_if=_is_empty)
     deviation: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -60,20 +60,20 @@ RECORDING_RULES = LoadQueries()
 
 
 class SecretKey(Section):
-    """One key of a Secret that is mounted for the scheduler."""
+    """One key of a Secret mounted for the scheduler."""
 
     name: StrictStr = Field(pattern=_SECRET_NAME, max_length=253)
     key: StrictStr = Field(pattern=_SECRET_KEY, max_length=253)
 
 
 class SecretName(Section):
-    """A whole Secret that is mounted for the scheduler."""
+    """A Secret mounted for the scheduler."""
 
     name: StrictStr = Field(pattern=_SECRET_NAME, max_length=253)
 
 
 class MetricProvider(Section):
-    """The source of figures."""
+    """The source of load metrics."""
 
     type: StrictStr = Field(default="", exclude_if=_is_empty)
     address: StrictStr = Field(default="", exclude_if=_is_empty)
@@ -99,15 +99,15 @@ class MetricProvider(Section):
 
     @property
     def url(self) -> str:
-        """Return where Prometheus is."""
+        """Return the URL of Prometheus."""
         return self.address or DEFAULT_PROMETHEUS
 
     def wrong(self, at: At) -> Iterator[Fault]:
-        """Yield what is wrong."""
+        """Yield the errors."""
         if self.type not in ("", METRICS_SERVER, PROMETHEUS):
             hint = f"write {METRICS_SERVER} or {PROMETHEUS}, or give a watcherAddress"
             if self.type == SIGNAL_FX:
-                hint = f"{SIGNAL_FX} is not offered here; {hint} of a load-watcher that asks it"
+                hint = f"{SIGNAL_FX} is not supported directly; {hint} of a load-watcher that queries it"
             yield Fault(Stage.PROFILES, f"invalid MetricProvider.Type, got {self.type}", (*at, "type"), hint)
         elif self.type == PROMETHEUS:
             yield from wrong_address((*at, "address"), self.url)
@@ -126,7 +126,7 @@ class MetricProvider(Section):
             yield invalid((*at, second), where, "there is also a token", "remove one of the two")
 
     def files(self, directory: str) -> "CredentialFiles":
-        """Return the files with the credentials for the service, if Secrets are mounted in a directory."""
+        """Return the files with the service's credentials, if Secrets are mounted in a directory."""
         token, user = self.token_secret_ref, self.basic_auth_secret_ref
         return CredentialFiles(
             self.token_file if token is None else secret_file(directory, token.name, token.key),
@@ -161,6 +161,6 @@ class CredentialFiles(NamedTuple):
 
 
 def wrong_address(at: At, address: str) -> Iterator[Fault]:
-    """Yield why the address is invalid."""
+    """Yield the error in the address, if any."""
     if not address.lower().startswith(("http://", "https://")):
         yield invalid(at, without_password(address), "must be a URL that begins with http:// or https://")

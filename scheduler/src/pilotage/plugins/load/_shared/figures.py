@@ -1,4 +1,4 @@
-"""Load metrics of nodes: by name, as columns over all slots, and only while they are recent."""
+"""Recent load metrics of nodes, by name and as columns over all slots."""
 
 import time
 from collections.abc import Callable
@@ -42,7 +42,7 @@ class LoadFigures:
         self._columns: tuple[Nodes, int, LoadColumns] | None = None
 
     def of(self, node: str) -> NodeLoad:
-        """Return what is known of a node."""
+        """Return the load of a node."""
         return self.by_name.get(node, UNKNOWN)
 
     def columns(self, nodes: Nodes) -> LoadColumns:
@@ -68,15 +68,15 @@ class LoadView:
         self._source: LoadSource | None = None
         self._stale_after = float("inf")
         self._figures = LoadFigures({})
-        self._seen: object = None  # what the figures were made of
+        self._seen: object = None  # the input that the figures were computed from
         self._valid_until = float("inf")
 
     def connect(self, source: LoadSource, clock: Callable[[], float], stale_after: float) -> None:
-        """Use another source from now on."""
+        """Use another source."""
         self.clock, self._source, self._stale_after, self._seen = clock, source, stale_after, None
 
     def figures(self, cycle: Cycle) -> LoadFigures:
-        """Return the figures of now."""
+        """Return the current figures."""
         if self._source is None:
             self._look_at_objects(cycle)
         else:

@@ -22,7 +22,7 @@ NO_FIGURES = -1  # the raw score of a node without figures
 
 
 def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-    """Give nodes without figures the mean of the others, so that they are neither best nor worst; all 0 if all are."""
+    """Give nodes without figures the mean of the others, so that they are neither best nor worst, or 0."""
     unknown = scores == NO_FIGURES
     if not unknown.any():
         return scores
@@ -32,14 +32,14 @@ def others_mean(plugin: Plugin, cycle: Cycle, pod: Pod, nodes: Nodes, scores: In
 
 
 class LoadAware(Score, UsesLoad):
-    """Scores nodes by load metrics; without any, it prefers no node."""
+    """Scores nodes by load metrics; without metrics all nodes score alike."""
 
     watcher_address: StrictStr = Field(default="", description="The URL of a load-watcher; it takes precedence.")
     metric_provider: MetricProvider = Field(
-        default=MetricProvider(), description="The source of figures: the metrics API of the cluster, or Prometheus."
+        default=MetricProvider(), description="The source of metrics: the metrics API of the cluster, or Prometheus."
     )
-    refresh_seconds: Int64 = Field(default=30, description="How often figures are queried.")
-    stale_after_seconds: Int64 = Field(default=300, description="The maximum age of figures that are used.")
+    refresh_seconds: Int64 = Field(default=30, description="The interval between queries.")
+    stale_after_seconds: Int64 = Field(default=300, description="The maximum age of usable metrics.")
 
     caching = Caching(per=SHAPE)
     retry_on = ()
@@ -52,7 +52,7 @@ class LoadAware(Score, UsesLoad):
         self._view = LoadView()
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the source of figures."""
+        """Return the errors in the source."""
         times = {"refreshSeconds": self.refresh_seconds, "staleAfterSeconds": self.stale_after_seconds}
         found = [
             invalid((*at, name), seconds, "must be at least 1 second") for name, seconds in times.items() if seconds < 1
@@ -69,21 +69,21 @@ class LoadAware(Score, UsesLoad):
         return () if elsewhere else self.permissions
 
     def service(self) -> tuple[At, Service] | None:
-        """Return the service to call besides the API server, and the argument that names it; None: none."""
+        """Return the service to call besides the API server, and the argument that names it; or None."""
         if self.watcher_address:
             return (), Service(self.watcher_address, "watcherAddress")
         asked = self.metric_provider
         return (("metricProvider",), asked.service()) if asked.type == PROMETHEUS else None
 
     def start(self, handle: Handle) -> None:
-        """Have figures collected; without a collector, use NodeMetrics objects."""
+        """Start collecting figures; without a collector, use NodeMetrics objects."""
         super().start(handle)
         source = handle.load.source(self)
         if source is not None:
             self._view.connect(source, handle.clock, float(self.stale_after_seconds))
 
     def epoch(self, cycle: Cycle) -> int:
-        """Return a number that changes with the figures, also because some have become too old."""
+        """Return a number that changes with the figures, also when some become too old."""
         return self.figures(cycle).version
 
     def figures(self, cycle: Cycle) -> LoadFigures:

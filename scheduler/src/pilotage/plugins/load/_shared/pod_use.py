@@ -1,4 +1,4 @@
-"""How much of a node a pod is predicted to use, and its maximum."""
+"""The predicted and maximum usage of pods."""
 
 from collections.abc import Mapping
 
@@ -25,7 +25,7 @@ def limits_of(pod: Pod) -> Both:
 
 
 def limits_where_placed(pod: Pod) -> Both:
-    """Return the same of a pod on its node, where a resize may be in progress."""
+    """Return the same for a pod on its node, where a resize may be in progress."""
     used = pod.usage
     return at_least(pod.shape.remember(LIMITS, _limits), (used.get(CPU, 0), used.get(MEMORY, 0)))
 
@@ -36,7 +36,7 @@ def at_least(one: Both, other: Both) -> Both:
 
 
 def predicted_cpu(shape: PodShape, default: int, multiplier: float) -> int:
-    """Return the cpu that a pod will use: its limits, or more than it asks for, or a default for each container."""
+    """Return the predicted cpu usage of a pod: per container its limit, a multiple of its request, or a default."""
     spec = shape.spec
     total = sum(
         _predicted(each.resources.limits, each.resources.requests, default, multiplier) for each in spec.containers

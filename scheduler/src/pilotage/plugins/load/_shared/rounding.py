@@ -1,4 +1,4 @@
-"""Rounding as Go does it: half goes away from zero. For numbers that are not negative."""
+"""Rounding like Go, half away from zero, for non-negative numbers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The mean and the deviation of a resource's use, as shares of what pods can have of a node."""
+"""Mean and deviation of a resource's usage, as shares of a node's allocatable amount."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ Floats = NDArray[np.float64]
 
 
 def within(number: float, low: float = 0.0, high: float = 1.0) -> float:
-    """Cut a number to a range."""
+    """Clamp a number to a range."""
     return max(low, min(high, number))
 
 

@@ -1,4 +1,4 @@
-"""LowRiskOverCommitment: keep away from nodes whose pods may want more than there is."""
+"""LowRiskOverCommitment: avoid nodes whose pods may need more resources than the node has."""
 
 from pilotage.plugins.load.low_risk_over_commitment.low_risk_over_commitment import LowRiskOverCommitment
 

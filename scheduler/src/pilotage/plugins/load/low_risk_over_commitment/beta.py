@@ -1,7 +1,7 @@
-"""The regularised incomplete beta function: how likely a share is below a limit, if shares are spread like a Beta.
+"""The regularised incomplete beta function: the probability that a Beta-distributed share is below a limit.
 
-By the continued fraction of the function, evaluated from its beginning (Lentz's method). It converges fast below the
-mean; above it, the other tail is taken. For one number, and for many at once.
+Evaluates the continued fraction of the function by Lentz's method. It converges fast below the mean; above it, the
+other tail is computed. For one number, and for many at once.
 """
 
 import math
@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-CLOSE = 1e-14  # the factor of a step that changes nothing any more
-TINY = 1e-300  # in the place of a zero to divide by
+CLOSE = 1e-14  # the relative change at which the iteration stops
+TINY = 1e-300  # replaces a zero divisor
 MOST_STEPS = 2000
-# So narrow that the normal distribution is as good; the continued fraction would take ever longer.
+# Above this the normal distribution is as good, and the continued fraction would converge slowly.
 NARROW = 1e5
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """Return I_x(a, b); a and b are positive, x is cut to 0..1."""
+    """Return I_x(a, b); a and b are positive, x is clamped to 0..1."""
     if x <= 0.0 or x >= 1.0:
         return 0.0 if x <= 0.0 else 1.0
     if a + b > NARROW:

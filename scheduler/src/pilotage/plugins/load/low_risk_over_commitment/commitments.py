@@ -1,4 +1,4 @@
-"""What the pods on nodes ask for and may use at most, and how risky that is: by slot, kept until a node changes."""
+"""Requests, limits and load risks of nodes by slot, kept until a node changes."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 
 
 def committed(node: NodeInfo) -> tuple[Both, Both]:
-    """Return what the pods on a node ask for together, and what they may use at most."""
+    """Return the total requests and limits of the pods on a node."""
     limits = [limits_where_placed(pod) for pod in node.pods.values()]
     asked = node.requested.get(CPU, 0), node.requested.get(MEMORY, 0)
     return asked, (sum(cpu for cpu, _ in limits), sum(memory for _, memory in limits))
@@ -33,7 +33,7 @@ class Commitments:
         self._window = 0
 
     def update(self, nodes: Nodes, figures: LoadFigures, window: int) -> None:
-        """Bring all columns up to date; only nodes that changed are looked at, unless the figures have changed."""
+        """Update all columns; only changed nodes are evaluated, unless the figures have changed."""
         same = self._nodes is not None and self._nodes.same_cluster(nodes) and len(nodes) == self.requested.shape[1]
         changed = nodes.changed_since(self._version) if same else None
         if changed is None:

@@ -1,4 +1,4 @@
-"""LowRiskOverCommitment: keep away from nodes whose pods may want more than there is."""
+"""LowRiskOverCommitment: avoid nodes whose pods may need more resources than the node has."""
 
 from functools import cached_property
 from typing import Annotated
@@ -27,14 +27,14 @@ DEFAULT_WEIGHT = 0.5
 
 
 class LowRiskOverCommitment(LoadAware, PreScore):
-    """Prefer nodes where limits exceed what there is by little, and where pods seldom use more than they ask for."""
+    """Prefer nodes whose limits exceed their capacity only slightly, and whose pods rarely use more than requested."""
 
     smoothing_window_size: Annotated[Int64, AfterValidator(lambda given: given if given > 0 else DEFAULT_WINDOW)] = (
-        Field(default=DEFAULT_WINDOW, description="Over how many measurements the use was smoothed.")
+        Field(default=DEFAULT_WINDOW, description="The number of measurements over which the usage is smoothed.")
     )
     risk_limit_weights: dict[str, Number] = Field(
         default={CPU: DEFAULT_WEIGHT, MEMORY: DEFAULT_WEIGHT},
-        description="How much limits count against measured use, from 0 to 1, for cpu and memory.",
+        description="The weight of limits against measured usage, from 0 to 1, for cpu and memory.",
     )
 
     caching = Caching(NODE, per=SHAPE)
@@ -45,13 +45,13 @@ class LowRiskOverCommitment(LoadAware, PreScore):
         self._commitments = Commitments()
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Skip a pod without requests, and every pod while nothing is measured."""
+        """Skip pods without requests, and all pods while there are no metrics."""
         if not any(limits_of(pod)):
             return SKIP_SHAPE
         return None if self.figures(cycle).by_name else SKIP
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return 100 without any risk; of cores and memory the one with more risk decides."""
+        """Return 100 without risk; the riskier of cpu and memory decides."""
         load = self.figures(cycle).of(node.name)
         if not load.is_known:
             return NO_FIGURES
@@ -98,7 +98,7 @@ class LowRiskOverCommitment(LoadAware, PreScore):
         before: tuple[float, float],
         pod: tuple[float, float],
     ) -> float:
-        """Return the risk of one resource; pairs are requests and limits, of the pods that are there and of the pod."""
+        """Return the risk of one resource; the pairs are requests and limits of the placed pods and of the pod."""
         capacity, weight = float(capacity), self._weights[resource]
         by_limit = limit_risk(min(before[0] + pod[0], capacity), float(before[1] + pod[1]), capacity)
         window = self.smoothing_window_size

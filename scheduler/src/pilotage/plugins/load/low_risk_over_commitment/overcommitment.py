@@ -1,4 +1,4 @@
-"""How likely it is that pods on a node use more than they asked for, or want more than there is."""
+"""The probability that the pods on a node use more than requested, or need more than the node has."""
 
 import math
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from pilotage.plugins.load.low_risk_over_commitment.beta import incomplete_beta,
 
 Floats = NDArray[np.float64]
 
-WIDEST = 0.99  # of the variance that a share with this mean can have
-STEADY = 1e-9  # a deviation that is none
+WIDEST = 0.99  # of the maximum variance of a share with this mean
+STEADY = 1e-9  # smaller deviations count as zero
 
 
 def limit_risk(requested: float, limit: float, capacity: float) -> float:
-    """Return which part of what pods may use beyond their requests the node does not have."""
+    """Return the share of the limits above the requests that exceeds the node's capacity."""
     return (limit - capacity) / (limit - requested) if limit > capacity else 0.0
 
 
@@ -28,18 +28,18 @@ def limit_risks(requested: Floats, limit: Floats, capacity: Floats) -> Floats:
 
 
 class Spread(NamedTuple):
-    """The Beta distribution with a mean and a deviation; none where the use is steady."""
+    """The Beta distribution with a mean and a deviation; degenerate if the usage is steady."""
 
     mean: float
     deviation: float
 
     @property
     def is_steady(self) -> bool:
-        """Return whether there is no distribution to speak of."""
+        """Return whether the deviation is zero."""
         return self.mean <= 0.0 or self.deviation < STEADY
 
     def below(self, share: float) -> float:
-        """Return how likely the use is at most this share."""
+        """Return the probability that the usage is at most this share."""
         if self.is_steady:
             return 1.0 if self.mean <= share else 0.0
         strength = self.mean * (1.0 - self.mean) / self.deviation**2 - 1.0
@@ -47,7 +47,7 @@ class Spread(NamedTuple):
 
 
 def load_risk(load: ResourceLoad | None, requested: float, limit: float, capacity: float, window: int) -> float:
-    """Return how likely the pods that are there use more than they ask for, if they stay within their limits."""
+    """Return the probability that the placed pods use more than their requests, given their limits."""
     if load is None or capacity <= 0:
         return 0.0
     mean, deviation = mean_and_deviation(load, 0.0, capacity)

@@ -1,4 +1,4 @@
-"""TargetLoadPacking: fill nodes up to a share of their cores, and spread beyond it."""
+"""TargetLoadPacking: fill nodes up to a target cpu utilization, and spread pods above it."""
 
 from pilotage.plugins.load.target_load_packing.target_load_packing import TargetLoadPacking
 

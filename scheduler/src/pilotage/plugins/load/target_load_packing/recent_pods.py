@@ -1,4 +1,4 @@
-"""Pods that were placed so recently that their nodes' figures may not include them yet."""
+"""Pods placed so recently that their nodes' metrics may not include them yet."""
 
 from collections.abc import Callable
 
@@ -6,17 +6,17 @@ from pilotage.model.node_load import seconds_since_1970
 from pilotage.model.pod import Pod
 
 LONG_AGO = float("-inf")
-UNNOTICED = 60.0  # seconds before the end of a measurement in which a pod may have gone unnoticed
-KEPT = 900.0  # seconds; figures that are older than this are of no use to anybody
+UNNOTICED = 60.0  # seconds before the end of a measurement in which a new pod may not be included
+KEPT = 900.0  # seconds; older figures are never used
 
 
 class RecentPods:
-    """When pods were placed; those placed before the first use are not new."""
+    """The times when pods were placed; those placed before the first use are not recent."""
 
     def __init__(self) -> None:
-        self.is_asked = False  # whether it is in use
+        self.is_asked = False  # in use
         self._moments: dict[str, dict[str, tuple[float, Pod]]] = {}  # by node and uid
-        self._left: dict[str, tuple[str, float]] = {}  # node and time by uid, in case the pod is only updated
+        self._left: dict[str, tuple[str, float]] = {}  # node and time by uid, in case of an update
         self._swept = 0.0
 
     def placed(self, pod: Pod, now: float) -> None:
@@ -29,7 +29,7 @@ class RecentPods:
         self._sweep(now)
 
     def left(self, pod: Pod) -> None:
-        """Record that a pod is gone, or about to be updated."""
+        """Record that a pod has left, or is about to be updated."""
         pods = self._moments.get(pod.node_name, {})
         known = pods.pop(pod.uid, None)
         self._left[pod.uid] = pod.node_name, LONG_AGO if known is None else known[0]
@@ -37,7 +37,7 @@ class RecentPods:
             self._moments.pop(pod.node_name, None)
 
     def unnoticed(self, node: str, until: float, use: Callable[[Pod], int]) -> int:
-        """Return what the pods use together that a measurement until then may not include."""
+        """Return the total usage of the pods that a measurement until then may not include."""
         pods = self._moments.get(node)
         if not pods:
             return 0
@@ -48,7 +48,7 @@ class RecentPods:
         return list(self._moments)
 
     def _moment(self, pod: Pod, now: float) -> float:
-        """Return when a pod came; by its status, unless it was placed just now."""
+        """Return when a pod arrived; by its status, unless it was just placed."""
         scheduled = pod.status.condition("PodScheduled")
         if scheduled is not None and scheduled.status == "True":
             told = seconds_since_1970(scheduled.last_transition_time)
@@ -59,11 +59,11 @@ class RecentPods:
         return now if self.is_asked else LONG_AGO
 
     def _sweep(self, now: float) -> None:
-        """Forget now and then what is of no use any more."""
+        """Periodically forget outdated entries."""
         if now < self._swept + UNNOTICED:
             return
         self._swept = now
-        self._left.clear()  # an updated pod comes back at once
+        self._left.clear()  # an updated pod is placed again immediately
         for node, pods in list(self._moments.items()):
             young = {uid: known for uid, known in pods.items() if known[0] > now - KEPT}
             if young:

@@ -1,4 +1,4 @@
-"""TargetLoadPacking: fill nodes up to a share of their cores, and spread beyond it."""
+"""TargetLoadPacking: fill nodes up to a target cpu utilization, and spread pods above it."""
 
 import math
 from functools import cached_property
@@ -27,16 +27,16 @@ DEFAULT_TARGET = 40
 
 
 class TargetLoadPacking(LoadAware, FollowsPods):
-    """Fill nodes until a share of their cores is really in use, and spread pods where it is more."""
+    """Fill nodes up to a target of measured cpu utilization, and spread pods above it."""
 
     target_utilization: Annotated[Int64, AfterValidator(lambda given: given if given > 0 else DEFAULT_TARGET)] = Field(
-        default=DEFAULT_TARGET, description="The share of a node's cores to aim at, in percent."
+        default=DEFAULT_TARGET, description="The target cpu utilization of nodes, in percent."
     )
     default_requests: Amounts = Field(
-        default={"cpu": "1000m"}, description="The cpu counted for a container without a request and a limit."
+        default={"cpu": "1000m"}, description="The cpu counted for a container without request and limit."
     )
     default_requests_multiplier: StrictStr = Field(
-        default="1.5", description="By how much a container without a limit may exceed its request."
+        default="1.5", description="The factor on the request of a container without a limit."
     )
 
     caching = Caching(NODE, per=SHAPE)
@@ -47,7 +47,7 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         self._recent = RecentPods()
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the source, the target or what pods count."""
+        """Return the errors in the source, the target or the defaults."""
         found = super().faults(at)
         if self.target_utilization > 100:
             place, detail = (*at, "targetUtilization"), "no node can use more than 100 percent"
@@ -64,20 +64,20 @@ class TargetLoadPacking(LoadAware, FollowsPods):
         return found
 
     def pod_placed(self, pod: Pod) -> None:
-        """Record when a pod came to its node."""
+        """Record when a pod arrived on its node."""
         self._recent.placed(pod, self._view.clock())
 
     def pod_left(self, pod: Pod) -> None:
-        """Record that a pod is gone."""
+        """Record that a pod has left."""
         self._recent.left(pod)
 
     def figures(self, cycle: Cycle) -> LoadFigures:
-        """Return the current figures; pods placed from the first use on are new."""
+        """Return the current figures; from the first call on, placed pods count as recent."""
         self._recent.is_asked = True
         return super().figures(cycle)
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the highest score where the target is just met; less below it, and much less above."""
+        """Return the highest score at the target, lower scores below it, and much lower ones above."""
         load = self.figures(cycle).of(node.name)
         if load.cpu is None:
             return NO_FIGURES

@@ -1,4 +1,4 @@
-"""The network costs between places of a cluster."""
+"""The network costs between regions and zones of a cluster."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 class Place(NamedTuple):
-    """Where a node is; "" for what its labels do not say."""
+    """The region and zone of a node; "" if it lacks the label."""
 
     region: str = ""
     zone: str = ""
@@ -20,7 +20,7 @@ NOWHERE = Place()
 
 
 def place_of(labels: Mapping[str, str]) -> Place:
-    """Return where a node with these labels is."""
+    """Return region and zone of a node with these labels."""
     return Place(labels.get(REGION, ""), labels.get(ZONE, ""))
 
 

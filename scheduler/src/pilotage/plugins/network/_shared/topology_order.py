@@ -1,4 +1,4 @@
-"""In which order the parts of an application are to be placed, and what is wrong with its description."""
+"""The order in which the workloads of an AppGroup are placed, and the errors in its spec."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from pilotage.kinds.app_network import AppGroupSpec, AppWorkload
 
-Graph = dict[str, tuple[str, ...]]  # by selector, as in the spec: the other parts that a part talks to
+Graph = dict[str, tuple[str, ...]]  # the dependencies of each workload, by selector, as in the spec
 
 NO_WORKLOADS: Final = "NoWorkloads"
 NO_SELECTOR: Final = "MissingSelector"
@@ -19,7 +19,7 @@ UNKNOWN_ALGORITHM: Final = "UnknownAlgorithm"
 
 
 class Complaint(NamedTuple):
-    """A problem: a word for programs and a sentence for people."""
+    """A problem: a reason for programs and a message for people."""
 
     reason: str
     message: str
@@ -27,19 +27,19 @@ class Complaint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopologyOrder:
-    """The parts in the order of placement, and problems."""
+    """The workloads in the order of placement, and problems."""
 
     workloads: tuple[AppWorkload, ...]
     complaints: tuple[Complaint, ...]
 
     @property
     def indices(self) -> dict[str, int]:
-        """Return the place of each part by its selector, from 1."""
+        """Return the position of each workload by its selector, from 1."""
         return {workload.selector: place for place, workload in enumerate(self.workloads, 1)}
 
 
 def topology_order(spec: AppGroupSpec) -> TopologyOrder:
-    """Sort the parts of an application with its algorithm; the same description always gives the same order."""
+    """Sort the workloads of an AppGroup with its algorithm; the same spec always gives the same order."""
     complaints = list(_complaints(spec))
     graph = _graph(spec)
     sort = ALGORITHMS.get(spec.topology_sorting_algorithm, _kahn)
@@ -56,7 +56,7 @@ def topology_order(spec: AppGroupSpec) -> TopologyOrder:
 
 
 def _graph(spec: AppGroupSpec) -> Graph:
-    """Return the graph of dependencies, without unknown parts and self-dependencies."""
+    """Return the graph of dependencies, without unknown workloads and self-dependencies."""
     talks: dict[str, dict[str, None]] = {part.workload.selector: {} for part in spec.workloads}
     talks.pop("", None)
     for part in spec.workloads:
@@ -101,7 +101,7 @@ def _quoted(text: str) -> str:
 
 
 def _kahn(graph: Graph) -> list[str]:
-    """Repeatedly take the first part without remaining dependents; incomplete if there is a cycle."""
+    """Repeatedly take the first workload without remaining dependents; incomplete if there is a cycle."""
     places = {selector: place for place, selector in enumerate(graph)}
     callers = dict.fromkeys(graph, 0)
     for others in graph.values():
@@ -120,9 +120,9 @@ def _kahn(graph: Graph) -> list[str]:
 
 
 def _tarjan(graph: Graph) -> list[str]:
-    """Follow each part to all that it depends on before the next one is looked at; not all are found in a circle."""
+    """Sort by depth-first search from each workload; incomplete if there is a cycle."""
     found: list[str] = []
-    state: dict[str, bool] = {}  # whether all behind a part was seen
+    state: dict[str, bool] = {}  # whether all dependencies of a workload were visited
     called = {other for others in graph.values() for other in others}
     for root in reversed([selector for selector in graph if selector not in called]):
         stack = [(root, False)]
@@ -149,9 +149,9 @@ def _alternating(order: list[str]) -> list[str]:
 
 
 def _ring(graph: Graph) -> list[str]:
-    """Return one cycle of a graph that has some, beginning and ending with the same part."""
+    """Return one cycle of a graph that has at least one, starting and ending with the same workload."""
     on_rings = set(graph) - set(_kahn(graph))
-    # Parts behind a cycle are left over too; a part that depends on none of the rest is not on one.
+    # Workloads that a cycle depends on are left over too; those that depend on none of the rest are not on a cycle.
     while dead := {each for each in on_rings if not on_rings.intersection(graph[each])}:
         on_rings -= dead
     path = [next(each for each in graph if each in on_rings)]

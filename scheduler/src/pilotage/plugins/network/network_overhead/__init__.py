@@ -1,4 +1,4 @@
-"""NetworkOverhead: the parts of an application close to each other, as the costs of the network say."""
+"""NetworkOverhead: places dependent workloads close to each other, by network costs."""
 
 from pilotage.plugins.network.network_overhead.network_overhead import NetworkOverhead
 

@@ -1,4 +1,4 @@
-"""NetworkOverhead: the parts of an application close to each other, as the costs of the network say."""
+"""NetworkOverhead: places dependent workloads close to each other, by network costs."""
 
 import logging
 from collections.abc import Iterator
@@ -42,11 +42,11 @@ ANY_CHANGE = Action.ADD | Action.UPDATE | Action.DELETE
 
 
 class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
-    """Keep a pod off nodes from which too many of its dependencies cost too much, and prefer those with least cost."""
+    """Keep a pod off nodes that violate too many network cost limits of its dependencies, and prefer low costs."""
 
     namespaces: Namespaces = Field(default=DEFAULT_NAMESPACES, description=NAMESPACES_HELP)
     weights_name: Annotated[StrictStr, AfterValidator(lambda given: given or USER_DEFINED)] = Field(
-        default=USER_DEFINED, description="Which set of costs is used; the operator computes NetperfCosts."
+        default=USER_DEFINED, description="The set of costs to use; the operator computes NetperfCosts."
     )
     network_topology_name: Annotated[StrictStr, AfterValidator(lambda given: given or DEFAULT_TOPOLOGY)] = Field(
         default=DEFAULT_TOPOLOGY, description="The NetworkTopology with the costs."
@@ -67,7 +67,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         """Start with empty state."""
         super().__post_init__()
         self._members = GroupMembers()
-        # The costs of each topology in use, as of then; its problems are logged when they are computed.
+        # The costs of each topology in use; its problems are logged when they are computed.
         self._costs: dict[str, tuple[NetworkTopology, NetworkCosts]] = {}
 
     def pod_placed(self, pod: Pod) -> None:
@@ -82,7 +82,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         """Find the pods that this one depends on, and the maximum costs."""
         if not app_group_of(pod):
             return SKIP_KIND
-        group = self._group(cycle.objects, pod)  # 1. the application
+        group = self._group(cycle.objects, pod)  # 1. the AppGroup
         if group is None:
             return self._missing_group(cycle.objects, pod)
         limits = limits_of(group.spec, workload_of(pod))  # 2. the dependencies
@@ -99,11 +99,11 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return None
 
     def add_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod in."""
+        """Count another pod."""
         self._change(cycle, pod, other, node, 1)
 
     def remove_pod(self, cycle: Cycle, pod: Pod, other: Pod, node: NodeInfo) -> None:
-        """Count another pod out."""
+        """Stop counting a pod."""
         self._change(cycle, pod, other, node, -1)
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
@@ -112,7 +112,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return _too_far(node, tally) if tally.violated > tally.satisfied else None
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Reject all such nodes, each for a reason of its own."""
+        """Reject all such nodes, each with its own reason."""
         satisfied, violated, _ = (nodes.at(column) for column in self._traffic(cycle).over(cycle.nodes))
         places = np.flatnonzero(violated > satisfied)
         codes = np.zeros(len(nodes), np.uint16)
@@ -121,7 +121,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return Verdicts(codes, [_too_far(nodes[place], Tally(kept, broken)) for place, kept, broken in rejected])
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return what all dependencies cost from a node; 0 where there are none."""
+        """Return the total cost to all dependencies from a node; 0 without any."""
         traffic: Traffic | None = cycle.notes.get(self.name)
         return 0 if traffic is None else traffic.at(node).cost
 
@@ -131,16 +131,16 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return 0 if traffic is None else nodes.at(traffic.over(cycle.nodes).cost)
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Make the lowest cost best and the highest worst; equal costs are all best, and without any all stay 0."""
+        """Make the lowest cost best and the highest worst; equal costs are all best, and all stay 0 without any."""
         lowest, highest = int(scores.min()), int(scores.max())
         if lowest == highest:
             return np.full_like(scores, MAX_SCORE if highest else 0)
         return MAX_SCORE - (scores - lowest) * MAX_SCORE // (highest - lowest)
 
-    # ------------------------------------------------------------------------------------------------- what helps
+    # ---------------------------------------------------------------------------------------------- queueing hints
 
     def after_app_group(self, pod: Pod, event: Event, old: AppGroup | None, new: AppGroup | None) -> bool:
-        """Return whether an application was added, changed, or replaced by another of its name."""
+        """Return whether an AppGroup of the pod was added or changed, or is found in another namespace."""
         return self._concerns(pod, app_group_of(pod), old, new) and (
             new is not None or self._group(self.handle.objects, pod) is not None
         )
@@ -148,7 +148,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
     def after_network_topology(
         self, pod: Pod, event: Event, old: NetworkTopology | None, new: NetworkTopology | None
     ) -> bool:
-        """Return whether costs were added, changed, or replaced by others."""
+        """Return whether the costs were added or changed, or are found in another namespace."""
         return self._concerns(pod, self.network_topology_name, old, new) and (
             new is not None or self._topology(self.handle.objects, pod) is not None
         )
@@ -162,20 +162,20 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         return old is None or old.name in self._members.nodes_of(app_group_of(pod))
 
     def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Return whether a dependency of the pod was added, deleted, or changed its part."""
+        """Return whether a dependency of the pod was added, deleted, or changed its workload."""
         before, after = (each is not None and self._talks_to(pod, each) for each in (old, new))
         if old is not None and new is not None and before and after:
             return workload_of(old) != workload_of(new)
         return before or after
 
     def after_own_labels(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Return whether the pod has become part of something else."""
+        """Return whether the pod's AppGroup or workload has changed."""
         return (app_group_of(old), workload_of(old)) != (app_group_of(new), workload_of(new))
 
     def _concerns(
         self, pod: Pod, name: str, old: AppGroup | NetworkTopology | None, new: AppGroup | NetworkTopology | None
     ) -> bool:
-        """Return whether an object is one that is looked up for the pod, and not merely its status is new."""
+        """Return whether an object is looked up for the pod, and more than its status has changed."""
         changed = old if new is None else new
         if not app_group_of(pod) or changed is None or changed.metadata.name != name:
             return False
@@ -205,25 +205,25 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
         if known is not None and known[0] is topology:
             return known[1]
         costs = NetworkCosts(topology, self.weights_name)
-        for complaint in costs.complaints[:3]:  # the first few will do
+        for complaint in costs.complaints[:3]:  # the first few are enough
             text = "NetworkTopology %s/%s: %s; costs that it does not contain count as unknown"
             log.warning(text, namespace, topology.metadata.name, complaint)
-        # The costs of each topology in use, as of then; its problems are logged when they are computed.
+        # The costs of each topology in use; its problems are logged when they are computed.
         self._costs[namespace] = topology, costs
         return costs
 
     def _fill(self, traffic: Traffic, cycle: Cycle, pod: Pod, group: AppGroup) -> None:
-        """Add all placed pods of the same application, in all namespaces."""
+        """Add all placed pods of the same AppGroup, in all namespaces."""
         for workload, node, count in self._placed(cycle.objects, pod, group):
-            # A pod whose node is gone will be deleted, too.
+            # Pods of a deleted node will be deleted as well.
             if (info := cycle.nodes.find(node)) is not None:
                 traffic.change(workload, info, count)
 
     def _placed(self, objects: Objects, pod: Pod, group: AppGroup) -> Iterator[tuple[str, str, int]]:
-        """Walk through the placed parts of the pod's application: which, where, and how many."""
+        """Yield workload, node and number of the placed pods of the pod's AppGroup."""
         name = app_group_of(pod)
         for namespace, members in self._members.of(name).items():
-            # Another application may have the same name.
+            # A different AppGroup may have the same name.
             if first_found(objects, AppGroup, name, searched(namespace, self.namespaces)) is group:
                 for (workload, node), count in members.items():
                     yield workload, node, count
@@ -234,7 +234,7 @@ class NetworkOverhead(PreFilter, Filter, Score, FollowsPods):
 
     def _traffic(self, cycle: Cycle) -> Traffic:
         found: Traffic | None = cycle.notes.get(self.name)
-        if found is None:  # a profile that has the plugin at filter and not at preFilter
+        if found is None:  # the profile enables the plugin at filter but not at preFilter
             raise PluginFailed("not eligible due to failed to read from cycleState")
         return found
 

@@ -15,11 +15,11 @@ SAME_ZONE_COST = 1
 UNKNOWN_COST = 100
 HIGHEST = LARGEST // MAX_SCORE  # normalising multiplies by this
 
-Limits = Counter[int]  # how many ways there are, by what they may cost
+Limits = Counter[int]  # the number of connections by their maximum cost
 
 
 class Tally(NamedTuple):
-    """How many dependencies a place satisfies and violates, and their total cost."""
+    """The satisfied and violated dependencies of a place, and their total cost."""
 
     satisfied: int = 0
     violated: int = 0
@@ -43,9 +43,9 @@ class Traffic:
     """The placed dependencies of a pod; created for one attempt, and changed in what-ifs."""
 
     def __init__(self, limits: Mapping[str, Limits], costs: NetworkCosts) -> None:
-        self._limits = limits  # by selector, of the parts that the pod depends on
+        self._limits = limits  # by selector, for the workloads that the pod depends on
         self._costs = costs
-        self._ends: dict[str, tuple[Place, Limits]] = {}  # by node: where it is, and the ways that end there
+        self._ends: dict[str, tuple[Place, Limits]] = {}  # by node: its place, and the connections that end there
         self._columns: Columns | None = None
 
     def clone(self) -> "Traffic":
@@ -55,7 +55,7 @@ class Traffic:
         return copy
 
     def change(self, workload: str, node: NodeInfo, by: int) -> None:
-        """Count pods of a part on a node in, or out."""
+        """Add or remove pods of a workload on a node."""
         limits = self._limits.get(workload)
         if limits is None:
             return
@@ -72,7 +72,7 @@ class Traffic:
         return _bounded(total)
 
     def over(self, nodes: Nodes) -> Columns:
-        """Return the same for all nodes of the cluster: one sum for each place, set right where the pods are."""
+        """Return the same for all nodes of the cluster: computed by place, and corrected for nodes with pods."""
         if self._columns is None:
             places, which = _places(nodes)
             ends = self._by_place()
@@ -92,14 +92,14 @@ class Traffic:
         return found
 
     def _from(self, start: Place, ends: Mapping[Place, Limits]) -> Tally:
-        """Return what it costs from a node of a place on which none of the pods are."""
+        """Return the costs from a node of a place without any of the pods."""
         total = Tally()
         for end, limits in ends.items():
             total = total.plus(self._way(start, end, limits))
         return total
 
     def _way(self, start: Place, end: Place, limits: Limits) -> Tally:
-        """Return what ways from one node to another come to."""
+        """Return the tally of connections from one node to another."""
         count = limits.total()
         if end == NOWHERE:
             return Tally(violated=count, cost=count * UNKNOWN_COST)
@@ -121,7 +121,7 @@ def _bounded(tally: Tally) -> Tally:
 
 
 def _places(nodes: Nodes) -> tuple[list[Place], Ints]:
-    """Return the distinct places of nodes, and which of them each node is in."""
+    """Return the distinct places of nodes, and the index of each node's place."""
     region_ids, zone_ids = nodes.label_ids(REGION).astype(np.int64), nodes.label_ids(ZONE)
     regions, zones = nodes.label_values(REGION), nodes.label_values(ZONE)
     pairs, which = np.unique(region_ids * len(zones) + zone_ids, return_inverse=True)

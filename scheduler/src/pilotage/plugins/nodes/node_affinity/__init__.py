@@ -1,4 +1,4 @@
-"""Which nodes a pod needs and likes, and which a whole profile does."""
+"""Node affinity of pods and profiles."""
 
 from pilotage.plugins.nodes.node_affinity.node_affinity import NodeAffinity
 

@@ -1,4 +1,4 @@
-"""Node affinity of pods, and of a whole profile."""
+"""NodeAffinity: node affinity of pods and profiles."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -72,13 +72,13 @@ class Term(Section):
     match_fields: tuple[Requirement, ...] = Field(default=(), exclude_if=_is_empty)
 
     def complaints(self, prefix: str) -> Iterator[str]:
-        """Yield what is wrong with the conditions."""
+        """Yield the errors in the conditions."""
         term = msgspec.convert(self.model_dump(by_alias=True), NodeSelectorTerm)
         for complaint in term_complaints(term, prefix):
             yield self._with_empty_lists(complaint, prefix)
 
     def _with_empty_lists(self, complaint: str, prefix: str) -> str:
-        # In a file there can be an empty list, and it is shown as one; the API, like the model, drops it.
+        # A file can contain an empty list, and messages show it; the API, like the model, drops it.
         for name, conditions in (("matchExpressions", self.match_expressions), ("matchFields", self.match_fields)):
             for index, condition in enumerate(conditions):
                 if condition.values == ():
@@ -90,7 +90,7 @@ class Term(Section):
 class Selector(Section):
     """Terms, one of which must match."""
 
-    node_selector_terms: tuple[Term, ...] | None = None  # kube-scheduler writes this one even when it is absent
+    node_selector_terms: tuple[Term, ...] | None = None  # kube-scheduler writes it even if it is absent
 
 
 class PreferredTerm(Section):
@@ -101,7 +101,7 @@ class PreferredTerm(Section):
 
 
 class AddedAffinity(Section):
-    """A node affinity as pods have it, for all pods of a profile."""
+    """A node affinity for all pods of a profile."""
 
     required: Selector | None = Field(
         default=None, alias="requiredDuringSchedulingIgnoredDuringExecution", exclude_if=_is_unset
@@ -112,7 +112,7 @@ class AddedAffinity(Section):
 
 
 class NodeAffinity(PreFilter, Filter, PreScore, Score):
-    """Keep pods on the nodes that they, or the profile, select by labels or name, and prefer the ones they like."""
+    """Keep pods on nodes that match their node selector and affinity, or the profile's, and score by preferences."""
 
     added_affinity: AddedAffinity | None = Field(default=None, exclude_if=_is_unset)
 
@@ -122,7 +122,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
     no_arguments = "args are not of type {}Args, got <nil>"
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the selectors of the added affinity."""
+        """Return the errors in the selectors of the added affinity."""
         return [
             Fault(Stage.VALIDATION, complaint, where)
             for where, term in self._added_terms((*at, "addedAffinity"))
@@ -130,7 +130,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         ]
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Leave only the nodes that the pod's required terms name, if they all name some."""
+        """Return the nodes that the pod's required terms name, if all of them name nodes."""
         affinity = _affinity(pod)
         required = affinity.required if affinity else None
         if required is None:
@@ -160,7 +160,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         return f"the profile {added}" if added else mismatch(required_of(pod), node.labels, node.name)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to ask for something else, to leave a condition out, or to label a node so."""
+        """Offer to change or remove a condition, or to label a node."""
         affinity = _affinity(pod)
         named = affinity.required.names() if affinity and affinity.required else None
         yield from name_remedies(pod, sorted(named or ()), cycle.nodes)
@@ -189,7 +189,7 @@ class NodeAffinity(PreFilter, Filter, PreScore, Score):
         return own if self._added_preferences is None else own + score_preferences(self._added_preferences, nodes)
 
     def came_to_match(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether the node is selected now and was not, or was not there."""
+        """Return whether the node matches now, and did not match before or is new."""
         if self._added_selector is not None and not self._added_selector.matches(new.labels, new.name):
             return False
         required = required_of(pod)

@@ -1,4 +1,4 @@
-"""What a pod could ask of nodes instead, and the labels that would make a node do."""
+"""Remedies for node selectors: other conditions of the pod, or labels for a node."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -28,24 +28,24 @@ from pilotage.model.selectors import (
 )
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-MOST_CONDITIONS = 24  # that are left out one by one
-MOST_NODES = 32  # that are looked at for labels
+MOST_CONDITIONS = 24  # tried one by one
+MOST_NODES = 32  # checked for labels
 MOST_NAMES = 4  # of nodes that do not exist, for which a similar one is looked up
-# What nodes say about themselves; to write it on another one would be a lie.
+# Labels with facts about a node; setting them on another node would be wrong.
 FACTS = ("kubernetes.io/", "k8s.io/")
 OF_PEOPLE = ("node-role.kubernetes.io/", "node.kubernetes.io/exclude")
 
 
 @dataclass(frozen=True)
 class _Other:
-    """Something else to ask for, and on which of the nodes it would do."""
+    """Another request, and the nodes that would satisfy it."""
 
     remedy: Remedy
     opened: Bools
 
 
 def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield what to leave out or to change of what a pod asks of its node, what opens most first; then labels."""
+    """Yield changes of a pod's conditions, those that match most nodes first; then labels for nodes."""
     found = [*_other_labels(pod, nodes), *islice(_other_terms(pod, nodes), MOST_CONDITIONS)]
     found += () if found else _no_terms(pod, nodes)
     found.sort(key=lambda each: (each.remedy.size, -int(np.count_nonzero(each.opened))))
@@ -54,7 +54,7 @@ def selector_remedies(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
 
 
 def name_remedies(pod: Pod, wanted: Iterable[str], nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the name of a node that is near to the one that is asked for by metadata.name."""
+    """Yield the name of a node similar to the one requested by metadata.name."""
     names: frozenset[str] = frozenset()
     for name in islice(wanted, MOST_NAMES):
         names = names or frozenset(info.name for info in nodes)
@@ -88,7 +88,7 @@ def _other_labels(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
 
 
 def _value_instead(nodes: Nodes, opened: Bools, key: str, value: str) -> str | None:
-    """Return what most of these nodes have instead, or what looks much like the value that is asked for."""
+    """Return the most frequent value on these nodes, or one similar to the requested value."""
     ids = nodes.label_ids(key)[opened]
     values = nodes.label_values(key)
     numbers = Counter(values[each] for each in ids[ids != ABSENT].tolist())
@@ -112,7 +112,7 @@ def _other_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
 
 
 def _no_terms(pod: Pod, nodes: Nodes) -> Iterator[_Other]:
-    """Yield the pod without its terms, where several stand side by side and no single condition is too much."""
+    """Yield the pod without its terms, if there are several and no single condition is the cause."""
     opened = match_required(RequiredNodeAffinity(pod.spec.node_selector, None), nodes)
     if len(_terms(pod)) > 1 and opened.any():
         told = f"{len(_terms(pod))} terms"
@@ -167,7 +167,7 @@ def _owner(
 
 
 def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-    """Yield the labels that a node would need, of those to which people may give any value."""
+    """Yield the labels that a node would need, without those with facts about a node."""
     infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
     missing = [(info, needed) for info in infos if (needed := _labels_for(pod, info))]
     if not missing:
@@ -182,7 +182,7 @@ def _labelled(pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
 
 
 def _labels_for(pod: Pod, info: NodeInfo) -> dict[str, str | None]:
-    """Return the labels with which a node would do, None for one that must go; {} if that cannot be."""
+    """Return the labels with which a node would match, None for one to remove; {} if that is not possible."""
     selector = pod.spec.node_selector or {}
     needed: dict[str, str | None] = {key: value for key, value in selector.items() if info.labels.get(key) != value}
     terms = _terms(pod)

@@ -1,4 +1,4 @@
-"""SySched: pods beside others that make the same system calls."""
+"""SySched: places pods beside others with the same system calls."""
 
 from pilotage.plugins.nodes.sy_sched.sy_sched import SySched
 

@@ -1,4 +1,4 @@
-"""SySched: pods beside others that make the same system calls."""
+"""SySched: places pods beside others with the same system calls."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -21,11 +21,11 @@ from pilotage.plugins.nodes.sy_sched.syscall_sets import Calls, Profile, Syscall
 
 DEFAULT_NAMESPACE, DEFAULT_NAME = "default", "all-syscalls"
 
-Host = tuple[Calls, int, int]  # the calls of all pods together, how many pods there are, how many calls each may make
+Host = tuple[Calls, int, int]  # the union of all calls, the number of pods, the sum of their numbers of calls
 
 
 class SySched(Score):
-    """Prefer nodes whose pods make the same system calls, so that a pod is exposed to few others."""
+    """Prefer nodes whose pods use the same system calls, so that pods are exposed to few additional ones."""
 
     default_profile_namespace: Annotated[StrictStr, AfterValidator(lambda given: given or DEFAULT_NAMESPACE)] = Field(
         default=DEFAULT_NAMESPACE, description="The namespace of the SeccompProfile for pods that name none."
@@ -47,7 +47,7 @@ class SySched(Score):
         self._told: set[Profile] = set()  # missing profiles, already logged
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return the number of excess calls: for the pod those of the others, for the others all but theirs."""
+        """Return the number of excess calls: for the pod those of other pods, for the others those beyond their own."""
         sets = self._sets_of(cycle.objects)
         calls = sets.of_pod(pod)
         if not calls or not node.pods:
@@ -57,7 +57,7 @@ class SySched(Score):
         return (host & ~calls).bit_count() + sum(((host | calls) & ~other).bit_count() for other in others)
 
     def score_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Ints | int:
-        """Return the same for many nodes, from what is kept about them until their pods or a profile change."""
+        """Return the same for many nodes, from data that is kept until their pods or a profile change."""
         sets = self._sets_of(cycle.objects)
         calls = sets.of_pod(pod)
         if not calls:
@@ -69,7 +69,7 @@ class SySched(Score):
             return _union(others), len(others), sum(other.bit_count() for other in others)
 
         hosts = (self._hosts.of(node, host_of) for node in nodes)
-        return np.fromiter((_in_vain(calls, *host) for host in hosts), np.int64, len(nodes))
+        return np.fromiter((_excess_calls(calls, *host) for host in hosts), np.int64, len(nodes))
 
     def _sets_of(self, objects: Objects) -> SyscallSets:
         version = objects.version(SeccompProfile)
@@ -82,13 +82,13 @@ class SySched(Score):
 def _alone(calls: Calls) -> int:
     """Return the score of a node without pods: all calls of the pod, instead of none.
 
-    Otherwise such nodes would win against all but perfect neighbours, and pods would be spread.
+    Otherwise empty nodes would win against all imperfect neighbours, and pods would be spread.
     """
     return calls.bit_count()
 
 
-def _in_vain(calls: Calls, host: Calls, pods: int, sizes: int) -> int:
-    """Return the score of a node: each set is a subset of the whole, so that the sizes are enough."""
+def _excess_calls(calls: Calls, host: Calls, pods: int, sizes: int) -> int:
+    """Return the score of a node: each set is a subset of the union, so the sizes are enough."""
     if not pods:
         return _alone(calls)
     return (pods + 1) * (host | calls).bit_count() - calls.bit_count() - sizes

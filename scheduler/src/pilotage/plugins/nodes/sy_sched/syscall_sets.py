@@ -1,4 +1,4 @@
-"""The system calls that pods may make, as sets of bits: each call is a bit, and a set is a whole number."""
+"""The allowed system calls of pods as bit sets: each call is a bit of an integer."""
 
 import logging
 from collections.abc import Iterable
@@ -14,11 +14,11 @@ Paths = tuple[str, ...]
 Profile = tuple[str, str]  # namespace and name
 
 ANNOTATION = "seccomp.security.alpha.kubernetes.io"
-MOST_REMEMBERED = 20_000  # combinations of paths; pods may name any
+MOST_REMEMBERED = 20_000  # combinations of paths, which pods can name freely
 
 
 class SyscallSets:
-    """The sets of pods, as long as no profile changes."""
+    """The sets of pods, cached until a profile changes."""
 
     def __init__(self, objects: Objects, default: Profile, told: set[Profile]) -> None:
         self._objects = objects
@@ -28,7 +28,7 @@ class SyscallSets:
         self._known: dict[Paths, Calls] = {}
 
     def of_pod(self, pod: Pod) -> Calls:
-        """Return the calls that any of the pod's profiles permits or, if that is none, those of the default profile."""
+        """Return the calls that any of the pod's profiles permits; if there are none, those of the default profile."""
         paths = paths_of(pod)
         known = self._known.get(paths)
         if known is None:
@@ -45,10 +45,10 @@ class SyscallSets:
         return calls
 
     def _of_profile(self, namespace: str, name: str) -> Calls:
-        """Return the calls that a profile and those that it is based on permit."""
+        """Return the calls that a profile and its base profiles permit."""
         calls, seen = 0, set()
         while name and name not in seen:
-            seen.add(name)  # cycles of base profiles end here
+            seen.add(name)  # ends cycles of base profiles
             profile = self._objects.get(SeccompProfile, name, namespace)
             if profile is None:
                 self._tell((namespace, name))

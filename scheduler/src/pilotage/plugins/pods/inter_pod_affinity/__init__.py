@@ -1,4 +1,4 @@
-"""Pods that want to be near other pods, or away from them."""
+"""Inter-pod affinity and anti-affinity."""
 
 from pilotage.plugins.pods.inter_pod_affinity.inter_pod_affinity import InterPodAffinity
 

@@ -1,4 +1,4 @@
-"""Pods that want to be near other pods, or away from them."""
+"""InterPodAffinity: affinity and anti-affinity between pods."""
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -38,16 +38,16 @@ from pilotage.model.node import Node
 from pilotage.model.pod import Pod
 from pilotage.plugins.pods.inter_pod_affinity.neighbour_remedies import softer, who_leaves
 
-# No eviction brings the pods that are missing.
+# Evictions cannot add missing pods.
 LONELY = Rejection("node(s) didn't match pod affinity rules", preemption_helps=False)
 ANTI_AFFINITY = Rejection("node(s) didn't match pod anti-affinity rules")
 UNWELCOME = Rejection("node(s) didn't satisfy existing pods anti-affinity rules")
 
-SCORES = "InterPodAffinity scores"  # the note of scoring; filtering has its own under the plugin's name
+SCORES = "InterPodAffinity scores"  # the note for scoring; that for filtering has the plugin's name
 
 
 class Surroundings:
-    """Where the pods are that match a pod's affinity or anti-affinity, or whose anti-affinity matches it."""
+    """The domains of pods that match a pod's affinity or anti-affinity, or whose anti-affinity matches the pod."""
 
     __slots__ = ("may_be_first", "own", "shunned", "shunning", "wanted")
 
@@ -55,7 +55,7 @@ class Surroundings:
         self, own: OwnTerms, may_be_first: bool, wanted: DomainSums, shunned: DomainSums, shunning: DomainSums
     ) -> None:
         self.own = own
-        self.may_be_first = may_be_first  # the pod wants pods like itself: one has to be the first
+        self.may_be_first = may_be_first  # the pod has affinity to pods like itself, so the first one is exempt
         self.wanted = wanted
         self.shunned = shunned
         self.shunning = shunning
@@ -79,7 +79,7 @@ class Surroundings:
 
 
 class InterPodAffinity(PreFilter, Filter, PreScore, Score):
-    """Place pods by pod affinity and anti-affinity, their own and that of others."""
+    """Place pods by affinity and anti-affinity to other pods, of both sides."""
 
     hard_pod_affinity_weight: Int32 = 1
     ignore_preferred_terms_of_existing_pods: StrictBool = False
@@ -93,7 +93,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
     reads = (Namespace,)
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with arguments whose types are right."""
+        """Return the errors in arguments that have valid types."""
         weight = self.hard_pod_affinity_weight
         if 0 <= weight <= 100:
             return []
@@ -141,7 +141,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return Verdicts.first_of(*cases) if cases else Verdicts.all_fit(len(nodes))
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer that those leave who are in the way, or to prefer what is demanded."""
+        """Offer to move the conflicting pods, or to turn a requirement into a preference."""
         around: Surroundings = cycle.notes[self.name]
         verdicts = self.filter_nodes(cycle, pod, nodes)
         said = {verdicts.rejections[code - 1] for code in np.unique(verdicts.codes).tolist() if code}
@@ -155,7 +155,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             yield from softer(pod, "pod_anti_affinity", around.own.required_anti, cycle)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Weigh preferred terms of both sides in each domain, also of infeasible nodes."""
+        """Sum the weights of preferred terms of both sides in each domain, including infeasible nodes."""
         if self.ignore_preferred_terms_of_existing_pods and not _has_preferences(pod):
             return SKIP_SHAPE
         try:
@@ -164,7 +164,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
             raise PluginFailed(f"failed to parse pod: {error}") from error
         every = list(self._preferences(cycle, pod, own))
         parts = [part for part in every if cycle.nodes.has_label(part.topology_key)]
-        # Weights that cancel each other out are still something to score by.
+        # The pod is scored even if weights cancel each other out.
         if not any(part.exists(cycle.nodes) for part in parts):
             return SKIP if every else SKIP_KIND
         cycle.notes[SCORES] = DomainSums.of(cycle.nodes, parts)
@@ -181,16 +181,16 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return reduce(add, sums.over(nodes))
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Stretch from the lowest to the highest score; if all are equal, all are worst."""
+        """Scale from the lowest to the highest score; if all are equal, all get the minimum."""
         lowest, highest = scores.min(), scores.max()
         if lowest == highest:
             return np.zeros_like(scores)
-        # The order of the operations decides how 29 of 50 is rounded: to 57, as in Go.
+        # The order of operations decides how 29 of 50 is rounded: to 57, as in Go.
         stretched: NDArray[np.float64] = MAX_SCORE * ((scores - lowest) / (highest - lowest))
         return stretched.astype(np.int64)
 
     def after_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Return whether a placed pod that came, changed its labels or went makes the difference."""
+        """Return whether a placed pod that was added, deleted or changed its labels can help."""
         if any(each is not None and not each.node_name and not each.nominated_node for each in (old, new)):
             return False
         try:
@@ -206,7 +206,7 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
         return came or (_any_matches(own.required_anti, old) and not _any_matches(own.required_anti, new))
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node) -> bool:
-        """Return whether a node that came or moved to other domains makes the difference."""
+        """Return whether a node that was added or moved to other domains can help."""
         try:
             own = terms_of(pod)
         except InvalidTerms:
@@ -249,13 +249,13 @@ class InterPodAffinity(PreFilter, Filter, PreScore, Score):
 
 def _wanted(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
     if own.required:
-        # One and the same pod must meet all terms, but each key may have its own.
+        # A single pod must meet all terms, but each topology key may be satisfied by a different pod.
         counts = cycle.placed.counts(own.required_query)
         yield from (Weighed(key, counts) for key in dict.fromkeys(term.topology_key for term in own.required))
 
 
 def _shunned(cycle: Cycle, own: OwnTerms) -> Iterator[Weighed]:
-    # Where no node has a topology's label, nobody is in any domain of it.
+    # If no node has the topology's label, it has no domains.
     terms = (term for term in own.required_anti if cycle.nodes.has_label(term.topology_key))
     return (Weighed(term.topology_key, cycle.placed.counts(term.query)) for term in terms)
 
@@ -275,7 +275,7 @@ def _may_shun(placed: Pod, pod: Pod) -> bool:
     return has_too_many_terms(placed.shape) or _any_matches(terms_of(placed).required_anti, pod)
 
 
-# Hints do not look up namespaces: their selectors see no labels.
+# Hints do not look up namespaces, so namespace selectors see no labels.
 
 
 def _all_match(terms: tuple[AffinityTerm, ...], pod: Pod) -> bool:

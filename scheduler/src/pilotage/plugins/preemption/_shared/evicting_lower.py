@@ -1,4 +1,4 @@
-"""Evictions by priority: the nodes to try, and how many of them."""
+"""Preemption by priority: which nodes to try, and how many."""
 
 from random import Random
 
@@ -18,7 +18,7 @@ from pilotage.model.pod import Pod
 
 
 class EvictingLower(Evicting):
-    """Evicts pods of lower priority, except those that the plugin spares."""
+    """Evicts pods of lower priority, except pods that the plugin spares."""
 
     min_candidate_nodes_percentage: Int32 = 10
     min_candidate_nodes_absolute: Int32 = 100
@@ -26,11 +26,11 @@ class EvictingLower(Evicting):
     def __post_init__(self) -> None:
         """Start with empty state."""
         super().__post_init__()
-        self._random = Random(0)  # noqa: S311 - no secret, a place to begin
+        self._random = Random(0)  # noqa: S311 - no secret, only the start of the search
         self._lower = LowerPriorityUsage()
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the arguments."""
+        """Return the errors in the arguments."""
         percentage, absolute = self.min_candidate_nodes_percentage, self.min_candidate_nodes_absolute
         of_percentage, of_absolute = (*at, "minCandidateNodesPercentage"), (*at, "minCandidateNodesAbsolute")
         found = []
@@ -49,7 +49,7 @@ class EvictingLower(Evicting):
         self._random.seed(number)
 
     def may_go(self, cycle: Cycle, pod: Pod, now: float) -> MayGo | None:
-        """Return which pods on a node can be victims, never one of the same priority; None for all below it."""
+        """Return which pods on a node can be victims, never one of the same priority; None for all lower ones."""
         return None
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
@@ -58,17 +58,17 @@ class EvictingLower(Evicting):
         if reason is not None:
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         lower = self._lower.below(pod.priority, cycle.nodes, cycle.remit)
-        view = outlook(cycle, pod, verdicts, lower)  # 2. where could evictions help
-        candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where do they help
+        view = outlook(cycle, pod, verdicts, lower)  # 2. where evictions could help
+        candidates = self._try(cycle, pod, verdicts, view, now)  # 3. where they do
         return candidates.found or no_room(cycle.node_count, candidates, view.reasons, view.ruled_out)
 
     def candidates_wanted(self, nodes: int) -> int:
-        """Return after how many candidates to stop, given the number of nodes where preemption could help."""
+        """Return the number of candidates to stop at, given the number of nodes where preemption could help."""
         share = nodes * self.min_candidate_nodes_percentage // 100
         return min(nodes, max(share, self.min_candidate_nodes_absolute))
 
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, view: Outlook, now: float) -> Candidates:
-        """Go through the nodes from a random one, so that it is not always the same that are freed."""
+        """Try the nodes from a random one, so that it is not always the same nodes that are freed."""
         places = np.flatnonzero(view.candidates)
         if not len(places):
             return Candidates(0)
@@ -88,7 +88,7 @@ def _ineligible(cycle: Cycle, pod: Pod, verdicts: Verdicts) -> str | None:
         return None
     verdict = verdicts[nominated.slot]
     if verdict is None or not (verdict.preemption_helps or verdict.pending):
-        return None  # the nominated node is useless by now
+        return None  # the nominated node cannot help any more
     if any(other.priority < pod.priority and is_evicted(other) for other in nominated.pods.values()):
         return VICTIM_IS_LEAVING
     return None

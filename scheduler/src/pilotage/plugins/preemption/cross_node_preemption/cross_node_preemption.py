@@ -1,4 +1,4 @@
-"""Makes room for a pod by evicting pods of lower priority from several nodes at once."""
+"""CrossNodePreemption: preempts pods of lower priority on several nodes at once."""
 
 import time
 from collections import Counter
@@ -29,17 +29,17 @@ PREFIX = "cross-node preemption"
 
 
 class OutOfTime(Exception):
-    """The search has taken as long as it may."""
+    """The time limit of the search is reached."""
 
 
 class CrossNodePreemption(Evicting):
-    """Evict the fewest and least important pods of lower priority, on several nodes if need be, so that a pod fits."""
+    """Evict the fewest and least important pods of lower priority, on several nodes if needed, so that a pod fits."""
 
     max_candidate_pods: Int32 = Field(
-        default=100, description="From how many pods, the least important ones, the victims for a node are chosen."
+        default=100, description="The number of least important pods from which the victims for a node are chosen."
     )
     max_seconds: Float32 = Field(
-        default=0.05, description="How long to search for one pod; what was found until then counts."
+        default=0.05, description="The time limit of the search for one pod; candidates found by then are used."
     )
 
     no_arguments = "got args of type <nil>, want *{}Args"
@@ -48,10 +48,10 @@ class CrossNodePreemption(Evicting):
         """Start with empty state."""
         super().__post_init__()
         self._clock: Callable[[], float] = time.monotonic
-        self._begin = 0  # where the next search starts, so that it is not always the same nodes
+        self._begin = 0  # where the next search starts, so that it does not always choose the same nodes
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the arguments."""
+        """Return the errors in the arguments."""
         found = []
         if self.max_candidate_pods < 1:
             found.append(invalid((*at, "maxCandidatePods"), self.max_candidate_pods, "not in valid range [1, inf)"))
@@ -64,13 +64,13 @@ class CrossNodePreemption(Evicting):
         if pod.spec.preemption_policy == "Never":  # 1. is the pod eligible
             return NoRoom(f"{PREFIX}: {NEVER}", keeps_nomination=True)
         far = FarPods(cycle, pod)
-        on_their_way = self._on_their_way(cycle, pod, far, now)  # 2. is it enough to wait
+        on_their_way = self._on_their_way(cycle, pod, far, now)  # 2. are terminating pods enough
         if on_their_way is not None:
             return [on_their_way]
-        return self._search(cycle, pod, verdicts, far, now)  # 3. which other pods have to go
+        return self._search(cycle, pod, verdicts, far, now)  # 3. which other pods to evict
 
     def _on_their_way(self, cycle: Cycle, pod: Pod, far: FarPods, now: float) -> Victims | None:
-        """Return the nominated node with its terminating pods, if the pod fits once they are gone."""
+        """Return the nominated node with its terminating pods, if the pod fits without them."""
         info = cycle.nodes.find(pod.nominated_node) if pod.nominated_node else None
         if info is None:
             return None
@@ -83,7 +83,7 @@ class CrossNodePreemption(Evicting):
         return Victims(info.name, tuple(leaving)) if fits else None
 
     def _search(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, far: FarPods, now: float) -> list[Victims] | NoRoom:
-        """Try one node after the other, from where the last search ended, until time is up."""
+        """Try one node after the other, from where the last search ended, until the time limit."""
         end = self._clock() + self.max_seconds
         places = np.flatnonzero(helped(verdicts))
         places = np.roll(places, -int(np.searchsorted(places, self._begin)))
@@ -94,7 +94,7 @@ class CrossNodePreemption(Evicting):
             try:
                 found.add(place, self._free(cycle.try_on(info), in_the_way, budgets, end))
             except (CycleFailed, PluginFailed) as failure:
-                found.failures.append(str(failure))  # of no interest as long as there is another node
+                found.failures.append(str(failure))  # reported only if no other node is found
             except OutOfTime:
                 self._begin = place
                 break
@@ -102,17 +102,17 @@ class CrossNodePreemption(Evicting):
 
     def _in_the_way(self, pod: Pod, info: NodeInfo, far: FarPods, now: float) -> list[Pod]:
         """Return all possible victims, the least important first."""
-        # Terminating pods on other nodes leave anyway, and not all constraints count them any more.
+        # Terminating pods on other nodes will leave anyway, and not all constraints count them.
         elsewhere = [other for other in far.about(info) if not other.is_terminating]
         lower = ([other for other in pods if other.priority < pod.priority] for pods in (elsewhere, info.pods.values()))
         ranked = [other for pods in lower for other in reversed(by_importance(pods, now))]
-        # Those elsewhere come first: they do not matter for room, so often all of them have to go.
+        # Pods on other nodes come first: they use no resources of the node, so often all of them must be evicted.
         return by_importance(ranked[: self.max_candidate_pods], now)[::-1]
 
     def _free(
         self, trial: Trial, in_the_way: Sequence[Pod], budgets: DisruptionBudgets, end: float
     ) -> Victims | Rejection:
-        """Remove all possible victims, and add back one after the other as long as the pod fits."""
+        """Remove all possible victims, and add them back one after the other while the pod still fits."""
         gone = []
         for other in in_the_way:
             if trial.may_evict(other):

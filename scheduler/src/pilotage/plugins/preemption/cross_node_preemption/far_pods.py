@@ -1,4 +1,4 @@
-"""Pods on other nodes that keep a pod away from a node: by topology spread, or by anti-affinity of either of them."""
+"""Pods on other nodes that keep a pod off a node: by topology spread, or by anti-affinity in either direction."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pilotage.model.selectors import InvalidSelector, Labels
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Pods that count in all of their topology domain: how many are on each node, by slot, and who they are."""
+    """Pods that count in their topology domain: their number on each node, by slot, and a function to identify them."""
 
     topology_key: str
     counts: Ids
@@ -25,7 +25,7 @@ class Link:
 
 
 class FarPods:
-    """What ties a pod to pods on other nodes."""
+    """The constraints between a pod and pods on other nodes."""
 
     def __init__(self, cycle: Cycle, pod: Pod) -> None:
         self._nodes = cycle.nodes
@@ -35,7 +35,7 @@ class FarPods:
             self._links = []  # already reported by the plugin of these constraints
 
     def about(self, info: NodeInfo) -> list[Pod]:
-        """Return the pods on other nodes that may keep the pod from this one, each once."""
+        """Return the pods on other nodes that may keep the pod off this one, each once."""
         found: dict[str, Pod] = {}
         for link in self._links:
             value = info.labels.get(link.topology_key)

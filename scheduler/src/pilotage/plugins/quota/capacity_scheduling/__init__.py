@@ -1,4 +1,4 @@
-"""CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
+"""CapacityScheduling: elastic quotas; namespaces borrow unused quota, and reclaim it by preemption."""
 
 from pilotage.plugins.quota.capacity_scheduling.capacity_scheduling import CapacityScheduling
 

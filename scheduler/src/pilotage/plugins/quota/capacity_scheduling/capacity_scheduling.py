@@ -1,4 +1,4 @@
-"""CapacityScheduling: namespaces lend each other what they do not use of their quota, and get it back."""
+"""CapacityScheduling: elastic quotas; namespaces borrow unused quota, and reclaim it by preemption."""
 
 import logging
 from collections import Counter
@@ -45,13 +45,13 @@ log = logging.getLogger(__name__)
 WITH_POD = "used with this pod"
 NO_NOTES = "not eligible due to failed to read from cycleState"
 ROOM_COMES = "not eligible due to evicted pods that have not terminated yet."
-CANDIDATES = 100  # after which the search ends; as many as DefaultPreemption wants at least
-MOST_PLACES = 10  # where victims on other nodes are looked for, of those with room and of those where it can be made
-MOST_WARNINGS = 10_000  # cached; quotas come and go with unique names
+CANDIDATES = 100  # at which the search stops; DefaultPreemption's minimum
+MOST_PLACES = 10  # tried with victims on other nodes, of those that fit and of those that preemption frees
+MOST_WARNINGS = 10_000  # remembered, since quotas may have unique names
 
 
 class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsDemand):
-    """Keep namespaces within their elastic quotas, and reclaim for a quota what others have borrowed from it."""
+    """Keep namespaces within their elastic quotas, and reclaim borrowed resources by preemption."""
 
     retry_on = (
         Retry(Resource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, "gave_something_back"),
@@ -65,8 +65,8 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         """Start with empty state."""
         super().__post_init__()
         self._ledger = QuotaLedger()
-        self._settled: tuple[Objects, int] | None = None  # by which quotas and namespaces
-        self._warned: set[str] = set()  # of what cannot be read
+        self._settled: tuple[Objects, int] | None = None  # the quotas and namespaces of the current ledger
+        self._warned: set[str] = set()  # about invalid quotas
         self._pending_evictions = PendingEvictions()
         self._demand = QuotaDemand()
 
@@ -82,9 +82,9 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         self._pending_evictions.left(pod)
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Reject a pod whose quota has no room for it, of its own or borrowed."""
+        """Reject a pod that exceeds its quota's max, or what it can borrow."""
         rejected = f"Pod {pod.key} is rejected in PreFilter because"
-        if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # the quota of the namespace is unknown
+        if broken := cycle.objects.troubles(ElasticQuota, pod.namespace):  # the namespace's quota is unknown
             name, reason = next(iter(broken.items()))
             text = f"ElasticQuota {pod.namespace}/{name} cannot be decoded: {reason}; correct it, or delete it"
             return Rejection(f"{rejected} {text}", preemption_helps=False, held_as=QUEUED)
@@ -102,7 +102,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return None
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to ask for less, or to let the quota have more."""
+        """Offer to lower the pod's requests, or to raise the quota."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         return iter(()) if standing is None else quota_remedies(cycle.objects, standing)
 
@@ -124,14 +124,14 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return without and victim.priority < pod.priority
 
     def objection(self, cycle: Cycle, pod: Pod) -> Rejection | None:
-        """Return why the quota would not let the pod in even then."""
+        """Return why the quota would not admit the pod even then."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None:
             return None
         excess = standing.over_max or standing.over_total
         if not excess:
             return None
-        # The amounts depend on the victims of each node; a message with them would grow with the nodes.
+        # Amounts depend on the victims of each node; a message with them would grow with the number of nodes.
         return Rejection(f"global quota max exceeded ({', '.join(name for name, _, _ in excess)})")
 
     def candidates(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> list[Victims] | NoRoom:
@@ -141,21 +141,21 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         if reason is not None:
             return NoRoom(f"preemption: {reason}", keeps_nomination=True)
         if standing is None or standing.first_reach is Reach.OWN:
-            tried = self._try(cycle, pod, verdicts, now)  # 2. pods of its own quota with a lower priority
+            tried = self._try(cycle, pod, verdicts, now)  # 2. pods of lower priority of its own quota
             return tried.found or no_room(cycle.node_count, tried, Counter())
         standing.reach = Reach.BORROWERS
-        tried = self._try(cycle, pod, verdicts, now)  # 2. or pods that borrow
+        tried = self._try(cycle, pod, verdicts, now)  # 2. or borrowing pods
         if tried.found:
             return tried.found
-        wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejections, now)  # 3. those of several nodes
+        wide = self._on_several_nodes(cycle, pod, verdicts, tried.rejections, now)  # 3. borrowing pods on several nodes
         if wide is not None:
             return [wide]
         standing.reach = Reach.OWN
-        own = self._try(cycle, pod, verdicts, now)  # 4. if that does not help, the less important of its own quota
+        own = self._try(cycle, pod, verdicts, now)  # 4. otherwise, less important pods of its own quota
         return own.found or no_room(cycle.node_count, tried, Counter())
 
     def no_node_helps(self, pods: Sequence[Pod]) -> str:
-        """Return which quota would not admit these pods besides those that already request nodes."""
+        """Return which quota would not admit these pods in addition to those that already request nodes."""
         return self._demand.ask(self.ledger(self.handle.objects), pods)
 
     def withdraw_request(self, pod: Pod) -> bool:
@@ -171,21 +171,21 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         self._pending_evictions.call_off(victims)
 
     def enough_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> Nominated | NoRoom | None:
-        """Return why a pod of a quota needs no more victims, whichever plugin would evict them."""
+        """Return why a pod of a quota needs no more victims, from any plugin."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None or pod.spec.preemption_policy == "Never":
             return None
         node = self._node_to_come(cycle, verdicts, standing)
         if node and not pod.nominated_node and standing.first_reach is Reach.BORROWERS:
-            return Nominated(node, (), f"preemption: {ROOM_COMES}")  # or a borrower would be faster, and be evicted
+            return Nominated(node, (), f"preemption: {ROOM_COMES}")  # or a borrowing pod would come first
         if self._victims_leave(cycle, pod, verdicts):
             return NoRoom(f"preemption: {VICTIM_IS_LEAVING}", keeps_nomination=True)
         return NoRoom(f"preemption: {ROOM_COMES}", keeps_nomination=True) if node else None
 
     def _node_to_come(self, cycle: Cycle, verdicts: Verdicts, standing: QuotaStanding) -> str:
-        """Ignore already evicted pods in the count; return a node where the pod fits without them, or "".
+        """Stop counting already evicted pods; return a node where the pod fits without them, or "".
 
-        Their nodes are nominated for others, which the quota counts: without this, every pod would evict for all.
+        Their nodes are nominated for other pods, which the quota counts: without this, every pod would evict for all.
         """
         leaving = self._pending_evictions.all()
         for other in leaving:
@@ -197,7 +197,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
     def _on_several_nodes(
         self, cycle: Cycle, pod: Pod, verdicts: Verdicts, rejections: Mapping[int, Rejection], now: float
     ) -> Victims | None:
-        """Return whom to evict, anywhere, if on some nodes only the total of all quotas is exceeded."""
+        """Return victims on any nodes, for nodes where only the total of all quotas is exceeded."""
         standing: QuotaStanding = cycle.notes[self.name]
         over_quota = [place for place, rejection in rejections.items() if rejection.plugin == self.name]
         room = with_room(cycle.nodes, pod)
@@ -208,20 +208,20 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         budgets, aside = self.disruption_budgets(cycle.objects), cycle.what_if()
         aside.notes[self.name] = standing.whatever_the_total()
         reclaim = WideReclaim(cycle, standing, budgets, now)
-        for info in islice(_fitting(aside, vacant), MOST_PLACES):  # 1. where there is room
+        for info in islice(_fitting(aside, vacant), MOST_PLACES):  # 1. where the pod fits
             if found := reclaim.on(info):
                 return found
         made = try_nodes(aside, pod, verdicts, budgets, over_quota, MOST_PLACES, now, self._may_go(aside, pod))
-        for victims in by_harm(made.found, now):  # 2. or can be made
+        for victims in by_harm(made.found, now):  # 2. where preemption makes it fit
             freed = cycle.nodes.find(victims.node)
             if freed is not None and (found := reclaim.on(freed, victims.pods)):
                 return found
         return None
 
     def _try(self, cycle: Cycle, pod: Pod, verdicts: Verdicts, now: float) -> Candidates:
-        """Try nodes, those with the least important victims first: the same cluster gives the same decision."""
+        """Try nodes, those with the least important victims first, so that decisions are reproducible."""
         may_go = self._may_go(cycle, pod)
-        least: dict[int, int] = {}  # by place: a bound on the harm of evictions there
+        least: dict[int, int] = {}  # by index: a lower bound on the harm of evictions there
         bare: list[int] = []
         for place in np.flatnonzero(helped(verdicts)).tolist():
             priorities = [other.priority for other in cycle.nodes[place].pods.values() if may_go(other)]
@@ -236,7 +236,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return tried
 
     def _may_go(self, cycle: Cycle, pod: Pod) -> MayGo:
-        """Return which pods can be victims now: no others become victims after evictions."""
+        """Return which pods can be victims now; evictions never add any."""
         standing: QuotaStanding | None = cycle.notes.get(self.name)
         if standing is None:
             quota_of = self.ledger(cycle.objects).quota_of
@@ -249,17 +249,17 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         if pod.spec.preemption_policy == "Never":
             return NEVER
         if standing is None and self.ledger(cycle.objects).quota_of(pod) is not None:
-            return NO_NOTES  # a profile that leaves out this plugin's PreFilter
-        # A pod of a quota was checked before: see `enough_leave`.
+            return NO_NOTES  # the profile does not enable this plugin's PreFilter
+        # Pods of a quota have been checked by `enough_leave`.
         return VICTIM_IS_LEAVING if standing is None and self._victims_leave(cycle, pod, verdicts) else None
 
     def _victims_leave(self, cycle: Cycle, pod: Pod, verdicts: Verdicts) -> bool:
-        """Return whether pods that were evicted for this one are still there."""
+        """Return whether pods that were evicted for this one have not terminated yet."""
         own = self._pending_evictions.made_for(pod)
         names = [other.node_name for other in own] or [pod.nominated_node]  # the watch may not show it yet
         nominated = [info for name in names if name and (info := cycle.nodes.find(name)) is not None]
         if not any(_may_do(verdicts[info.slot]) for info in nominated):
-            return False  # no node was nominated, or it is useless by now
+            return False  # no node is nominated, or it cannot help any more
         leaving = (other for info in nominated for other in info.pods.values() if other.is_terminating)
         return bool(own) or any(self._made_room(cycle, pod, other) for other in leaving)
 
@@ -271,17 +271,17 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return of_its_own or self.may_evict(cycle, pod, other)
 
     def gave_something_back(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether something is free again that the pod asks for and its quota counts."""
+        """Return whether resources were released that the pod requests and its quota limits."""
         ledger = self.ledger(self.handle.objects)
         quota = ledger.quota_of(pod)
         other = ledger.quota_of(old)
         if quota is None or other is None:
-            return quota is None  # it no longer needs room in a quota
+            return quota is None  # it no longer has a quota
         freed = other.of(counts_as(old))
         return any(amount > 0 and freed.get(name, 0) > 0 for name, amount in quota.of(counts_as(pod)).items())
 
     def bounds_changed(self, pod: Pod, event: Event, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
-        """Return whether a quota has changed; its status, and the limit of another quota, do not matter."""
+        """Return whether a quota has changed, except its status and the max of another quota."""
         if old is None or new is None or old.metadata.uid != new.metadata.uid:
             return True
         if _whose(old) != _whose(new) or old.spec.min != new.spec.min:
@@ -298,7 +298,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
         return before != after and any(each.spec.namespace_selector is not None for each in quotas)
 
     def ledger(self, objects: Objects) -> QuotaLedger:
-        """Return what is used, by the quotas and namespaces as they are now."""
+        """Return the usage for the current quotas and namespaces."""
         version = objects.version(ElasticQuota, Namespace)
         if self._settled is None or self._settled[0] is not objects or self._settled[1] != version:
             table = table_of(objects.all(ElasticQuota), objects.all(Namespace))
@@ -318,7 +318,7 @@ class CapacityScheduling(PreFilter, Evicting, FollowsPods, EvictionRule, LimitsD
 
 
 def _fitting(cycle: Cycle, places: Iterable[int], leaving: Sequence[Pod] = ()) -> Iterator[NodeInfo]:
-    """Find those of some nodes where the pod fits without some pods."""
+    """Yield the nodes where the pod fits without some pods."""
     for place in places:
         try:
             trial = cycle.try_on(cycle.nodes[place])
@@ -327,13 +327,13 @@ def _fitting(cycle: Cycle, places: Iterable[int], leaving: Sequence[Pod] = ()) -
                     trial.remove(other)
             rejection = trial.verdict()
         except (CycleFailed, PluginFailed):
-            continue  # of no interest as long as there is another node
+            continue  # reported only if no other node is found
         if rejection is None:
             yield cycle.nodes[place]
 
 
 def _whose(quota: ElasticQuota) -> tuple[LabelSelector | None, str | None]:
-    """Return the fields that decide which pods count for a quota."""
+    """Return the fields that select the pods of a quota."""
     return quota.spec.namespace_selector, quota.priority_classes
 
 

@@ -1,4 +1,4 @@
-"""How much quota is left for pods that wait for nodes, after those that requested nodes before."""
+"""The remaining quota for pods that wait for new nodes, after pods that requested nodes before."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -8,23 +8,23 @@ from pilotage.model.pod import Pod
 from pilotage.model.requests import Requests
 
 IN_ALL = ""  # in place of a quota's key
-PATIENCE = 600.0  # seconds: a pod without a node by then gets none, and must not block others
+PATIENCE = 600.0  # seconds after which a pod without a new node must not block others any more
 LOOK = 60.0  # seconds between two sweeps for such pods
 _ByPriority = dict[int, Requests]
 
 
 class QuotaDemand:
-    """The pods that request nodes, and their sums by quota and priority; higher priorities come first."""
+    """The pods that request nodes, and their totals by quota and priority; higher priorities come first."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._next_look = 0.0
         self._table = QuotaTable()
-        self._pods: dict[str, tuple[Pod, float]] = {}  # by uid, and since when they ask
+        self._pods: dict[str, tuple[Pod, float]] = {}  # by uid, with the time of the request
         self._sums: dict[str, _ByPriority] = {}  # by quota
 
     def ask(self, ledger: QuotaLedger, pods: Sequence[Pod]) -> str:
-        """Add pods if their quotas admit all of them; return which bound does not, or ""."""
+        """Add pods if their quotas admit all of them; otherwise return the exceeded bound."""
         self._follow(ledger)
         now = self._clock()
         self._forget_the_hopeless(now)
@@ -45,7 +45,7 @@ class QuotaDemand:
         return ""
 
     def withdraw(self, pod: Pod) -> bool:
-        """Remove a pod; True if it was there."""
+        """Remove a pod; True if it was among them."""
         known = self._pods.pop(pod.uid, None)
         if known is not None:
             self._count(known[0], -1)
@@ -58,7 +58,7 @@ class QuotaDemand:
                 self.withdraw(pod)
 
     def _taken(self, used: Mapping[str, int], key: str, lowest: int) -> Requests:
-        """Return what is used, and asked for by pods of at least this priority."""
+        """Return the usage, including requests for nodes by pods of at least this priority."""
         taken = dict(used)
         for priority, asked in self._sums.get(key, {}).items():
             if priority >= lowest:
@@ -79,7 +79,7 @@ class QuotaDemand:
 
 
 def _by_quota(table: QuotaTable, pods: Sequence[Pod]) -> list[tuple[Quota, Requests]]:
-    """Return the sums of pods for each of their quotas."""
+    """Return the totals of pods for each of their quotas."""
     found: dict[str, tuple[Quota, Requests]] = {}
     for pod in pods:
         quota = table.quota_of(Cohort.of(pod))

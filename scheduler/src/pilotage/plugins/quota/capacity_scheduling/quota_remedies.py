@@ -1,4 +1,4 @@
-"""What would let a quota take in a pod: a smaller pod, or a larger quota."""
+"""Remedies for quotas: a smaller pod, or a larger quota."""
 
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -17,7 +17,7 @@ Bound = Literal["min", "max"]
 
 
 def quota_remedies(objects: Objects, standing: QuotaStanding) -> Iterator[Remedy]:
-    """Yield what would do for the bound that is reached: the quota's own limit, or what all are sure of together."""
+    """Yield remedies for the exceeded bound: the quota's own max, or the total of all mins."""
     excess: Sequence[Excess] = standing.over_max or standing.over_total
     if not excess:
         return
@@ -39,7 +39,7 @@ def _smaller(standing: QuotaStanding, excess: Sequence[Excess]) -> Iterator[Reme
     pod = standing.pod
     most = {each.resource: pod.requests.get(each.resource, 0) - (each.amount - each.bound) for each in excess}
     if PODS in most:
-        return  # a pod cannot count as less than one
+        return  # a pod counts as at least one
     remedy = ask_for_less(pod, most)
     if remedy is not None:
         yield remedy

@@ -10,14 +10,14 @@ from pilotage.model.requests import Requests
 
 
 class Reach(Enum):
-    """Whose pods are evicted for a pod."""
+    """The pods that may be evicted for a pod."""
 
     OWN = "pods of its own quota with lower priority"
     BORROWERS = "pods of quotas that use more than their min"
 
 
 class QuotaStanding:
-    """The quota of one waiting pod, with those with a nominated node, and what a what-if has changed."""
+    """The quota of a pending pod, including nominated pods and the changes of a what-if."""
 
     __slots__ = (
         "_changes",
@@ -34,20 +34,20 @@ class QuotaStanding:
 
     def __init__(self, ledger: QuotaLedger, pod: Pod, quota: Quota) -> None:
         self._ledger = ledger
-        self._changes: dict[str, Requests] = {}  # by quota, of the resources that it names
+        self._changes: dict[str, Requests] = {}  # by quota, for the resources that it names
         self._changes_in_all: Requests = {}
-        self._nominated: dict[str, Requests] = {}  # by other quota: what of its nominations it is sure of
-        self._settled: set[str] = set()  # by uid: whom no what-if counts in or out
+        self._nominated: dict[str, Requests] = {}  # by other quota: the guaranteed part of its nominated pods
+        self._settled: set[str] = set()  # by uid: pods that what-ifs do not change
         self.pod = pod
         self.quota = quota
-        # The requests of the pod and of those of its quota that come before it, of the resources that it requests.
+        # The requests of the pod and of nominated pods of its quota that come first, for the pod's resources.
         self.asked = {name: amount for name, amount in quota.of(counts_as(pod)).items() if amount > 0}
-        self.asked_in_all = dict(self.asked)  # the same with those of other quotas within their min
+        self.asked_in_all = dict(self.asked)  # the same, with pods of other quotas within their min
         self.reach = Reach.OWN
 
     @classmethod
     def of(cls, cycle: Cycle, ledger: QuotaLedger, pod: Pod, quota: Quota) -> "QuotaStanding":
-        """Return the state at the beginning of a cycle."""
+        """Return the state at the start of a cycle."""
         standing = cls(ledger, pod, quota)
         for node in cycle.nominated_nodes():
             if cycle.nodes.find(node) is not None:
@@ -58,20 +58,20 @@ class QuotaStanding:
 
     @property
     def first_reach(self) -> Reach:
-        """Return whose pods are evicted first: borrowers', if the pod stays within its quota's min."""
+        """Return which pods are evicted first: borrowing ones, if the pod stays within its quota's min."""
         return Reach.BORROWERS if self._guaranteed and not self.over_min else Reach.OWN
 
     @property
     def over_max(self) -> list[Excess]:
-        """Return the resources of which the quota would exceed its max."""
+        """Return the resources for which the quota would exceed its max."""
         return beyond(self.asked, self.used(self.quota), self.quota.max)
 
     @property
     def over_min(self) -> list[Excess]:
-        """Return the resources of which the quota would exceed its min.
+        """Return the resources for which the quota would exceed its min.
 
-        One without a min is among them if any other quota has one. Otherwise two quotas, each with a min of another
-        resource, could evict each other in turn forever.
+        A resource without a min is included if any other quota has one for it. Otherwise two quotas, each with a min
+        for a different resource, could evict each other's pods in turn forever.
         """
         sure, in_all = self.quota.min, self._ledger.guaranteed_in_all
         return beyond(
@@ -80,11 +80,11 @@ class QuotaStanding:
 
     @property
     def over_total(self) -> list[Excess]:
-        """Return the resources of which all quotas together would exceed the sum of their mins."""
+        """Return the resources for which all quotas together would exceed the sum of their mins."""
         return beyond(self.asked_in_all, self._used_in_all, self._ledger.guaranteed_in_all)
 
     def used(self, quota: Quota) -> Mapping[str, int]:
-        """Return what a quota uses, in this what-if."""
+        """Return the usage of a quota in this what-if."""
         used, changes = self._ledger.used(quota), self._changes.get(quota.key)
         return used if changes is None else _sum(used, changes)
 
@@ -101,7 +101,7 @@ class QuotaStanding:
         return any(amounts.get(name, 0) > 0 and quota.borrows(used, name) for name in self._guaranteed)
 
     def surplus(self, victim: Pod, scarce: Set[str]) -> Requests:
-        """Return what evicting a pod of another quota frees of scarce resources; nothing within that quota's min."""
+        """Return which scarce resources evicting a pod of another quota frees; none within that quota's min."""
         quota = self._ledger.quota_of(victim)
         if quota is None or quota.key == self.quota.key or victim.uid in self._settled:
             return {}
@@ -111,7 +111,7 @@ class QuotaStanding:
         return {} if is_sure else given
 
     def within_reach(self) -> Set[str]:
-        """Return the namespaces that may have victims; all others have none."""
+        """Return the namespaces that may contain victims."""
         table, quotas = self._ledger.table, self._ledger.table.quotas
         reached = [self.quota] if self.reach is Reach.OWN else [quota for quota in quotas if self._has_borrowed(quota)]
         return frozenset().union(*(table.in_force.get(quota.key, frozenset()) for quota in reached))
@@ -130,7 +130,7 @@ class QuotaStanding:
         add(self._changes_in_all, amounts, sign)
 
     def leave_out(self, other: Pod) -> None:
-        """Stop counting a pod, whatever a what-if does with it."""
+        """Stop counting a pod, regardless of what-ifs."""
         self.change(other, -1)
         self._settled.add(other.uid)
 
@@ -161,7 +161,7 @@ class QuotaStanding:
         return _sum(used, changes) if changes else used
 
     def _leave_room(self, other: Pod) -> None:
-        """Count a nominated pod, as far as it comes before this one."""
+        """Count a nominated pod if it comes before this one."""
         quota = self._ledger.quota_of(other)
         if quota is None or other.uid == self.pod.uid:
             return
@@ -176,7 +176,7 @@ class QuotaStanding:
     def _within_min(self, quota: Quota, amounts: Requests) -> Requests:
         """Return the part of a nominated pod within another quota's min, after those before it.
 
-        The rest would be borrowed: a pod within its own min leaves no room for that.
+        The rest would be borrowed: a pod within its own min does not have to respect that.
         """
         used, nominated = self._ledger.used(quota), self._nominated.setdefault(quota.key, {})
         sure = {

@@ -1,7 +1,7 @@
-"""Reclaims borrowed resources from several nodes at once: for quotas it does not matter where a borrower is.
+"""Reclaims borrowed resources on several nodes at once: for quotas, the node of a borrowing pod does not matter.
 
-The pod itself needs room on one node, as always. Victims for that are found there; further victims for the quotas
-are only a matter of numbers.
+The pod itself must fit on one node, and victims for that are chosen there; further victims for the quotas can be on any
+node.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,7 @@ from pilotage.plugins.quota.capacity_scheduling.quota_standing import QuotaStand
 
 
 class WideReclaim:
-    """All pods from which one pod could reclaim resources, on any node, in the order of eviction."""
+    """All pods on any node from which a pod could reclaim resources, in the order of eviction."""
 
     def __init__(self, cycle: Cycle, standing: QuotaStanding, budgets: DisruptionBudgets, now: float) -> None:
         self._cycle, self._standing, self._budgets, self._now = cycle, standing, budgets, now
@@ -24,9 +24,9 @@ class WideReclaim:
         self._borrowers = self._in_turn(self._find())
 
     def on(self, info: NodeInfo, in_the_way: Sequence[Pod] = ()) -> Victims | None:
-        """Return the victims so that the pod fits on a node, including those on that node.
+        """Return the victims that make the pod fit on a node, including those on that node.
 
-        None if the quotas have no room even then, or if one would be left with less than its min.
+        None if the quotas do not admit the pod even then, or one would get less than its min.
         """
         victims = [*in_the_way, *self._owed(in_the_way)]
         trial = self._cycle.try_on(info)
@@ -40,7 +40,7 @@ class WideReclaim:
         return Victims(info.name, tuple(evicted), len(violating)) if evicted else None
 
     def _find(self) -> list[Pod]:
-        """Return the pods that borrow; each pod of the cluster is looked at once."""
+        """Return the borrowing pods, in one pass over all pods of the cluster."""
         cycle, standing, near = self._cycle, self._standing, self._standing.within_reach()
         found = [
             other
@@ -50,11 +50,11 @@ class WideReclaim:
         ]
         if not found:
             return []
-        rules = cycle.try_on(cycle.nodes[0])  # to them it does not matter where a victim is
+        rules = cycle.try_on(cycle.nodes[0])  # for rules, the victim's node does not matter
         return [other for other in found if rules.may_evict(other)]
 
     def _owed(self, in_the_way: Sequence[Pod]) -> list[Pod]:
-        """Return victims, one after the other until the quotas have room for the pod."""
+        """Return victims one after the other, until the quotas admit the pod."""
         after, gone = self._standing.clone(), {other.uid for other in in_the_way}
         for other in in_the_way:
             after.change(other, -1)

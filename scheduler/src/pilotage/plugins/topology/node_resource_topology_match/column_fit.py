@@ -1,4 +1,4 @@
-"""The same questions as in `fit`, asked about many nodes at once."""
+"""The checks of `fit` for many nodes at once."""
 
 import numpy as np
 
@@ -22,7 +22,7 @@ MISFITS: tuple[Rejection, ...] = tuple(CANNOT_ALIGN[kind] for kind in KINDS)
 
 
 def misfits(demand: Demand, columns: ZoneColumns, nodes: Nodes) -> Codes:
-    """Return for each node 0 where the pod fits, else one more than the place of the reason in MISFITS."""
+    """Return for each node 0 if the pod fits, otherwise the index of the reason in MISFITS plus one."""
     codes = np.zeros(len(nodes), np.uint16)
     checked = columns.single[nodes.slots]
     by_pod = columns.by_pod[nodes.slots]
@@ -34,7 +34,7 @@ def misfits(demand: Demand, columns: ZoneColumns, nodes: Nodes) -> Codes:
 
 
 class _Alignment:
-    """Containers that are put into zones one after the other, on all nodes in step."""
+    """Aligns containers to zones one after the other, on all nodes at once."""
 
     def __init__(self, demand: Demand, columns: ZoneColumns, nodes: Nodes) -> None:
         self._demand = demand
@@ -54,7 +54,7 @@ class _Alignment:
         return codes
 
     def _possible(self, part: Part) -> tuple[Bools, Bools]:
-        """Return the zones that have all, any zone if nothing has to be there, and the nodes with such a zone."""
+        """Return the zones with all requested resources, any zone if none are needed, and nodes with such a zone."""
         possible: Bools | None = None
         fits = np.ones(len(self._nodes), np.bool_)
         for name, amount in part.requests.items():

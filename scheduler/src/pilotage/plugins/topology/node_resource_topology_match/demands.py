@@ -1,4 +1,4 @@
-"""What a pod requests of NUMA zones, as a whole and container by container."""
+"""A pod's requests to NUMA zones, as a whole and by container."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ INIT, SIDECAR, APP, WHOLE = "init container", "sidecar container", "container", 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A container, or the pod as a whole, and what it asks for."""
+    """A container, or the pod as a whole, and its requests."""
 
     kind: str
     requests: Requests
@@ -26,10 +26,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What the topology manager uses at admission."""
+    """The requests that the topology manager considers at admission."""
 
     qos: str
-    containers: tuple[Part, ...]  # in the order in which they start
+    containers: tuple[Part, ...]  # in start order
     pod: Part
     wants_devices: bool
 
@@ -40,11 +40,11 @@ class Demand:
 
     @property
     def is_free(self) -> bool:
-        """Return whether the pod gets nothing exclusive of any zone, so that it fits everywhere."""
+        """Return whether the pod needs nothing exclusive from any zone, so that it fits everywhere."""
         return self.qos == QOSClass.BEST_EFFORT and not self.wants_devices
 
     def pinned(self, resource: str) -> bool:
-        """Return whether an amount of the resource must be there in one zone, and not only the resource."""
+        """Return whether one zone must have the requested amount, not merely the resource."""
         return self.guaranteed or not is_shared(resource)
 
 
@@ -62,12 +62,12 @@ def is_native(resource: str) -> bool:
 
 
 def is_shared(resource: str) -> bool:
-    """Return whether pods that are not guaranteed get the resource from what all of them share."""
+    """Return whether non-guaranteed pods get the resource from a shared pool."""
     return resource in (CPU, MEMORY) or resource.startswith("hugepages-")
 
 
 def is_host_level(resource: str) -> bool:
-    """Return whether a resource may rightly belong to the node and to no zone of it."""
+    """Return whether a resource may belong to the node without a zone."""
     return resource in ("ephemeral-storage", "storage") or not is_native(resource)
 
 

@@ -1,4 +1,4 @@
-"""Which pods and containers get something of a node for themselves: whole cores, memory, devices."""
+"""Exclusive resources of pods and containers: whole cores, memory, devices."""
 
 from collections.abc import Collection, Iterator
 
@@ -16,7 +16,7 @@ def is_exclusive(pod: Pod, reported: Collection[str]) -> bool:
 
 
 def lasting_containers(pod: Pod) -> Iterator[Container]:
-    """Yield the containers that keep what they get, in the order in which they start."""
+    """Yield the containers that keep their resources, in start order."""
     yield from (each for each in pod.spec.init_containers if each.is_sidecar)
     yield from pod.spec.containers
 

@@ -1,4 +1,4 @@
-"""Fingerprints of the pods on a node: how an agent's report identifies the pods that it accounts for."""
+"""Fingerprints of the pods on a node, which identify the pods that an agent's report accounts for."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -13,11 +13,11 @@ ATTRIBUTE: Final = "nodeTopologyPodsFingerprint"
 METHOD_ATTRIBUTE: Final = "nodeTopologyPodsFingerprintMethod"
 ANNOTATION: Final = "topology.node.k8s.io/fingerprint"
 WITH_EXCLUSIVE_RESOURCES: Final = "with-exclusive-resources"
-REMEMBERED: Final = 1 << 16  # pods; a pod is hashed again whenever its node is looked at
+REMEMBERED: Final = 1 << 16  # pods; without the cache, each check of a node would hash its pods again
 
 
 def fingerprint(pods: Iterable[tuple[str, str]]) -> str:
-    """Return the fingerprint of pods, each a namespace and a name, in whatever order they come."""
+    """Return the fingerprint of pods, given by namespace and name, independent of their order."""
     hashes = sorted(pod_hash(namespace, name) for namespace, name in pods)
     return f"{PREFIX}{xxh64(pack(f'<{len(hashes)}Q', *hashes)):016x}"
 
@@ -29,7 +29,7 @@ def pod_hash(namespace: str, name: str) -> int:
 
 
 def published_fingerprint(topology: NodeResourceTopology) -> str:
-    """Return the fingerprint of the pods that a report accounts for, or "" if it does not say."""
+    """Return the fingerprint of the pods that a report accounts for, or ""."""
     found = attribute(topology, ATTRIBUTE)
     return found or topology.metadata.annotations.get(ANNOTATION, "")
 

@@ -1,4 +1,4 @@
-"""Whether the containers of a pod fit the zones of one node, each into one zone."""
+"""Checks whether each container of a pod fits into one zone of a node."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,11 +18,11 @@ from pilotage.plugins.topology.node_resource_topology_match.zones import NOT_THE
 
 CANNOT_ALIGN = {kind: Rejection(f"cannot align {kind}") for kind in (INIT, SIDECAR, APP, WHOLE)}
 
-Left = dict[str, list[int]]  # of each resource, what each zone has left
+Left = dict[str, list[int]]  # by resource, the free amount of each zone
 
 
 def misfit(demand: Demand, zones: ZoneTable, allocatable: Mapping[str, int]) -> Rejection | None:
-    """Return what the kubelet could not align, or None."""
+    """Return the rejection for what the kubelet could not align, or None."""
     if zones.manager.policy != SINGLE:
         return None
     left = {name: list(amounts) for name, amounts in zones.available.items()}
@@ -36,7 +36,7 @@ def misfit(demand: Demand, zones: ZoneTable, allocatable: Mapping[str, int]) -> 
 
 
 def _first_zone(demand: Demand, part: Part, left: Left, allocatable: Mapping[str, int]) -> int | None:
-    """Return the place of the zone with the lowest id that has all; 0 if nothing has to be there."""
+    """Return the index of the zone with the lowest id that has all requested resources; 0 if none are needed."""
     possible: set[int] | None = None
     for name, amount in part.requests.items():
         if amount <= 0:

@@ -1,4 +1,4 @@
-"""How few zones a pod needs, and how near they are to each other."""
+"""Scores nodes by the number of zones that a pod needs, and by their distance."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from pilotage.plugins.topology.node_resource_topology_match.zone_columns import 
 from pilotage.plugins.topology.node_resource_topology_match.zones import NOT_THERE, ZoneTable
 
 LEAST_NUMA_NODES = "LeastNUMANodes"
-MOST_COMBINATIONS: Final = 1 << 14  # of one size; more are not worth the time
+MOST_COMBINATIONS: Final = 1 << 14  # of one size; trying more takes too long
 
 Left = dict[str, list[int]]
 Places = tuple[int, ...]
@@ -25,14 +25,14 @@ Places = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The zones that a request gets, and whether no others of that number are nearer to each other."""
+    """The zones for a request, and whether they have the minimum distance for their number."""
 
     places: Places
     nearest: bool
 
 
 class FewestZonesScore:
-    """The fewer zones a pod needs the better, under whatever policy; then the nearer they are."""
+    """Fewer zones are better, under any policy; then a smaller distance between them."""
 
     def score(self, demand: Demand, zones: ZoneTable) -> int:
         """Return the score of one node."""
@@ -41,7 +41,7 @@ class FewestZonesScore:
         for part in (demand.pod,) if zones.manager.scope == POD else demand.containers:
             wanted = {name: amount for name, amount in part.requests.items() if amount > 0}
             if not any(_known(left, name) for name in wanted):
-                continue  # nothing of it belongs to a zone
+                continue  # none of its resources belong to a zone
             found = _fewest(wanted, left, zones)
             if found is None:
                 return 0
@@ -50,7 +50,7 @@ class FewestZonesScore:
         return _score(count, nearest, zones.manager.max_numa_nodes) if count else MAX_SCORE
 
     def scores(self, demand: Demand, columns: ZoneColumns, slots: Ids) -> Ints:
-        """Return the scores of many nodes, each worked out once for all that are alike."""
+        """Return the scores of many nodes, computed once for equal nodes."""
         answers: dict[tuple[object, ...], int] = {}
         scores = np.zeros(len(slots), np.int64)
         for place, slot in enumerate(slots.tolist()):
@@ -105,7 +105,7 @@ def _known(left: Left, resource: str) -> bool:
 
 
 def _distance(zones: ZoneTable, places: Places) -> int:
-    """Return the sum of all distances; the mean, as long as only so many zones are compared, orders the same."""
+    """Return the sum of all distances, which orders sets of the same size like the mean."""
     return sum(zones.distances[one][other] for one in places for other in places)
 
 

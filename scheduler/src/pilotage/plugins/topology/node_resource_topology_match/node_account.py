@@ -1,8 +1,8 @@
-"""What is known of the zones of one node: a report, and the pods that it may not account for.
+"""The account of one node's zones: a report, and the pods that it may not account for.
 
-       placed by this program                   accounted for by a report, or gone
+       placed by this scheduler                 accounted for by a report, or deleted
 ──────────────────────────────> reserved ──────────────────────────────────────────> settled
-       placed by somebody else                  the same
+       placed by another scheduler              the same
 ──────────────────────────────> stranger ──────────────────────────────────────────> settled
 """
 
@@ -41,41 +41,41 @@ TOO_MUCH: Final = "resource release request exceeds NUMA allocatable"
 
 
 class Resync(NamedTuple):
-    """When a report is believed."""
+    """The rules for trusting a report."""
 
     foreign_pods: str = ONLY_EXCLUSIVE  # which pods of other schedulers invalidate a report
-    method: str = AUTODETECT  # which pods a fingerprint is made of
-    informer: str = DEDICATED  # which pods an agent can know
-    scope: str = ALL  # whether the kubelet's configuration is taken from any report
+    method: str = AUTODETECT  # which pods a fingerprint includes
+    informer: str = DEDICATED  # which pods an agent can see
+    scope: str = ALL  # whether any report updates the kubelet's configuration
 
 
 class Reservation(NamedTuple):
-    """What a pod will use, and the report of that time, which cannot account for it."""
+    """The future usage of a pod, and the report at that time, which cannot account for it."""
 
     amounts: Requests
     since: NodeResourceTopology | None
 
 
 class Account:
-    """What is known of one node."""
+    """The account of one node."""
 
     def __init__(self, name: str, rules: Resync) -> None:
         self._name = name
         self._rules = rules
         self._known: dict[str, Pod] = {}  # pods on the node, by uid
-        self._reserved: dict[str, Reservation] = {}  # those of them that the report may not account for
-        self._parting: dict[str, Pod] = {}  # have left, or are about to be placed again
-        self._strangers: dict[str, Pod] = {}  # placed by somebody else since the report
+        self._reserved: dict[str, Reservation] = {}  # pods that the report may not account for
+        self._parting: dict[str, Pod] = {}  # pods that have left, or are about to be placed again
+        self._strangers: dict[str, Pod] = {}  # placed by another scheduler since the report
         self._stranger_left = False
-        self._report: NodeResourceTopology | None = None  # the one that is believed
-        self._zones = ZoneTable(TopologyManager())  # what it says
+        self._report: NodeResourceTopology | None = None  # the trusted report
+        self._zones = ZoneTable(TopologyManager())  # its zones
         self._newest: NodeResourceTopology | None = None
         self._changed = True
         self._warned = False
         self._view: View = None
 
     def placed(self, pod: Pod) -> None:
-        """Take a pod in; one that this program placed, and the API server does not have there yet, is reserved."""
+        """Add a pod; one of this scheduler that the API server does not have on the node yet is reserved."""
         before = self._parting.pop(pod.uid, None)
         self._known[pod.uid] = pod
         self._changed = True
@@ -85,7 +85,7 @@ class Account:
             self._strangers[pod.uid] = pod
 
     def left(self, pod: Pod) -> None:
-        """Remove a pod, permanently unless it is placed again before the next look."""
+        """Remove a pod, unless it is placed again before the next check."""
         if self._known.pop(pod.uid, None) is not None:
             self._parting[pod.uid] = pod
             self._changed = True
@@ -101,12 +101,12 @@ class Account:
         self._changed |= self._reserved.pop(uid, None) is not None
 
     def recheck(self) -> None:
-        """Recompute everything at the next look."""
+        """Recompute everything at the next check."""
         self._changed = True
 
     @property
     def is_open(self) -> bool:
-        """Return whether a change of pods can change what is known of the zones."""
+        """Return whether a change of pods can change the account."""
         return self._is_unsettled or bool(self._parting) or self._report is not self._newest
 
     @property
@@ -115,7 +115,7 @@ class Account:
         return not self._known
 
     def view(self, newest: NodeResourceTopology | None, ours: set[str]) -> View:
-        """Return the zones with what is certainly free."""
+        """Return the zones with the amounts that are certainly free."""
         if self._changed or newest is not self._newest:
             self._newest, self._changed = newest, False
             self._bury(ours)
@@ -125,7 +125,7 @@ class Account:
         return self._view
 
     def evicted(self, victims: Sequence[Pod], newest: NodeResourceTopology, ours: set[str]) -> View | str:
-        """Return the zones as they would be without some pods, or why that is unknown."""
+        """Return the zones without some pods, or why they are unknown."""
         zones = self.view(newest, ours)
         if not isinstance(zones, ZoneTable):
             return zones
@@ -142,7 +142,7 @@ class Account:
         return freed.less(_total(held.amounts for uid, held in self._reserved.items() if uid not in gone))
 
     def _bury(self, ours: set[str]) -> None:
-        """Forget pods that are gone."""
+        """Forget pods that have left."""
         reported = self._zones.available
         for uid, pod in self._parting.items():
             self._strangers.pop(uid, None)
@@ -158,13 +158,13 @@ class Account:
         if self._is_unsettled and (accounted := self._accounted(newest)) is not None:
             self._believe(newest)
             self._stranger_left = False
-            # Of two pods with one name, one after the other, a report may know the first.
+            # If a pod was recreated with the same name, a report may account for the first one.
             self._reserved = {
                 uid: held for uid, held in self._reserved.items() if uid not in accounted or held.since is newest
             }
             self._strangers = {uid: pod for uid, pod in self._strangers.items() if uid not in accounted}
         if not self._is_unsettled:
-            self._believe(newest)  # it is younger, and the older one misses no pod
+            self._believe(newest)  # it is newer, and the older one lacks no pod
         if self._strangers or self._stranger_left:
             return STALE
         return self._managed(newest).less(_total(held.amounts for held in self._reserved.values()))
@@ -178,13 +178,13 @@ class Account:
             self._report, self._zones = report, ZoneTable.of(report)
 
     def _managed(self, newest: NodeResourceTopology) -> ZoneTable:
-        """Return the zones that are believed, under the configuration that the kubelet has by now."""
+        """Return the trusted zones with the kubelet's current configuration."""
         if self._rules.scope == ONLY_RESOURCES or self._report is newest:
             return self._zones
         return self._zones.managed(TopologyManager.of(newest))
 
     def _accounted(self, topology: NodeResourceTopology) -> set[str] | None:
-        """Return the pods that a report accounts for, if they are pods that are known."""
+        """Return the pods that a report accounts for, if all of them are known."""
         wanted = published_fingerprint(topology)
         if not wanted:
             self._warn()
@@ -206,7 +206,7 @@ class Account:
             log.warning(text, self._name)
 
     def _candidates(self) -> list[list[Pod]]:
-        """Return the sets of pods that an agent may know: those that run, and all."""
+        """Return the sets of pods that an agent may see: the running ones, and all."""
         everyone = list(self._known.values())
         if self._rules.informer == SHARED:
             running = [pod for pod in everyone if pod.status.phase == "Running"]

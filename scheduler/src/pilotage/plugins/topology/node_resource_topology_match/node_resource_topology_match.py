@@ -1,4 +1,4 @@
-"""NodeResourceTopologyMatch: a pod goes where its containers fit into NUMA zones, and where they fit best."""
+"""NodeResourceTopologyMatch: places pods where their containers fit into NUMA zones, and where they fit best."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -61,25 +61,25 @@ from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTab
 log = logging.getLogger(__name__)
 
 INVALID_DATA = Rejection("invalid node topology data")
-NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=False)  # no eviction creates a report
+NO_TOPOLOGY = Rejection("node(s) had no NodeResourceTopology", preemption_helps=False)  # evictions do not help
 NO_SIMULATION = "eviction simulation in NRT is not possible:"
 REJECTIONS = (*MISFITS, INVALID_DATA, NO_TOPOLOGY)
 
-MOST_NODES = 32  # whose zones are looked at for a remedy
+MOST_NODES = 32  # searched for a remedy
 
 STRATEGIES = (LEAST, MOST, BALANCED, LEAST_NUMA_NODES)
 DISABLED, ENABLED = "Disabled", "Enabled"
 
 
 class ZoneScoringStrategy(Section):
-    """How the zones of nodes are scored, and how much each resource counts."""
+    """The scoring of zones, and the weights of resources."""
 
     type: StrictStr = ""
     resources: ResourceSpecs = DEFAULT_RESOURCES
 
 
 class CacheArguments(Section):
-    """When a report about a node is believed, while pods are reserved there."""
+    """The rules for trusting a report about a node while pods are reserved there."""
 
     foreign_pods_detect: Annotated[StrictStr, AfterValidator(lambda given: given or ONLY_EXCLUSIVE)] = ONLY_EXCLUSIVE
     resync_method: Annotated[StrictStr, AfterValidator(lambda given: given or AUTODETECT)] = AUTODETECT
@@ -87,7 +87,7 @@ class CacheArguments(Section):
     resync_scope: Annotated[StrictStr, AfterValidator(lambda given: given or ALL)] = ALL
 
     def understood(self) -> Resync:
-        """Return the same with valid values; invalid ones are logged."""
+        """Return a copy with valid values; invalid ones are logged."""
         return Resync(
             _word("foreignPodsDetect", self.foreign_pods_detect, (ALL, NONE, ONLY_EXCLUSIVE)),
             _word("resyncMethod", self.resync_method, (AUTODETECT, ALL, ONLY_EXCLUSIVE)),
@@ -97,7 +97,7 @@ class CacheArguments(Section):
 
 
 class Victims:
-    """The pods that are removed in a what-if, by uid."""
+    """The pods removed in a what-if, by uid."""
 
     def __init__(self, pods: dict[str, Pod] | None = None) -> None:
         self.pods = pods or {}
@@ -111,22 +111,22 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
     """Keep pods off nodes whose kubelet could not align them to a NUMA zone, and prefer the best fit in zones."""
 
     scoring_strategy: ZoneScoringStrategy = Field(
-        default=ZoneScoringStrategy(type=LEAST), description="How nodes are scored, and how much each resource counts."
+        default=ZoneScoringStrategy(type=LEAST), description="The scoring strategy, and the weights of resources."
     )
     cache_resync_period_seconds: Int64 = Field(
-        default=0, description="Above 0, what pods will take is subtracted until a report accounts for them."
+        default=0, description="Above 0, the requests of placed pods are subtracted until a report accounts for them."
     )
     discard_reserved_nodes: StrictBool = Field(
-        default=False, description="Whether a node is left alone while a pod is on its way there."
+        default=False, description="Whether a node is excluded while a pod is being bound to it."
     )
     cache: CacheArguments = Field(
-        default=CacheArguments(), description="When a report is believed while pods are reserved."
+        default=CacheArguments(), description="The rules for trusting a report while pods are reserved."
     )
     preemption_mode: Annotated[StrictStr, AfterValidator(lambda given: given or DISABLED)] = Field(
-        default=DISABLED, description="Enabled works out which zones an eviction would free."
+        default=DISABLED, description="Enabled computes which zones an eviction would free."
     )
     require_topology: StrictBool = Field(
-        default=False, description="Whether a node without a NodeResourceTopology is rejected."
+        default=False, description="Whether nodes without a NodeResourceTopology are rejected."
     )
 
     caching = Caching(NODE, per=SHAPE)
@@ -139,19 +139,19 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
     )
 
     def __post_init__(self) -> None:
-        """Choose where the zones of nodes are looked up."""
+        """Choose the source of zones."""
         super().__post_init__()
         self._zones: ZoneSource = ReportedZones()
         self._columns = ZoneColumns()
         self._reports = Reports()
-        self._renewals = 0  # of all reports at once
+        self._renewals = 0  # the number of renewals of all reports at once
         if self.discard_reserved_nodes:
             self._zones = DiscardReserved()
         elif self.cache_resync_period_seconds > 0:
             self._zones = OverReserve(self.cache.understood())
 
     def faults(self, at: At) -> list[Fault]:
-        """Return everything that is wrong as one fault, as only the constructor of the original plugin finds it."""
+        """Return all errors as one fault, since the original plugin only finds them in its constructor."""
         found = list(self._wrong())
         texts = [fault.text for fault in found]
         if not texts:
@@ -170,11 +170,11 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
             yield invalid(("preemptionMode",), self.preemption_mode, "invalid PreemptionMode", hint, named_type=True)
 
     def epoch(self, cycle: Cycle) -> int:
-        """Return how often more became known about unchanged nodes."""
+        """Return a number that changes when zones of unchanged nodes may differ."""
         return self._zones.changes
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Skip pods without exclusive resources of zones; for the others, prepare for a what-if."""
+        """Skip pods without exclusive resources of zones; prepare what-ifs for the others."""
         if demand_of(pod).is_free:
             return SKIP_SHAPE
         if self._simulates:
@@ -220,7 +220,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return _except(cycle.objects.troubles(NodeResourceTopology), nodes, codes)
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer to ask for what one zone has, or another policy on a node."""
+        """Offer to lower requests to what one zone has, or to change the policy of a node."""
         infos = [nodes[place] for place in range(min(MOST_NODES, len(nodes)))]
         views = {info.name: self._zones.view(cycle.objects, info.name) for info in infos}
         tables = {name: view for name, view in views.items() if isinstance(view, ZoneTable)}
@@ -232,7 +232,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
                 return
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how well the zones of the node fit; every node is best for a pod without exclusive cores."""
+        """Return the score of the node's zones; the maximum for pods without exclusive cores."""
         demand = demand_of(pod)
         if not demand.guaranteed:
             return MAX_SCORE
@@ -252,7 +252,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return np.where(columns.reported[nodes.slots] & ~columns.stale[nodes.slots], scores, 0)
 
     def reserve(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Reserve what the pod will use."""
+        """Reserve the pod's resources."""
         self._zones.reserve(pod, node)
         return None
 
@@ -265,11 +265,11 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         self._zones.bound(pod, node)
 
     def pod_placed(self, pod: Pod) -> None:
-        """Record a pod on a node, whoever placed it."""
+        """Record a pod on a node, whichever scheduler placed it."""
         self._zones.placed(pod)
 
     def pod_left(self, pod: Pod) -> None:
-        """Release what was reserved for it."""
+        """Release the reservation of a pod."""
         self._zones.left(pod)
 
     def after_report(
@@ -294,11 +294,11 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         return old is None or any(old.allocatable.get(name, 0) <= 0 for name in wanted)
 
     def after_pod_came(self, pod: Pod, event: Event, old: Pod | None, new: Pod) -> bool:
-        """Return whether more may be known of a node now that a pod has arrived there."""
+        """Return whether the arrival of a pod on a node may update its zones."""
         return self._zones.came(new)
 
     def after_pod_went(self, pod: Pod, event: Event, old: Pod, new: Pod | None) -> bool:
-        """Return whether more may be known of a node now that a pod has gone; what it used is freed by a report."""
+        """Return whether the departure of a pod may update its node's zones; its resources are freed by a report."""
         return self._zones.went(old)
 
     def _verdict(self, demand: Demand, zones: View, node: NodeInfo) -> Filtered:
@@ -315,7 +315,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
         zones = self._zones.evicted(cycle.objects, node.name, victims)
         if not isinstance(zones, str):
             return self._verdict(demand, zones, node)
-        return rejection and Rejection(NO_SIMULATION + zones)  # a pod that fits as it is needs nothing freed
+        return rejection and Rejection(NO_SIMULATION + zones)  # None if the pod fits without evictions
 
     def _refreshed(self, cycle: Cycle, pod: Pod) -> ZoneColumns:
         zones, objects = self._zones, cycle.objects
@@ -345,7 +345,7 @@ class NodeResourceTopologyMatch(PreFilter, Filter, Score, Reserve, PostBind, Fol
 
 
 def _except(troubles: Mapping[str, str], nodes: Nodes, codes: Codes) -> Verdicts:
-    """Reject the nodes whose reports cannot be decoded, and the others as their codes say."""
+    """Reject the nodes whose reports cannot be decoded, and others by their codes."""
     reasons = {reason: code for code, reason in enumerate(dict.fromkeys(troubles.values()), len(REJECTIONS) + 1)}
     for place, node in enumerate(nodes) if troubles else ():
         if (reason := troubles.get(node.name)) is not None:
@@ -372,7 +372,7 @@ def _says_the_same(old: NodeResourceTopology, new: NodeResourceTopology) -> bool
 
 
 def _word(field: str, given: str, known: tuple[str, ...]) -> str:
-    """Return a known value, or the original's default for unknown ones."""
+    """Return a known value, or the original plugin's default for an unknown one."""
     if given in known:
         return given
     log.warning(

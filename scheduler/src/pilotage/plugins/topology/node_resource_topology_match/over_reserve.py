@@ -1,8 +1,8 @@
-"""Zones minus what pods will use that no report accounts for yet.
+"""Subtracts pods that no report accounts for yet from zones.
 
-A report about a node comes late. Until then, each pod that this program placed there is subtracted from every zone,
-because the kubelet alone knows in which it will be. A report says by a fingerprint which pods it accounts for; when
-they are known here, the report is accepted and those pods are no longer subtracted.
+Reports about nodes are late. Until one arrives, each pod that this scheduler placed on a node is subtracted from every
+zone, because only the kubelet knows its zone. A report contains a fingerprint of the pods that it accounts for; once
+these are identified, the report is accepted and the pods are no longer subtracted.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.node_account import Account, Resync
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import View
 
-FEW: Final = 64  # accounts; below, those of deleted nodes are kept
+FEW: Final = 64  # accounts; below this number, those of deleted nodes are kept
 
 
 class OverReserve:
@@ -25,12 +25,12 @@ class OverReserve:
         self.touched: set[str] = set()
         self._rules = rules
         self._accounts: dict[str, Account] = {}
-        self._nodes: dict[str, str] = {}  # where each pod is reserved
-        self._ours: set[str] = set()  # names of schedulers that this program is
+        self._nodes: dict[str, str] = {}  # the node of each reserved pod
+        self._ours: set[str] = set()  # the names of our schedulers
         self._most = FEW
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return the zones with what is certainly free."""
+        """Return the zones with the amounts that are certainly free."""
         topology = objects.get(NodeResourceTopology, node)
         if topology is None and node not in self._accounts:
             return None
@@ -39,12 +39,12 @@ class OverReserve:
         return self._account(node).view(topology, self._ours)
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return what would be known of a node without some of its pods, or why that is unknown."""
+        """Return the zones of a node without some of its pods, or why they are unknown."""
         topology = objects.get(NodeResourceTopology, node)
         return None if topology is None else self._account(node).evicted(victims, topology, self._ours)
 
     def serves(self, scheduler: str) -> None:
-        """Record the name of a scheduler that this program is: its pods are not strangers."""
+        """Record the name of one of our schedulers, whose pods are not strangers."""
         if scheduler not in self._ours:
             self._ours.add(scheduler)
             for account in self._accounts.values():
@@ -64,7 +64,7 @@ class OverReserve:
         self.touched.add(node)
 
     def bound(self, pod: Pod, node: str) -> None:
-        """Keep the reservation: the report does not know of it."""
+        """Keep the reservation: the report does not include the pod yet."""
 
     def placed(self, pod: Pod) -> None:
         """Record a pod that counts on its node."""
@@ -75,17 +75,17 @@ class OverReserve:
         self.touched.add(pod.node_name)
 
     def left(self, pod: Pod) -> None:
-        """Record a pod that counts there no more, or is about to count again."""
+        """Record a pod that left its node, or is about to be placed again."""
         self._account(pod.node_name).left(pod)
         self._nodes.pop(pod.uid, None)
         self.touched.add(pod.node_name)
 
     def came(self, pod: Pod) -> bool:
-        """Return whether the pods on this pod's node can change what is known of it."""
+        """Return whether pods on this pod's node can change its account."""
         return self._is_open(pod)
 
     def went(self, pod: Pod) -> bool:
-        """Return whether the pods on this pod's node can change what is known of it."""
+        """Return whether pods on this pod's node can change its account."""
         return self._is_open(pod)
 
     def _is_open(self, pod: Pod) -> bool:
@@ -99,7 +99,7 @@ class OverReserve:
         return found
 
     def _clear_out(self, objects: Objects) -> None:
-        """Forget nodes that are gone."""
+        """Forget deleted nodes."""
         self._accounts = {
             node: account
             for node, account in self._accounts.items()

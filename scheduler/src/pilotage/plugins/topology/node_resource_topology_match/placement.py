@@ -1,8 +1,8 @@
-"""In which zone each container of a node runs, as an agent on the node reports it.
+"""The zone of each container of a node, as reported by an agent.
 
 The report has a line about all zones, `npv0v001::ve=leb89::cc=3::nn=2::bn=1`: three containers, two zones, most of them
-in zone 1. The containers are those with exclusive resources, in the order of their hashes; each zone but the
-busiest has the places of its containers in that order, as the steps from one to the next.
+in zone 1. The containers are those with exclusive resources, in the order of their hashes; for each zone except the
+busiest, the line lists the indices of its containers in that order, as differences from one to the next.
 """
 
 import re
@@ -18,11 +18,11 @@ METADATA: Final = "topology.node.k8s.io/numaplacement-metadata"
 VECTOR: Final = "topology.node.k8s.io/numaplacement-vector"
 VERSION: Final = "npv0v001"
 ENCODING: Final = "leb89"
-# The printable characters that JSON never escapes: the first of them end a number, the rest begin or continue one.
+# The printable characters that JSON never escapes: the first ones end a number, the others start or continue one.
 ALPHABET: Final = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"&<>\\')
 ENDING: Final = 64
 CONTINUING: Final = len(ALPHABET) - ENDING
-LONGEST: Final = 6  # characters of a number; no node has so many containers
+LONGEST: Final = 6  # characters of a number; no node has that many containers
 WHOLE: Final = re.compile("[0-9]{1,9}")
 
 ContainerName = tuple[str, str, str]  # namespace, pod, container
@@ -30,11 +30,11 @@ Placement = Mapping[ContainerName, int]  # the zone of each container
 
 
 class Unreadable(ValueError):
-    """The report of an agent is invalid."""
+    """An invalid report of an agent."""
 
 
 def placement_of(topology: NodeResourceTopology, containers: Iterable[ContainerName]) -> Placement | None:
-    """Return where these containers run; None if the report does not say, or is about others."""
+    """Return the zones of these containers; None if the report lacks them, or is about other containers."""
     try:
         facts = _facts(attribute(topology, METADATA))
         busiest = int(facts["bn"])
@@ -51,12 +51,12 @@ def placement_of(topology: NodeResourceTopology, containers: Iterable[ContainerN
 
 
 def container_hash(container: ContainerName) -> int:
-    """Return the number by which containers are put in order."""
+    """Return the number that containers are sorted by."""
     return xxh64("\0".join(container).encode())
 
 
 def numbers(text: str) -> Iterator[int]:
-    """Yield the numbers that a text holds, one or more characters each."""
+    """Yield the numbers encoded in a text, with one or more characters each."""
     high = length = 0
     for character in text:
         digit = ALPHABET.find(character)

@@ -1,4 +1,4 @@
-"""How the kubelet of a node places containers on NUMA zones."""
+"""The configuration of a kubelet's topology manager."""
 
 import re
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ SCOPES: Final = (CONTAINER, POD)
 MOST_ZONES: Final = 1024
 WHOLE: Final = re.compile("[+]?0*([0-9]{1,18})")
 
-# What agents wrote before attributes existed.
+# The format of agents before attributes existed.
 OLD_POLICIES: Final = {
     "SingleNUMANodePodLevel": (SINGLE, POD),
     "SingleNUMANodeContainerLevel": (SINGLE, CONTAINER),
@@ -26,7 +26,7 @@ OLD_POLICIES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TopologyManager:
-    """The part of the kubelet's configuration that is about zones."""
+    """The part of the kubelet's configuration that concerns zones."""
 
     policy: str = NONE
     scope: str = CONTAINER

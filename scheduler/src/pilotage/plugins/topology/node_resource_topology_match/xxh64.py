@@ -1,4 +1,4 @@
-"""The hash function XXH64, which agents use: in pure Python, fast enough for their short texts."""
+"""The hash function XXH64 used by agents, in pure Python; fast enough for their short texts."""
 
 from struct import unpack_from
 from typing import Final
@@ -9,7 +9,7 @@ P2: Final = 0xC2B2AE3D27D4EB4F
 P3: Final = 0x165667B19E3779F9
 P4: Final = 0x85EBCA77C2B2AE63
 P5: Final = 0x27D4EB2F165667C5
-STRIPE: Final = 32  # bytes, which four lanes share
+STRIPE: Final = 32  # bytes for four lanes
 
 
 def xxh64(data: bytes, seed: int = 0) -> int:

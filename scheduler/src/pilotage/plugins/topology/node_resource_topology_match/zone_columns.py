@@ -1,4 +1,4 @@
-"""The zones of all nodes as arrays, by slot: one row for each node, one place in it for each of its zones."""
+"""The zones of all nodes as arrays by slot: one row for each node, one column for each of its zones."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -30,7 +30,7 @@ class ZoneColumns:
         self._state: object = None
         self._names: list[str] = []
         self._views: list[View] = []
-        self._width = 1  # zones; one at least, so that a row is never empty
+        self._width = 1  # zones; at least one, so that a row is never empty
         self.reported: Bools = np.zeros(0, np.bool_)
         self.stale: Bools = np.zeros(0, np.bool_)
         self.single: Bools = np.zeros(0, np.bool_)
@@ -39,11 +39,11 @@ class ZoneColumns:
         self._available: dict[str, Ints] = {}
 
     def is_of(self, nodes: Nodes) -> bool:
-        """Return whether these are nodes of the same cluster."""
+        """Return whether these nodes are of the same cluster."""
         return self._nodes is not None and self._nodes.same_cluster(nodes)
 
     def refresh(self, nodes: Nodes, view: Callable[[str], View], state: object, touched: set[str]) -> None:
-        """Update all nodes of the cluster if the state is new, else those that were touched, and clear that set."""
+        """Update all nodes of the cluster if the state is new, otherwise the touched ones, and clear that set."""
         if self._state != (state, len(nodes)):
             self._resize(len(nodes))
             found = list(nodes)
@@ -55,12 +55,12 @@ class ZoneColumns:
         touched.clear()
 
     def available(self, resource: str, slots: Ids) -> Ints:
-        """Return a copy of what each zone of some nodes has left; NOT_THERE for an unknown resource."""
+        """Return a copy of the free amounts of each zone of some nodes; NOT_THERE for an unknown resource."""
         column = self._available.get(resource)
         return np.full((len(slots), self._width), NOT_THERE, np.int64) if column is None else column[slots]
 
     def view(self, slot: int) -> View:
-        """Return what is known of one node."""
+        """Return the zones of one node."""
         return self._views[slot]
 
     def _follow(self, slot: int, name: str, view: View) -> None:
@@ -96,7 +96,7 @@ class ZoneColumns:
 
     def _resize(self, count: int) -> None:
         added = count - len(self._names)
-        if added < 0:  # slots were filled from the end; each is looked at again
+        if added < 0:  # moved nodes are among the changed slots, and read again
             self._names, self._views = self._names[:count], self._views[:count]
         self._names += [""] * added
         self._views += [None] * added

@@ -1,4 +1,4 @@
-"""How well a pod fits the zones of a node, by what would be left in the zone where it fits worst."""
+"""Scores the fit of a pod in the zones of a node, by its worst zone."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
@@ -20,17 +20,17 @@ LEAST, MOST, BALANCED = "LeastAllocated", "MostAllocated", "BalancedAllocation"
 
 
 class Strategy(Protocol):
-    """The score of one zone for one request; 0 if it is unusable."""
+    """The score of one zone for one request; 0 if the zone is unusable."""
 
     def of(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[int]) -> int:
-        """Return the score of one zone: the requested amounts, their weights, what the zone has."""
+        """Return the score of one zone, given requested amounts, weights and available amounts."""
 
     def of_all(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[Ints]) -> Ints:
         """Return the same for the zones of many nodes."""
 
 
 class Allocated:
-    """The weighted mean of what would be used of each resource, or of what would be left, in per cent."""
+    """The weighted mean of the used, or of the free, percentage of each resource."""
 
     def __init__(self, *, most: bool) -> None:
         self._most = most
@@ -54,7 +54,7 @@ class Allocated:
 
 
 class Balanced:
-    """How even the shares of the resources would be that are used, by their variance; weights play no part."""
+    """The balance of the used shares of resources, by their variance; ignores weights."""
 
     def of(self, wanted: Sequence[int], weights: Sequence[int], have: Sequence[int]) -> int:
         """Return the score of one zone."""
@@ -75,7 +75,7 @@ class Balanced:
 
 
 def _variance(shares: Sequence[np.ndarray] | Sequence[float]) -> np.ndarray | float:
-    """Return the variance of a sample; that of one number, which is not defined, counts as none."""
+    """Return the variance of a sample; 0 for a single number, where it is undefined."""
     count = len(shares)
     if count == 1:
         return shares[0] * 0.0
@@ -85,7 +85,7 @@ def _variance(shares: Sequence[np.ndarray] | Sequence[float]) -> np.ndarray | fl
     mean = total / count
     for share in shares:
         squares = squares + (share - mean) * (share - mean)
-        rest = rest + (share - mean)  # zero but for rounding, which it takes out
+        rest = rest + (share - mean)  # zero except for rounding, which this corrects
     return (squares - rest * rest / count) / (count - 1)
 
 
@@ -107,7 +107,7 @@ class WorstZoneScore:
         return sum(scores) // len(scores) if scores else MAX_SCORE
 
     def scores(self, demand: Demand, columns: ZoneColumns, slots: Ids) -> Ints | None:
-        """Return the scores of many nodes; None if weights are so large that only exact numbers will do."""
+        """Return the scores of many nodes; None if weights are too large for 64 bits."""
         names = {name for part in (*demand.containers, demand.pod) for name in part.requests}
         if sum(map(self._weight, names)) > LARGEST // MAX_SCORE:
             return None
@@ -120,7 +120,7 @@ class WorstZoneScore:
 
     def _of_part(self, part: Part, zones: ZoneTable) -> int:
         if not part.requests:
-            return MAX_SCORE  # nothing is requested of any zone
+            return MAX_SCORE  # nothing is requested from zones
         wanted, weights = self._wishes(part)
         rows = [
             [
@@ -160,7 +160,7 @@ class WorstZoneScore:
 
 
 def _whole(resource: str, amount: int) -> int:
-    """Return an amount as scores count it: of cpu, whole cores, rounded up."""
+    """Return an amount for scoring: cpu in whole cores, rounded up."""
     return -(-amount // MILLIS) if resource == CPU else amount
 
 

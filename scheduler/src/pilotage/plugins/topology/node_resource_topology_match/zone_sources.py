@@ -1,4 +1,4 @@
-"""Sources of zones: as reported, or ignoring reports while a pod is being bound to the node."""
+"""Sources of zones: as reported, or without nodes to which a pod is being bound."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -9,11 +9,11 @@ from pilotage.model.pod import Pod
 from pilotage.plugins.topology.node_resource_topology_match.zone_columns import STALE, View
 from pilotage.plugins.topology.node_resource_topology_match.zones import ZoneTable
 
-FEW: Final = 64  # reports; below, those of deleted ones are kept
+FEW: Final = 64  # reports; below this number, those of deleted nodes are kept
 
 
 class Reports:
-    """All reports as they were when somebody last asked which are new."""
+    """All reports at the last check for new ones."""
 
     def __init__(self) -> None:
         self._version = -1
@@ -28,7 +28,7 @@ class Reports:
         self._version = version
         if len(before) != len(self._known):
             return None
-        # A report that replaces another keeps its place, so that few differ.
+        # A report that replaces another one keeps its position, so that few differ.
         return [
             name
             for old, new in zip(before, self._known, strict=True)
@@ -38,44 +38,44 @@ class Reports:
 
 
 class ZoneSource(Protocol):
-    """What is known of the zones of each node."""
+    """The zones of each node."""
 
-    changes: int  # grows when what is known of nodes may differ without a change of the node or its report
-    touched: set[str]  # nodes whose zones changed since this was last cleared
+    changes: int  # grows when zones may differ without a change of the node or its report
+    touched: set[str]  # nodes whose zones changed since the set was last cleared
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return what is known of a node now."""
+        """Return the current zones of a node."""
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return what would be known of a node without some of its pods, or why that is unknown."""
+        """Return the zones of a node without some of its pods, or why they are unknown."""
 
     def serves(self, scheduler: str) -> None:
-        """Record the name of a scheduler that this program is."""
+        """Record the name of one of our schedulers."""
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Record a pod that has got the node."""
+        """Record a pod that was placed on a node."""
 
     def unreserve(self, pod: Pod, node: str) -> None:
-        """Record a pod that will not go there after all."""
+        """Record a pod that is not placed there after all."""
 
     def bound(self, pod: Pod, node: str) -> None:
-        """Record a pod that the API server has on the node."""
+        """Record a pod that was bound."""
 
     def placed(self, pod: Pod) -> None:
         """Record a pod that counts on its node."""
 
     def left(self, pod: Pod) -> None:
-        """Record a pod that counts there no more, or is about to count again."""
+        """Record a pod that left its node, or is about to be placed again."""
 
     def came(self, pod: Pod) -> bool:
-        """Return whether more may be known of a node, now that the API server has the pod there."""
+        """Return whether the zones of a node may differ now that the API server has the pod there."""
 
     def went(self, pod: Pod) -> bool:
-        """Return whether more may be known of a node, now that the pod has gone."""
+        """Return whether the zones of a node may differ now that the pod has left."""
 
 
 class ReportedZones:
-    """The zones as they are reported, each report read once."""
+    """The zones as reported, each report parsed once."""
 
     def __init__(self) -> None:
         self.changes = 0
@@ -84,7 +84,7 @@ class ReportedZones:
         self._most = FEW
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return the zones as they are reported."""
+        """Return the zones as reported."""
         topology = objects.get(NodeResourceTopology, node)
         if topology is None:
             self._read.pop(node, None)
@@ -97,7 +97,7 @@ class ReportedZones:
         return known[1]
 
     def evicted(self, objects: Objects, node: str, victims: Sequence[Pod]) -> View | str:
-        """Return the zones as they are reported: what pods use of each is unknown."""
+        """Return the zones as reported: the pods' usage of each zone is unknown."""
         return self.view(objects, node)
 
     def serves(self, scheduler: str) -> None:
@@ -119,15 +119,15 @@ class ReportedZones:
         """Ignore it."""
 
     def came(self, pod: Pod) -> bool:
-        """Return False: only another report tells more."""
+        """Return False: only another report changes the zones."""
         return False
 
     def went(self, pod: Pod) -> bool:
-        """Return False: only another report tells more."""
+        """Return False: only another report changes the zones."""
         return False
 
     def _clear_out(self, objects: Objects) -> None:
-        """Forget nodes whose reports are gone."""
+        """Forget nodes whose reports were deleted."""
         gone = [node for node in self._read if objects.get(NodeResourceTopology, node) is None]
         for node in gone:
             del self._read[node]
@@ -135,7 +135,7 @@ class ReportedZones:
 
 
 class DiscardReserved(ReportedZones):
-    """The same, but no zones of a node to which a pod is being bound."""
+    """The same, but without zones of nodes to which a pod is being bound."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -143,36 +143,36 @@ class DiscardReserved(ReportedZones):
         self._going_to: dict[str, str] = {}  # the node of each
 
     def view(self, objects: Objects, node: str) -> View:
-        """Return the zones as they are reported, unless a pod is being bound there."""
+        """Return the zones as reported, unless a pod is being bound there."""
         found = super().view(objects, node)
         return STALE if found is not None and node in self._coming else found
 
     def reserve(self, pod: Pod, node: str) -> None:
-        """Trust no report about the node until the pod is bound."""
+        """Distrust reports about the node until the pod is bound."""
         self._release(pod.uid)
         self._coming.setdefault(node, set()).add(pod.uid)
         self._going_to[pod.uid] = node
         self.touched.add(node)
 
     def unreserve(self, pod: Pod, node: str) -> None:
-        """Trust it again."""
+        """Trust reports again."""
         self._release(pod.uid)
 
     def bound(self, pod: Pod, node: str) -> None:
-        """Trust it again."""
+        """Trust reports again."""
         self._release(pod.uid)
 
     def left(self, pod: Pod) -> None:
-        """Trust it again: the pod is gone, or the API server has it on the node."""
+        """Trust reports again: the pod has left, or the API server has it on the node."""
         self._release(pod.uid)
 
     def came(self, pod: Pod) -> bool:
-        """Record it too, because this may come before `bound`, and then nothing would check again."""
+        """Do the same as `bound`, since this may come first and no later event would retry pods."""
         self._release(pod.uid)
         return True
 
     def went(self, pod: Pod) -> bool:
-        """Return whether the pod was being bound: the API server never showed it on a node."""
+        """Return whether the pod was still being bound."""
         return self._release(pod.uid) or not pod.spec.node_name
 
     def _release(self, uid: str) -> bool:
@@ -183,5 +183,5 @@ class DiscardReserved(ReportedZones):
         if not self._coming[node]:
             del self._coming[node]
         self.touched.add(node)
-        self.changes += 1  # nothing about the node itself has changed
+        self.changes += 1  # the node itself has not changed
         return True

@@ -1,4 +1,4 @@
-"""The NUMA zones of a node: what each has left, and distances."""
+"""The NUMA zones of a node: free amounts and distances."""
 
 import logging
 import re
@@ -17,14 +17,14 @@ NAME: Final = re.compile("node-(0|[1-9][0-9]?)")
 MOST_ZONES: Final = 64
 FAR: Final = 255  # the distance to a zone that is not in the report
 NOT_THERE: Final = -1  # the amount of a resource that a zone does not have
-# Amounts are cut here, far past any machine, so that a percentage of one stays within 64 bits.
+# Amounts are clamped here, far above any machine, so that percentages fit into 64 bits.
 LARGEST: Final = 1 << 53
 
-Amounts = Mapping[str, tuple[int, ...]]  # of each resource, one for each zone; NOT_THERE where the zone knows none
+Amounts = Mapping[str, tuple[int, ...]]  # by resource, one for each zone; NOT_THERE if the zone lacks it
 
 
 class ZoneTable:
-    """The zones of a node in the order of their ids; it never changes."""
+    """The zones of a node in the order of their ids; immutable."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class ZoneTable:
 
     @classmethod
     def of(cls, topology: NodeResourceTopology) -> "ZoneTable":
-        """Read the zones of a report that are NUMA nodes; others, and invalid ids, are ignored."""
+        """Parse the zones of a report that are NUMA nodes; others, and invalid ids, are ignored."""
         zones: dict[int, Zone] = {}
         for zone in topology.zones:
             if (number := zone_id(zone)) is not None:
@@ -68,14 +68,14 @@ class ZoneTable:
         return self.manager, self.ids, tuple(sorted(self.available.items())), self.distances
 
     def rows(self) -> list[dict[str, int]]:
-        """Return what is left in each zone, by resource."""
+        """Return the free amounts of each zone by resource."""
         return [
             {name: amounts[place] for name, amounts in self.available.items() if amounts[place] != NOT_THERE}
             for place in range(len(self.ids))
         ]
 
     def managed(self, manager: TopologyManager) -> "ZoneTable":
-        """Return the same zones under another configuration."""
+        """Return the same zones with another configuration."""
         if manager == self.manager:
             return self
         return ZoneTable(manager, self.ids, self.available, self.allocatable, self.distances)
@@ -105,7 +105,7 @@ class ZoneTable:
         return ZoneTable(self.manager, self.ids, available, self.allocatable, self.distances)
 
     def _accounts_for(self, resource: str, place: int) -> bool:
-        """Return whether a zone knows what was taken of a resource; without a memory manager, memory is all free."""
+        """Return whether a zone tracks the usage of a resource; without a memory manager, all memory counts as free."""
         have = self.available[resource][place]
         unused = have == self.allocatable[resource][place]
         return have != NOT_THERE and not (unused and (resource == MEMORY or resource.startswith("hugepages-")))
@@ -128,7 +128,7 @@ def _distances(zone: Zone, ordered: list[Zone]) -> tuple[int, ...]:
 
 
 def _amount(node: str, resource: str, written: Quantity) -> int:
-    """Return an amount, cpu in thousandths, rounded down; what is no amount counts as nothing."""
+    """Return an amount, cpu in thousandths, rounded down; 0 for an invalid one."""
     try:
         nanos = parse(written).nanos
     except InvalidQuantity as error:
@@ -139,5 +139,5 @@ def _amount(node: str, resource: str, written: Quantity) -> int:
 
 @lru_cache(maxsize=1024)
 def _warn(node: str, resource: str, error: str) -> None:
-    """Log it once: reports come every few seconds."""
+    """Log each problem once: reports arrive every few seconds."""
     log.warning("NodeResourceTopology %s: %s: %s; it counts as 0", node, resource, error)

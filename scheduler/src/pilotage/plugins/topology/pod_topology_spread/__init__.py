@@ -1,4 +1,4 @@
-"""Spreading of pods over topology domains."""
+"""PodTopologySpread: spreads pods over topology domains."""
 
 from pilotage.plugins.topology.pod_topology_spread.pod_topology_spread import PodTopologySpread
 

@@ -1,4 +1,4 @@
-"""The default selector of spread constraints: pods of the same services and controller."""
+"""The default selectors of spread constraints: pods of the same services and controller."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -38,16 +38,16 @@ CONTROLLERS: dict[tuple[str, str], Controller] = {
     ("apps/v1", "StatefulSet"): StatefulSet,
 }
 SOURCES = (Service, ReplicationController, ReplicaSet, StatefulSet)
-MOST_ANSWERS = 2048  # pods with unique labels look it up once and never again
+MOST_ANSWERS = 2048  # pods with unique labels need theirs only once
 
 
 class ServiceIndex:
-    """The services of one namespace, found by the labels of a pod without looking at all of them."""
+    """The services of one namespace, indexed by their labels."""
 
     __slots__ = ("_by_label",)
 
     def __init__(self, services: Iterable[Service]) -> None:
-        # An absent selector matches no pod, an empty one every pod but asks for nothing.
+        # An absent selector matches no pod; an empty one matches every pod, but adds no requirement.
         selectors = [service.spec.selector for service in services if service.spec.selector]
         uses = Counter(label for selector in selectors for label in selector.items())
         self._by_label: dict[Label, list[dict[str, str]]] = {}
@@ -66,14 +66,14 @@ class ServiceIndex:
 
 
 class Answer(NamedTuple):
-    """A selector, and the controller's part in it when it was found."""
+    """A selector, and the controller's part of it at that time."""
 
     controller: ControllerSpec | None
     selector: LabelMatcher
 
 
 class DefaultSelectors:
-    """Finds the default selector of pods, and caches it while services and controllers do not change."""
+    """Determines the default selectors of pods, and caches them while services and controllers do not change."""
 
     __slots__ = ("_answers", "_indexes", "_objects", "_version")
 
@@ -84,13 +84,13 @@ class DefaultSelectors:
         self._answers: dict[Question, Answer] = {}
 
     def of(self, objects: Objects, pod: Pod) -> LabelMatcher:
-        """Return the selector of a pod's services and controller; an empty one if it has neither."""
+        """Return the selector of a pod's services and controller; empty if it has neither."""
         self._forget_the_past(objects)
         owner = pod.metadata.controller
         controller = None if owner is None else _controller_spec(objects, owner, pod.namespace)
         question = pod.namespace, owner, tuple(pod.labels.items())
         answer = self._answers.get(question)
-        # Controllers change all the time in their status alone, so the spec is compared, not a version.
+        # The status of controllers changes all the time, so the spec is compared instead of a version.
         if answer is None or answer.controller != controller:
             selected = self._index(objects, pod.namespace).selected(pod.labels)
             answer = self._answers[question] = Answer(controller, _selector(selected, controller))
@@ -122,7 +122,7 @@ def _selector(selected: Labels, controller: ControllerSpec | None) -> LabelMatch
     if controller is None or controller.selector is None:
         return compile_labels(selected)
     if _size(controller) > MOST_POD_CONDITIONS:
-        return EVERYTHING  # longer ones are not used: they would be evaluated for every pod of the namespace
+        return EVERYTHING  # longer selectors are too expensive to evaluate for every pod of the namespace
     if isinstance(controller, ExactSelectorSpec):
         return compile_labels({**selected, **controller.selector})
     try:

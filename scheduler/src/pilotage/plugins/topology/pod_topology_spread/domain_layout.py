@@ -1,4 +1,4 @@
-"""The domains of nodes for spread constraints: everything that is constant while no node changes."""
+"""The topology domains of nodes for spread constraints, which are constant while no node changes."""
 
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
@@ -17,11 +17,11 @@ from pilotage.model.tolerations import tolerations_key
 
 Places = NDArray[np.intp]
 
-MOST_BYTES = 64 * 1024 * 1024  # of all layouts, which hold a few numbers for every node and constraint
+MOST_BYTES = 64 * 1024 * 1024  # of all layouts, which contain a few numbers for every node and constraint
 
 
 class Demands(NamedTuple):
-    """A pod's node requirements, with equal keys for equal requirements; None for none."""
+    """A pod's node requirements with keys for comparison; None without requirements."""
 
     required: RequiredNodeAffinity | None
     required_key: Hashable
@@ -29,22 +29,22 @@ class Demands(NamedTuple):
 
 
 class Domains:
-    """The domains of one topology key: for each node, by slot, the number of its domain."""
+    """The domains of one topology key: by slot, the id of the node's domain."""
 
     __slots__ = ("_number", "counted", "ids", "named", "present", "size")
 
     def __init__(self, ids: Places, named: Places, counted: Places, size: int) -> None:
         self.ids = ids  # ABSENT for nodes without the label
-        self.named = named  # the same, but nodes without the label are in the domain "" if there is one
-        self.counted = counted  # the same, but ABSENT for nodes whose pods do not count
+        self.named = named  # the same, but nodes without the label are in the domain "", if any
+        self.counted = counted  # the same, but ABSENT for nodes that do not count
         self.size = size
         nodes = np.bincount(counted, minlength=size)
         nodes[ABSENT] = 0
-        self.present: Places = np.flatnonzero(nodes)  # the domains in which some node counts
-        self._number = -1  # of the domains of all nodes
+        self.present: Places = np.flatnonzero(nodes)  # the domains with a node that counts
+        self._number = -1  # the number of domains of all nodes
 
     def number_among(self, nodes: Nodes) -> int:
-        """Return how many domains these nodes are in, where those without the label are in one too."""
+        """Return the number of domains of these nodes; nodes without the label form one too."""
         if len(nodes) < len(self.named):
             return self._number_at(nodes.at(self.named))
         if self._number < 0:
@@ -57,7 +57,7 @@ class Domains:
         return int(np.count_nonzero(seen))
 
     def sums(self, counts: Ids | None) -> Ints:
-        """Return how many pods there are in each domain, given how many there are on each node."""
+        """Return the number of pods in each domain, given the numbers on each node."""
         if counts is None:
             return np.zeros(self.size, np.int64)
         sums = np.bincount(self.counted, counts, self.size).astype(np.int64)
@@ -66,18 +66,18 @@ class Domains:
 
 
 class Layout(NamedTuple):
-    """The domains of each constraint, and which nodes, by slot, take part in all; None if every node does."""
+    """The domains of each constraint, and a mask of nodes that take part in all of them; None for all nodes."""
 
     domains: tuple[Domains, ...]
     complete: Bools | None
 
     def domain(self, place: int, node: NodeInfo) -> int:
-        """Return the number of a node's domain for one constraint."""
+        """Return the id of a node's domain for one constraint."""
         return int(self.domains[place].ids[node.slot])
 
     @property
     def nbytes(self) -> int:
-        """Return how much memory the layout takes."""
+        """Return the memory usage of the layout."""
         arrays = {id(part): part.nbytes for each in self.domains for part in (each.ids, each.named, each.counted)}
         return sum(arrays.values())
 
@@ -89,13 +89,13 @@ class Layouts:
 
     def __init__(self) -> None:
         self._version = -1
-        self._known: dict[Hashable, Layout] = {}  # the one that was asked for last is last
+        self._known: dict[Hashable, Layout] = {}  # the least recently used first
         self._bytes = 0
 
     def of(
         self, nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], *, complete: bool, remit: Remit = EVERYTHING
     ) -> Layout:
-        """Return the layout of all nodes; with `complete` a node without one of the keys takes no part at all."""
+        """Return the layout of all nodes; with `complete`, nodes without one of the keys take no part."""
         if nodes.static_version != self._version:
             self._version = nodes.static_version
             self._known.clear()
@@ -110,7 +110,7 @@ class Layouts:
         return layout
 
     def _make_room(self, size: int) -> None:
-        """Drop the least recently used, until one more of this size fits."""
+        """Drop the least recently used layouts until one more of this size fits."""
         self._bytes += size
         while self._bytes > MOST_BYTES and self._known:
             self._bytes -= self._known.pop(next(iter(self._known))).nbytes
@@ -135,7 +135,7 @@ def _layout_key(spread: Spread, demands: Demands) -> Hashable:
 
 def _layout(nodes: Nodes, shape: PodShape, spreads: Sequence[Spread], own: Bools | None, *, complete: bool) -> Layout:
     takes_part = _having_all(nodes, [spread.topology_key for spread in spreads]) if complete else None
-    if own is not None:  # other nodes have no domains, whatever their labels
+    if own is not None:  # other nodes have no domains
         takes_part = own if takes_part is None else takes_part & own
     return Layout(tuple(_domains(nodes, shape, spread, takes_part) for spread in spreads), takes_part)
 
@@ -146,7 +146,7 @@ def _having_all(nodes: Nodes, keys: Sequence[str]) -> Bools | None:
 
 
 def _countable(nodes: Nodes, shape: PodShape, spread: Spread) -> Bools | None:
-    """Return which nodes count, None for all: those that match the pod as far as the constraint requires."""
+    """Return a mask of the nodes that count by the constraint's policies; None for all."""
     required = shape.remember("demands of nodes", _demands).required if spread.honors_affinity else None
     suits = None if required is None else match_required(required, nodes)
     if spread.honors_taints:

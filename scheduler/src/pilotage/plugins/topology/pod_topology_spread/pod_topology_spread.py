@@ -1,4 +1,4 @@
-"""Spreading of pods over topology domains."""
+"""PodTopologySpread: spreads pods over topology domains."""
 
 import math
 from collections.abc import Iterator
@@ -40,10 +40,10 @@ from pilotage.plugins.topology.pod_topology_spread.spread_counts import HardCoun
 from pilotage.plugins.topology.pod_topology_spread.spread_remedies import spread_remedies
 
 REASON = "node(s) didn't match pod topology spread constraints"
-MISSING_LABEL = Rejection(f"{REASON} (missing required label)", preemption_helps=False)  # no eviction adds a label
+MISSING_LABEL = Rejection(f"{REASON} (missing required label)", preemption_helps=False)  # evictions cannot add a label
 TOO_UNEVEN = Rejection(REASON)
 
-SCORING = "PodTopologySpread score"  # the notes for scoring, beside those for filtering
+SCORING = "PodTopologySpread score"  # the note for scoring; that for filtering has the plugin's name
 SYSTEM, LIST = "System", "List"
 SYSTEM_DEFAULTS = (
     SpreadConstraint(max_skew=3, topology_key=HOSTNAME, when_unsatisfiable=SOFT),
@@ -60,14 +60,14 @@ class SelectorRequirement(Section):
 
 
 class Selector(Section):
-    """A selector, which is accepted here only to be rejected."""
+    """A selector, which is parsed only to report that it is not allowed."""
 
     match_labels: dict[StrictStr, Item] = Field(default_factory=dict)
     match_expressions: tuple[SelectorRequirement, ...] = ()
 
 
 class DefaultConstraint(Section):
-    """A constraint for pods that have none; it applies to the pods of the same services and controller."""
+    """A constraint for pods without any; it selects the pods of the same services and controller."""
 
     max_skew: Int32 = 0
     topology_key: StrictStr = ""
@@ -79,11 +79,11 @@ class DefaultConstraint(Section):
     match_label_keys: tuple[Item, ...] = Field(default=(), exclude_if=lambda given: not given)
 
     def as_model(self) -> SpreadConstraint:
-        """Return the constraint as pods have it."""
+        """Return the constraint in the format of a pod's spec."""
         return SpreadConstraint(**{**dict(self), "label_selector": None})
 
     def faults(self, at: At) -> Iterator[Fault]:
-        """Yield what is wrong with the constraint."""
+        """Yield the errors in the constraint."""
         if self.max_skew <= 0:
             yield invalid((*at, "maxSkew"), self.max_skew, "not in valid range (0, inf)")
         if not self.topology_key:
@@ -101,7 +101,7 @@ class DefaultConstraint(Section):
 
 
 class PodTopologySpread(PreFilter, Filter, PreScore, Score):
-    """Spread pods over zones, nodes or whatever their constraints name, as evenly as they ask for."""
+    """Spread pods over zones, nodes or other topology domains, as evenly as their constraints require."""
 
     default_constraints: tuple[DefaultConstraint, ...] = Field(default=(), exclude_if=lambda given: not given)
     defaulting_type: Annotated[StrictStr, AfterValidator(lambda given: given or SYSTEM)] = SYSTEM
@@ -119,19 +119,19 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
     reads = SOURCES
 
     def __post_init__(self) -> None:
-        """Sort the default constraints by what to do if they cannot be satisfied."""
+        """Sort the default constraints by whenUnsatisfiable."""
         super().__post_init__()
-        self._defaults: dict[str, Spreads] = {}  # by what to do if they cannot be satisfied
+        self._defaults: dict[str, Spreads] = {}  # by whenUnsatisfiable
         self._selectors = DefaultSelectors()
         self._layouts = Layouts()
-        self._objects: Objects | None = None  # as of the last cycle, because hints need them too
+        self._objects: Objects | None = None  # of the last cycle, for hints
         given = [each.as_model() for each in self.default_constraints]
         for each in SYSTEM_DEFAULTS if self.defaulting_type == SYSTEM else given:
             action = each.when_unsatisfiable
             self._defaults[action] = (*self._defaults.get(action, ()), default_spread(each))
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with arguments whose types are right."""
+        """Return the errors in arguments that have valid types."""
         return [*self._type_faults((*at, "defaultingType")), *self._constraint_faults((*at, "defaultConstraints"))]
 
     def _type_faults(self, at: At) -> Iterator[Fault]:
@@ -175,7 +175,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
             cycle.notes[self.name].change(other, node, -1)
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node whose domain would have too many more of the pods than the emptiest one."""
+        """Reject a node whose domain would exceed the smallest one by more than maxSkew."""
         counts: HardCounts = cycle.notes[self.name]
         for place, spread in enumerate(counts.spreads):
             if spread.topology_key not in node.labels:
@@ -190,11 +190,11 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return Verdicts(counts.codes(nodes), (MISSING_LABEL, TOO_UNEVEN))
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer a larger skew, or to prefer what is demanded."""
+        """Offer a larger maxSkew, or to turn a requirement into a preference."""
         return spread_remedies(pod, cycle.notes[self.name], nodes)
 
     def pre_score(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Skip | None:
-        """Count the pods that match each soft constraint in the domains of the nodes that are left."""
+        """Count the pods that match each soft constraint in the domains of the feasible nodes."""
         try:
             spreads = self._spreads(pod, SOFT, cycle.objects)
         except InvalidSelector as error:
@@ -209,7 +209,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return None
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Add up the pods in the node's domains, where those of a topology with many domains weigh more."""
+        """Sum up the pods in the node's domains; topologies with more domains have a higher weight."""
         counts: SoftCounts = cycle.notes[SCORING]
         if counts.ignores(node):
             return 0
@@ -235,7 +235,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return scores
 
     def normalize(self, cycle: Cycle, pod: Pod, nodes: Nodes, scores: Ints) -> Ints:
-        """Give the fewest pods the highest score; nodes that lack a topology key get none."""
+        """Scale the fewest pods to the highest score; nodes without a topology key get 0."""
         ignored = cycle.notes[SCORING].ignored(nodes)
         scored = scores if ignored is None else scores[~ignored]
         smallest, largest = int(scored.min(initial=np.iinfo(np.int64).max)), int(scored.max(initial=0))
@@ -248,7 +248,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return normalized
 
     def after_assigned_pod(self, pod: Pod, event: Event, old: Pod | None, new: Pod | None) -> bool:
-        """Return whether a pod came, went or changed that a hard constraint counts."""
+        """Return whether a pod that a hard constraint counts was added, deleted or changed."""
         for other in (new, old):
             if other is not None and not _counts_for(other, pod):
                 return False
@@ -261,7 +261,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return changed is not None and any(spread.selector.matches(changed.labels) for spread in spreads)
 
     def after_target_pod(self, pod: Pod, event: Event, old: Pod, new: Pod) -> bool:
-        """Return whether the pod tolerates other taints, if that matters, or counts itself differently."""
+        """Return whether the pod's tolerations have changed, if they matter, or whether it matches itself."""
         spreads = self._hinted_spreads(pod)
         if spreads is None:
             return True
@@ -270,7 +270,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return _changes_a_match(spreads, old, new)
 
     def after_node(self, pod: Pod, event: Event, old: Node | None, new: Node | None) -> bool:
-        """Return whether a node with all topology keys came or went, or moved to another domain or got other taints."""
+        """Return whether a node with all topology keys was added, deleted, moved to another domain or retainted."""
         spreads = self._hinted_spreads(pod)
         if spreads is None:
             return True
@@ -291,7 +291,7 @@ class PodTopologySpread(PreFilter, Filter, PreScore, Score):
         return () if selector.empty else tuple(spread._replace(selector=selector) for spread in defaults)
 
     def _hinted_spreads(self, pod: Pod) -> Spreads | None:
-        """Return the hard constraints of a pod outside of its cycle, or None if they cannot be told."""
+        """Return the hard constraints of a pod outside of its cycle, or None if they are unknown."""
         try:
             if pod.shape.spec.topology_spread_constraints:
                 return spreads_of(pod, HARD)

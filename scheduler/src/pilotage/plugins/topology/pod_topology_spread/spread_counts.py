@@ -1,4 +1,4 @@
-"""Pods counted by domain for the constraints of one pod, hard and soft."""
+"""Counts pods by domain for the hard and soft constraints of one pod."""
 
 import math
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ MISSING_LABEL, TOO_UNEVEN = 1, 2  # codes of verdicts
 
 
 class HardCounts:
-    """How many pods match each hard constraint in each domain; can be changed for a what-if."""
+    """The number of matching pods in each domain for each hard constraint; can be changed for a what-if."""
 
     __slots__ = ("_codes", "_smallest", "layout", "own", "spreads", "sums")
 
@@ -52,7 +52,7 @@ class HardCounts:
                 self._codes.pop(place, None)
 
     def skew(self, place: int, domain: int) -> int:
-        """Return by how much a domain would exceed the smallest one with the pod in it."""
+        """Return the skew of a domain with the pod in it, relative to the smallest domain."""
         return int(self.sums[place][domain]) + self.own[place] - self.smallest(place)
 
     def skews(self, place: int, nodes: Nodes) -> Ints:
@@ -63,7 +63,7 @@ class HardCounts:
         return skews
 
     def smallest(self, place: int) -> int:
-        """Return how many pods are in the emptiest domain; none if there are too few domains."""
+        """Return the number of pods in the smallest domain; 0 if there are fewer domains than minDomains."""
         smallest = self._smallest.get(place)
         if smallest is None:
             present = self.layout.domains[place].present
@@ -72,7 +72,7 @@ class HardCounts:
         return smallest
 
     def codes(self, nodes: Nodes) -> Codes:
-        """Return the verdict of the first constraint that a node breaks."""
+        """Return for each node the verdict of the first violated constraint."""
         ids = [nodes.at(domains.ids) for domains in self.layout.domains]
         codes = self._codes_by_domain(0)[ids[0]]
         for place in range(1, len(ids)):
@@ -89,7 +89,7 @@ class HardCounts:
 
 
 class SoftCounts:
-    """How many pods match each soft constraint in each domain, or for hostnames on each node, and what that weighs."""
+    """The number of matching pods in each domain for each soft constraint, on each node for hostnames, and weights."""
 
     __slots__ = ("by_slot", "layout", "spreads", "sums", "weights")
 
@@ -102,7 +102,7 @@ class SoftCounts:
             for spread, domains, counts in zip(spreads, layout.domains, self.by_slot, strict=True)
         ]
         scored = nodes if layout.complete is None else nodes.take(nodes.at(layout.complete))
-        # Otherwise the many hostnames would outweigh the few zones.
+        # Otherwise many hostnames would outweigh few zones.
         self.weights = [
             math.log((len(scored) if spread.topology_key == HOSTNAME else domains.number_among(scored)) + 2)
             for spread, domains in zip(spreads, layout.domains, strict=True)
@@ -117,7 +117,7 @@ class SoftCounts:
         return None if self.layout.complete is None else ~nodes.at(self.layout.complete)
 
     def scores(self, nodes: Nodes) -> Floats:
-        """Return what the pods in its domains weigh for each node."""
+        """Return for each node the weighted number of pods in its domains."""
         total = self._terms(0, nodes)
         for place in range(1, len(self.spreads)):
             total += self._terms(place, nodes)
@@ -141,6 +141,6 @@ class SoftCounts:
 
 
 def rounded(scores: Floats) -> Ints:
-    """Round what is not negative to whole numbers, halves up."""
-    halves = (scores + scores).astype(np.int64)  # doubling loses nothing
+    """Round non-negative numbers to integers, halves up."""
+    halves = (scores + scores).astype(np.int64)  # doubling is exact
     return (halves + 1) >> 1

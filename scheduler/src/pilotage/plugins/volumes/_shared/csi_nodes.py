@@ -1,4 +1,4 @@
-"""CSINode data as columns by slot; read again only where it changed."""
+"""CSINode data as columns by slot, updated only for changed objects."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ class CSINodeColumns:
         self._columns: dict[tuple[str, ...], tuple[About, int, Ints]] = {}
 
     def column(self, cycle: Cycle, question: tuple[str, ...], about: About, otherwise: int = 0) -> Ints:
-        """Return the column for all nodes; a key must always come with the same function."""
+        """Return the column for all nodes; a key must always be used with the same function."""
         self._catch_up(cycle)
         known = self._columns.get(question)
         if known is None:

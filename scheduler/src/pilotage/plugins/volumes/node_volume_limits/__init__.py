@@ -1,4 +1,4 @@
-"""Keeps the number of attached volumes within what the CSI drivers of a node can do."""
+"""NodeVolumeLimits: limits the number of volumes that CSI drivers attach to a node."""
 
 from pilotage.plugins.volumes.node_volume_limits.node_volume_limits import NodeVolumeLimits
 

@@ -1,4 +1,4 @@
-"""The volumes that CSI drivers attach to a node for its pods, by the names under which they are counted."""
+"""The volumes that CSI drivers attach to a node for its pods, by unique names."""
 
 import uuid
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ from pilotage.model.volumes import CSIDisk, Volume
 
 Attachable = dict[str, str]  # from driver/handle to the driver
 
-ATTACHABLE = "attachable volumes"  # what is remembered of a shape
+ATTACHABLE = "attachable volumes"  # the cache key of a shape
 
-# The volume of an unbound claim gets a name that no volume has.
+# The volume of an unbound claim gets a name that no real volume has.
 _UNBORN = uuid.uuid4().hex
 
 
@@ -50,7 +50,7 @@ def sources(shape: PodShape) -> tuple[Volume, ...]:
 
 
 def volumes_of(pod: Pod, objects: Objects, *, on_csi_node: bool) -> Attachable:
-    """Return what must be attached for a new pod, or raise MissingClaim.
+    """Return the volumes to attach for a new pod, or raise MissingClaim.
 
     Volumes of in-tree plugins count only on nodes with a CSINode.
     """
@@ -61,7 +61,7 @@ def volumes_of(pod: Pod, objects: Objects, *, on_csi_node: bool) -> Attachable:
 
 
 def volumes_of_placed(pods: Iterable[Pod], objects: Objects) -> Attachable:
-    """Return what is attached for the pods on a CSI node; claims that are gone do not count."""
+    """Return the attached volumes of the pods on a CSI node; deleted claims do not count."""
     found: Attachable = {}
     for pod in pods:
         for volume in attachable_sources(pod):
@@ -73,7 +73,7 @@ def volumes_of_placed(pods: Iterable[Pod], objects: Objects) -> Attachable:
 
 
 def attachments(objects: Objects, of_node: Iterable[VolumeAttachment]) -> Attachable:
-    """Return what is attached to a node, whether a pod uses it or not."""
+    """Return the volumes attached to a node, whether used by a pod or not."""
     found: Attachable = {}
     for attachment in of_node:
         attacher, volume_name = attachment.spec.attacher, attachment.spec.source.persistent_volume_name

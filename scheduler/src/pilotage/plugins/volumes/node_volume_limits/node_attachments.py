@@ -1,4 +1,4 @@
-"""How many volumes are attached to nodes and how many can be, for one node exactly and for all of them as columns."""
+"""The attached volumes and limits of nodes, exactly for one node and as columns for all."""
 
 from collections import Counter
 from operator import attrgetter
@@ -20,28 +20,28 @@ from pilotage.plugins.volumes.node_volume_limits.attachable_volumes import (
     volumes_of_placed,
 )
 
-# Stand for numbers of volumes, each larger than what can be added to the one before.
+# Markers among numbers of volumes, each too large to be reached by adding to the one before.
 UNLIMITED = 1 << 39  # of this driver, while the node has other limits
-UNCERTAIN = 1 << 40  # the pods of the node must be looked at: one of them may be wrong
-NO_LIMITS = 1 << 41  # whatever the pods of the node are
+UNCERTAIN = 1 << 40  # the pods of the node must be checked individually: one of them may be invalid
+NO_LIMITS = 1 << 41  # regardless of the node's pods
 
 ByNode = dict[str, list[VolumeAttachment]]
 _node_of = attrgetter("spec.node_name")
 
 
 class Attached:
-    """What is attached to a node: the volumes of its pods by name, and of each driver how many in all."""
+    """The volumes attached to a node: those of its pods by name, and the totals by driver."""
 
     def __init__(self, objects: Objects, node: NodeInfo, others: list[VolumeAttachment]) -> None:
-        # A pod with too many volumes is not iterated for every pod that requests one: its node counts as full.
+        # A pod with too many volumes would be expensive to iterate each time: its node counts as full.
         self.is_full = any(len(attachable_sources(pod)) > MOST_VOLUMES for pod in node.pods.values())
         self.volumes = {} if self.is_full else volumes_of_placed(node.pods.values(), objects)
         self.counts = Counter(self.volumes.values())
-        # One that is attached but that no pod uses counts, and again if the new pod is the one to use it.
+        # An attached volume that no pod uses counts, and counts again if the new pod uses it.
         self.counts.update(driver for name, driver in attachments(objects, others).items() if name not in self.volumes)
 
     def leaves_room(self, new: Attachable, limits: dict[str, int]) -> bool:
-        """Return whether the new volumes can be attached too."""
+        """Return whether the new volumes can be attached as well."""
         if self.is_full:
             return limits.keys().isdisjoint(new.values())
         wanted: dict[str, int] = {}
@@ -52,7 +52,7 @@ class Attached:
 
 
 class NodeAttachments:
-    """Attached volumes and limits of all nodes; columns are by slot, and kept up as the cluster changes."""
+    """Attached volumes and limits of all nodes; columns are by slot, and updated incrementally."""
 
     def __init__(self) -> None:
         self._csi_nodes = CSINodeColumns()
@@ -71,11 +71,11 @@ class NodeAttachments:
         return self._csi_nodes.column(cycle, ("driver", driver), lambda csi_node: int(csi_node.has_driver(driver)))
 
     def limits(self, cycle: Cycle, driver: str) -> Ints:
-        """Return how many volumes of a driver nodes can have."""
+        """Return the maximum number of a driver's volumes on each node."""
         return self._csi_nodes.column(cycle, ("limit", driver), lambda csi_node: _limit(csi_node, driver), NO_LIMITS)
 
     def at_most(self, cycle: Cycle) -> Ints:
-        """Return how many volumes nodes can have, computed without reading claims; UNCERTAIN if that is not enough."""
+        """Return an upper bound of the volumes on each node, without reading claims; UNCERTAIN if they are needed."""
         column = self._claims.read(cycle.nodes, _at_most)
         version = cycle.objects.version(VolumeAttachment)
         if not version:
@@ -87,16 +87,16 @@ class NodeAttachments:
         return column + self._attachments.read(cycle.nodes, lambda node: counts.get(node.node.name, 0), version)
 
     def on(self, node: NodeInfo, objects: Objects) -> Attached:
-        """Return what is attached to a node as it is here, perhaps in a what-if."""
+        """Return the volumes attached to a node, possibly of a what-if."""
         return Attached(objects, node, self._attachments_by_node(objects).get(node.name, []))
 
     def catch_up(self, cycle: Cycle) -> None:
-        """Forget what no longer holds about single nodes."""
+        """Forget outdated data about single nodes."""
         kinds = PersistentVolumeClaim, PersistentVolume, StorageClass, VolumeAttachment
         self._attached.catch_up(cycle.nodes, cycle.objects.version(*kinds))
 
     def on_real(self, node: NodeInfo, objects: Objects) -> Attached:
-        """Return what is attached to a node of the cluster, kept since it was asked last; `catch_up` goes before."""
+        """Return the volumes attached to a node of the cluster, cached; call `catch_up` first."""
         return self._attached.of(node, lambda node: self.on(node, objects))
 
     def _attachments_by_node(self, objects: Objects) -> ByNode:
@@ -130,6 +130,6 @@ def _at_most_of(shape: PodShape) -> int:
     for volume in shape.remember(ATTACHABLE, sources):
         source = volume.persistent_volume_claim
         if source is None or not source.claim_name:
-            return UNCERTAIN  # an ephemeral claim may be another pod's, an inline disk unfit: that is an error
+            return UNCERTAIN  # a foreign ephemeral claim or an invalid inline disk is an error
         total += 1
     return total

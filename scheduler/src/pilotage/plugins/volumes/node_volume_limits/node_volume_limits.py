@@ -1,4 +1,4 @@
-"""Keeps the number of attached volumes within what the CSI drivers of a node can do."""
+"""NodeVolumeLimits: limits the number of volumes that CSI drivers attach to a node."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -36,14 +36,14 @@ from pilotage.plugins.volumes.node_volume_limits.node_attachments import NodeAtt
 
 TOO_MANY = Rejection("node(s) exceed max volume count")
 
-MOST_NODES = 32  # on which is looked for pods with volumes
-MOST_PODS = 3  # that are let leave
+MOST_NODES = 32  # searched for pods with volumes
+MOST_PODS = 3  # that a remedy moves
 
 New = Attachable | Rejection
 
 
 class NodeVolumeLimits(PreFilter, Filter):
-    """Keep a pod off nodes to which a CSI driver cannot attach any more volumes, or where it does not run."""
+    """Keep a pod off nodes where a CSI driver has reached its volume limit or is not installed."""
 
     caching = Caching(CLUSTER)
     retry_on = (
@@ -61,11 +61,11 @@ class NodeVolumeLimits(PreFilter, Filter):
         self._attachments = NodeAttachments()
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """SKIP pods without volumes that may be attached."""
+        """Skip pods without attachable volumes."""
         return None if pod.spec.volumes and may_attach(pod) else SKIP_SHAPE
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node without the driver of a volume, or where there would be too many."""
+        """Reject a node without the driver of a volume, or with too many volumes."""
         objects = cycle.objects
         csi_node = objects.get(CSINode, node.name)
         new = _new_volumes(cycle, pod, on_csi_node=csi_node is not None)
@@ -80,7 +80,7 @@ class NodeVolumeLimits(PreFilter, Filter):
         return TOO_MANY
 
     def filter_nodes(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Verdicts:
-        """Return the same for many nodes; volumes are evaluated one by one only where the limit may be exceeded."""
+        """Return the same for many nodes; volumes are evaluated one by one only if the limit may be exceeded."""
         told: Bools = nodes.at(self._attachments.has_csi_node(cycle)) > 0
         if told.all():
             return self._filter(cycle, pod, nodes, on_csi_node=True)
@@ -126,7 +126,7 @@ class NodeVolumeLimits(PreFilter, Filter):
         return doubtful
 
     def remedies(self, cycle: Cycle, pod: Pod, nodes: Nodes) -> Iterator[Remedy]:
-        """Offer that pods with volumes leave the first node on which there are some, as few as will do."""
+        """Offer to move the fewest pods with volumes off the first node that has some."""
         for place in range(min(MOST_NODES, len(nodes))):
             info = nodes[place]
             with_volumes = [other for other in movable(info) if other.spec.volumes and may_attach(other)]
@@ -137,7 +137,7 @@ class NodeVolumeLimits(PreFilter, Filter):
                 return
 
     def limits_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether a node can now have more volumes of some driver."""
+        """Return whether the limit of a driver on a node was raised."""
         if not isinstance(old, CSINode) or not isinstance(new, CSINode):
             return True
         before = old.limits
@@ -150,11 +150,11 @@ class NodeVolumeLimits(PreFilter, Filter):
         return bool(old.node_name or old.nominated_node) and may_attach(old)
 
     def claim_added(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the new claim is the pod's."""
+        """Return whether the new claim belongs to the pod."""
         return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
 
     def volume_detached(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the pod has volumes that may take the place; ephemeral claims are ignored."""
+        """Return whether the pod has volumes that may be attached instead; ephemeral claims are ignored."""
         if not isinstance(old, VolumeAttachment) or named_claims(pod):
             return True
         return any(driver_of(volume) == old.spec.attacher for volume in attachable_sources(pod))

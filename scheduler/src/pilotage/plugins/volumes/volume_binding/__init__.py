@@ -1,4 +1,4 @@
-"""Brings pods and volumes together: where volumes can be reached, bound, or provisioned."""
+"""VolumeBinding: places pods where their volumes are accessible, or can be bound or provisioned."""
 
 from pilotage.plugins.volumes.volume_binding.volume_binding import VolumeBinding
 

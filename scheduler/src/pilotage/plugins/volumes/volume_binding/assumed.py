@@ -7,7 +7,7 @@ from pilotage.model.metadata import Metadata
 
 
 class Stored(Protocol):
-    """An object as the API has it."""
+    """An object as in the API."""
 
     metadata: Metadata
 
@@ -17,7 +17,7 @@ Key = tuple[str, str]
 
 
 class Assumption(Generic[Obj]):
-    """An object as it will be, and as it was when that was decided."""
+    """The assumed state of an object, and its state at the decision."""
 
     __slots__ = ("changed", "holders", "key", "seen")
 
@@ -30,22 +30,22 @@ class Assumption(Generic[Obj]):
     def stands(self, stored: Obj) -> bool:
         """Return whether there is no newer version."""
         version = stored.metadata.resource_version
-        # A simulation has no versions, but its objects are not updated either.
+        # In a simulation there are no versions, but also no updates.
         return stored is self.seen or bool(version and version == self.seen.metadata.resource_version)
 
 
 class Assumed(Generic[Obj]):
-    """Objects of one kind as they will be; a newer one from the API ends the assumption."""
+    """The assumed states of objects of one kind; a newer version from the API ends an assumption."""
 
     def __init__(self) -> None:
         self._assumptions: dict[Key, Assumption[Obj]] = {}
 
     def __len__(self) -> int:
-        """Return how many assumptions there are."""
+        """Return the number of assumptions."""
         return len(self._assumptions)
 
     def current(self, stored: Obj) -> Obj:
-        """Return an object as it will be."""
+        """Return an object with its assumed state."""
         assumption = self._assumptions.get(_key(stored))
         if assumption is None:
             return stored
@@ -55,7 +55,7 @@ class Assumed(Generic[Obj]):
         return stored
 
     def assume(self, stored: Obj | None, changed: Obj, kind: str) -> Assumption[Obj]:
-        """Hold a change until it is released as often as it was assumed, or raise PluginFailed if it is outdated."""
+        """Assume a change until it is released as often as it was assumed; PluginFailed if it is outdated."""
         key = _key(changed)
         if stored is None:
             raise PluginFailed(f'{kind} "{_written(key)}" not found')
@@ -70,7 +70,7 @@ class Assumed(Generic[Obj]):
         return assumption
 
     def release(self, assumption: Assumption[Obj]) -> None:
-        """Release a change, unless it is held by others or already over."""
+        """Release a change, unless other pods hold it or it has already ended."""
         assumption.holders -= 1
         if assumption.holders <= 0 and self._assumptions.get(assumption.key) is assumption:
             del self._assumptions[assumption.key]

@@ -1,4 +1,4 @@
-"""The claims of a new pod: whether they are usable, which are bound, and which wait for the pod."""
+"""Sorts the claims of a new pod: bound ones, those that wait for the pod, and unusable ones."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ class SortedClaims:
 
 
 def sort_claims(pod: Pod, objects: Objects) -> SortedClaims | Rejection:
-    """Return the claims of a pod, or why it has to wait, wherever it could go."""
+    """Return the claims of a pod, or why it must wait on any node."""
     claims: list[PersistentVolumeClaim] = []
     for each in claims_of(pod):
         claim = objects.get(PersistentVolumeClaim, each.name, pod.namespace)
@@ -35,12 +35,12 @@ def sort_claims(pod: Pod, objects: Objects) -> SortedClaims | Rejection:
         elif _is_delayed(claim, objects) and not claim.spec.volume_name:
             found.delayed.append(claim)
         else:
-            waiting = True  # for its volume, and so does the pod
+            waiting = True  # the claim waits for its volume, and so does the pod
     return UNBOUND if waiting else found
 
 
 def _complaint(pod: Pod, each: PodClaim, claim: PersistentVolumeClaim | None) -> str:
-    """Return why a pod cannot use a claim at all, or ""."""
+    """Return why a pod cannot use a claim, or ""."""
     if claim is None:
         if each.ephemeral:
             return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{each.name}"'

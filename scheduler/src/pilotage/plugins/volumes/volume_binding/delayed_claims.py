@@ -1,4 +1,4 @@
-"""Claims with WaitForFirstConsumer: the volumes that each could get."""
+"""Claims with WaitForFirstConsumer, and their possible volumes."""
 
 from functools import cached_property
 
@@ -35,7 +35,7 @@ class DelayedClaim:
         search: VolumeSearch,
     ) -> None:
         self.claim = claim
-        self.selected = claim.metadata.annotations.get(SELECTED_NODE)  # where a volume is being provisioned for it
+        self.selected = claim.metadata.annotations.get(SELECTED_NODE)  # the node of a provisioning in progress
         self.size = size_of(claim.requested)
         self.requested = value_of(claim.requested)
         self._objects = objects
@@ -53,7 +53,7 @@ class DelayedClaim:
 
     @cached_property
     def suitable(self) -> SuitableVolumes:
-        """Return the volumes that it could take."""
+        """Return the volumes that the claim could use."""
         return self._search.volumes_for(self.claim)
 
     @cached_property
@@ -80,7 +80,7 @@ class Provisioning:
         self.reach = reach_of_class(storage)
         driver = objects.get(CSIDriver, storage.provisioner)
         self.limited = size is not None and driver is not None and driver.spec.storage_capacity is True
-        # Each claim is evaluated alone: two that fit one by one may be too much together.
+        # Each claim is evaluated alone, as in kube-scheduler: two may exceed the capacity together.
         self.capacities = [
             each
             for each in (index.capacities(objects, storage.metadata.name) if self.limited else ())
@@ -95,16 +95,16 @@ class Provisioning:
 
     @cached_property
     def left(self) -> Ints:
-        """Return how much is left in each of the capacities, by rank, and nothing for none of them."""
+        """Return the remaining amounts of the capacities by rank, with 0 for none."""
         return np.array([*map(left_in, self.capacities), 0], np.int64)
 
 
 def left_in(capacity: CSIStorageCapacity) -> int:
-    """Return how much is left; a driver may report only the maximum size of a volume, which counts as nothing."""
+    """Return the remaining amount; 0 if a driver reports only the maximum size of a volume."""
     return 0 if capacity.capacity is None else value_of(capacity.capacity)
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
-    """Return how large a new volume can be; the maximum volume size takes precedence over the capacity."""
+    """Return the maximum size of a new volume; maximumVolumeSize takes precedence over the capacity."""
     written = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if written is None else value_of(written)

@@ -1,4 +1,4 @@
-"""Pieces of storage in order of preference: which are the best ones within reach of each node."""
+"""Storage in order of preference, and the best accessible ones for each node."""
 
 from collections.abc import Sequence
 from functools import lru_cache, reduce
@@ -13,21 +13,21 @@ from pilotage.model.selectors import LabelKey
 
 
 def within_reach(reach: Reach, nodes: Nodes) -> Bools:
-    """Return which nodes are within reach."""
+    """Return a mask of the nodes with access."""
     if reach is None:
         return np.ones(len(nodes), np.bool_)
     return reduce(or_, (match_labels(condition, nodes) for condition in reach), np.zeros(len(nodes), np.bool_))
 
 
 class Ranking:
-    """Things in order, each with its reach; its place in the order is its rank.
+    """Volumes or capacities in order, each with the nodes that have access; the rank is the index in that order.
 
-    Storage that sits in nodes comes in thousands of pieces, each with a label of its own: these are found by the label.
+    Local storage may have thousands of volumes, each for a single label value: these are indexed by the label.
     """
 
     def __init__(self, in_order: Sequence[Reach]) -> None:
         self._reaches = in_order
-        self.none = len(in_order)  # the rank of nothing
+        self.none = len(in_order)  # the rank for none
         self._everywhere: list[int] = []
         self._by_label: dict[str, dict[str, list[int]]] = {}
         self._others: dict[tuple[LabelKey | None, ...], list[int]] = {}
@@ -36,9 +36,9 @@ class Ranking:
             self._place(rank, reach)
 
     def best(self, nodes: Nodes, depth: int = 1) -> Ids:
-        """Return for each node its best ranks, as many as the depth says, filled up with `none`."""
+        """Return the best ranks of each node, as many as `depth`, padded with `none`."""
         parts = [self._repeated(self._everywhere, depth, len(nodes))] if self._everywhere else []
-        # Thousands of pieces may each name a label of their own that no node has.
+        # Thousands of volumes may each name a unique label that no node has.
         parts += [
             self._by_value(key, ranks, depth, nodes) for key, ranks in self._by_label.items() if nodes.has_label(key)
         ]
@@ -73,7 +73,7 @@ class Ranking:
 
     def _by_value(self, key: str, by_value: dict[str, list[int]], depth: int, nodes: Nodes) -> Ids:
         ids = nodes.label_ids(key)
-        deep = 1 << (depth - 1).bit_length()  # claims that share a ranking ask one level deeper each: few tables do
+        deep = 1 << (depth - 1).bit_length()  # rounded up, so that a pod's claims share few tables
         known = self._tables.get((key, deep))
         if known is None or not known[0].same_cluster(nodes) or known[1] != nodes.static_version:
             known = nodes, nodes.static_version, self._table(key, by_value, deep, nodes)
@@ -92,7 +92,7 @@ class Ranking:
 
 @lru_cache(maxsize=65_536)
 def _exact_labels(reach: Reach) -> tuple[str, set[str]] | None:
-    """Return the one label, and its values, that the reach comes down to, if it does."""
+    """Return the single label and its values, if the reach is equivalent to that."""
     keys: set[str] = set()
     values: set[str] = set()
     for condition in reach or ():

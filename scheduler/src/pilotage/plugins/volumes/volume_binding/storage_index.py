@@ -1,4 +1,4 @@
-"""Volumes and free capacities by storage class, with their reach; read again only when such an object changes."""
+"""Volumes and capacities by storage class, with their reach; rebuilt only when such an object changes."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
@@ -33,13 +33,13 @@ class _ByClass(Generic[Storage]):
 
 
 class _Reaches:
-    """The reach of each object, which is expensive to compute and cheap to keep."""
+    """A cache of the reach of each object, which is expensive to compute."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], tuple[object, Reach]] = {}
 
     def of(self, each: Storage, source: object, find: Callable[[Storage], Reach]) -> Reach:
-        """Return the reach, recomputed only for a new object."""
+        """Return the reach, computed only for a new object."""
         key = each.metadata.namespace, each.metadata.name
         known = self._known.get(key)
         if known is None or known[0] is not source:
@@ -47,13 +47,13 @@ class _Reaches:
         return known[1]
 
     def forget_surplus(self, needed: int) -> None:
-        """Start over when most of what is kept belongs to objects that are gone."""
+        """Clear the cache if most entries belong to deleted objects."""
         if len(self._known) > 1024 + 4 * needed:
             self._known.clear()
 
 
 class StorageIndex:
-    """What a claim can choose from."""
+    """The storage that claims can choose from."""
 
     def __init__(self) -> None:
         self._volumes = _ByClass(PersistentVolume, lambda volume: volume.class_name)
@@ -64,11 +64,11 @@ class StorageIndex:
         self._capacity_reaches = _Reaches()
 
     def volumes(self, objects: Objects, class_name: str) -> list[PersistentVolume]:
-        """Return the volumes of a class, as the API has them."""
+        """Return the volumes of a class, as in the API."""
         return self._volumes.of(objects, class_name)
 
     def capacities(self, objects: Objects, class_name: str) -> list[CSIStorageCapacity]:
-        """Return what drivers say is left for a class."""
+        """Return the capacities that drivers report for a class."""
         return self._capacities.of(objects, class_name)
 
     def remember(
@@ -86,11 +86,11 @@ class StorageIndex:
         return self._answers[question]  # type: ignore[no-any-return] # one key has one type of value
 
     def volume_reaches(self, volumes: list[PersistentVolume]) -> list[Reach]:
-        """Return from where each volume can be reached."""
+        """Return the reach of each volume."""
         self._volume_reaches.forget_surplus(len(volumes))
         return [self._volume_reaches.of(each, each.spec.node_affinity, reach_of_volume) for each in volumes]
 
     def capacity_reaches(self, capacities: list[CSIStorageCapacity]) -> list[Reach]:
-        """Return from where each capacity can be reached."""
+        """Return the reach of each capacity."""
         self._capacity_reaches.forget_surplus(len(capacities))
         return [self._capacity_reaches.of(each, each.node_topology, reach_of_capacity) for each in capacities]

@@ -1,4 +1,4 @@
-"""The volumes that the claims of one pod could take; equal claims are evaluated together."""
+"""The possible volumes of a pod's claims; equal claims are evaluated together."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -15,7 +15,7 @@ from pilotage.plugins.volumes.volume_binding.storage_index import StorageIndex
 
 
 class SuitableVolumes:
-    """Volumes that a claim could take, best first."""
+    """The possible volumes of a claim, best first."""
 
     def __init__(self, volumes: list[PersistentVolume], index: StorageIndex) -> None:
         self.volumes = volumes
@@ -23,7 +23,7 @@ class SuitableVolumes:
 
     @cached_property
     def reaches(self) -> list[Reach]:
-        """Return from where each of the volumes can be reached."""
+        """Return the reach of each volume."""
         return self._index.volume_reaches(self.volumes)
 
     @cached_property
@@ -35,7 +35,7 @@ class SuitableVolumes:
 class VolumeSearch:
     """Finds volumes for the claims of one pod, in the current state.
 
-    A pod may have hundreds of claims, and a class thousands of volumes: looking at each pair took seconds.
+    A pod may have hundreds of claims, and a class thousands of volumes: evaluating each pair would take seconds.
     """
 
     def __init__(self, objects: Objects, index: StorageIndex, assumed: Assumed[PersistentVolume]) -> None:
@@ -44,7 +44,7 @@ class VolumeSearch:
         self._found: dict[Hashable, SuitableVolumes] = {}
 
     def volumes_for(self, claim: PersistentVolumeClaim) -> SuitableVolumes:
-        """Return the volumes that a claim could take; without those that others are about to bind."""
+        """Return the possible volumes of a claim, without those that other pods are about to bind."""
         volumes, kept_for = self._volumes_of(claim.class_name)
         metadata, spec = claim.metadata, claim.spec
         if spec.selector is not None or (metadata.namespace, metadata.name) in kept_for:

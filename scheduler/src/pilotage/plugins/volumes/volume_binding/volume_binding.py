@@ -1,4 +1,4 @@
-"""Brings pods and volumes together: where volumes can be reached, bound, or provisioned."""
+"""VolumeBinding: places pods where their volumes are accessible, or can be bound or provisioned."""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -53,13 +53,13 @@ from pilotage.plugins.volumes.volume_binding.volume_reservation import Reservati
 from pilotage.plugins.volumes.volume_binding.volume_scoring import StorageScore
 from pilotage.plugins.volumes.volume_binding.volume_writer import VolumeWriter
 
-# Prefers the node where most is left.
+# Prefers nodes with the most remaining capacity.
 DEFAULT_SHAPE = (UtilizationShapePoint(utilization=0, score=10), UtilizationShapePoint(utilization=100, score=0))
 ANY_CHANGE = Action.ADD | Action.UPDATE
 
 
 class _State:
-    """What is known about the volumes of a pod in one cycle."""
+    """The state of a pod's volumes in one cycle."""
 
     def __init__(self, choice: VolumeChoice, bound: list[PersistentVolumeClaim]) -> None:
         self.choice = choice
@@ -69,7 +69,7 @@ class _State:
 
 
 class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
-    """Place a pod where its volumes are, or where volumes can be found or made for its claims."""
+    """Place a pod where its volumes are accessible, or where volumes can be bound or provisioned for its claims."""
 
     bind_timeout_seconds: Int64 = 600
     shape: Annotated[tuple[UtilizationShapePoint, ...], AfterValidator(lambda given: given or DEFAULT_SHAPE)] = (
@@ -111,7 +111,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         handle.on_change(PersistentVolumeClaim, self._writer.noticed)
 
     def faults(self, at: At) -> list[Fault]:
-        """Return what is wrong with the arguments."""
+        """Return the errors in the arguments."""
         found = list(shape_faults(self.shape, (*at, "shape")))
         if self.bind_timeout_seconds < 0:
             detail = "invalid BindTimeoutSeconds, should not be a negative value"
@@ -119,7 +119,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return found
 
     def pre_filter(self, cycle: Cycle, pod: Pod) -> PreFiltered:
-        """Sort the claims: bound ones, and those that wait for the pod; any other makes the pod wait."""
+        """Sort the claims: bound ones, and those that wait for the pod; reject the pod for any other."""
         if not pod.spec.volumes or not uses_claims(pod):
             return SKIP_SHAPE
         claims = sort_claims(pod, cycle.objects)
@@ -136,7 +136,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return VolumeChoice(bound, [DelayedClaim(claim, objects, index, search) for claim in waiting])
 
     def filter(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> Filtered:
-        """Reject a node where a volume cannot be reached, found or made."""
+        """Reject a node where a volume is not accessible and cannot be bound or provisioned."""
         chosen = _state(cycle).choice.on_node(node, cycle.objects)
         return chosen if isinstance(chosen, Rejection) else None
 
@@ -168,10 +168,10 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         there = [(claim, bound.volume) for claim, bound in pairs if not reaches(bound.reach, node.labels)]
         return "; ".join(where_it_is(claim, volume) for claim, volume in there if volume is not None)
 
-    pre_score = nothing_to_note  # a pod without such volumes gets nothing anywhere
+    pre_score = nothing_to_note  # a pod without such volumes gets 0 on every node
 
     def score(self, cycle: Cycle, pod: Pod, node: NodeInfo) -> int:
-        """Return how well the available volumes on a node fit."""
+        """Return the score of the node's available volumes."""
         state: _State | None = cycle.notes.get(self.name)
         chosen = None if state is None else state.choice.on_node(node, cycle.objects)
         return 0 if chosen is None or isinstance(chosen, Rejection) else self._scoring().of_node(chosen)
@@ -212,7 +212,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
             state.held = None
 
     def pre_bind_pre_flight(self, cycle: Cycle, pod: Pod, node: str) -> Skip | None:
-        """SKIP if every claim has its volume already."""
+        """Skip if every claim has its volume already."""
         state: _State | None = cycle.notes.get(self.name)
         if state is None or state.all_bound:
             return SKIP
@@ -221,7 +221,7 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         return None
 
     async def pre_bind(self, cycle: Cycle, pod: Pod, node: str) -> Filtered:
-        """Bind and provision the volumes, and wait for it."""
+        """Bind and provision the volumes, and wait for that."""
         if self.pre_bind_pre_flight(cycle, pod, node) is SKIP:
             return None
         if self._writer is None:
@@ -232,34 +232,34 @@ class VolumeBinding(PreFilter, Filter, PreScore, Score, Reserve, PreBind):
         claims = [each.changed for each in held.claims]
         if complaint := await self._writer.bind(pod, node, volumes, claims, self.bind_timeout_seconds):
             raise PluginFailed(complaint)
-        self._reservations.release(held)  # the API has the same by now, and bound claims are not read again
+        self._reservations.release(held)  # the API has the same state now, and bound claims are not read again
         return None
 
     def class_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether a class is new, or allows other nodes."""
+        """Return whether a class is new, or its allowed topologies have changed."""
         if not isinstance(old, StorageClass) or not isinstance(new, StorageClass):
             return True
         return old.allowed_topologies != new.allowed_topologies
 
     def claim_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether the claim is the pod's."""
+        """Return whether the claim belongs to the pod."""
         return not isinstance(new, PersistentVolumeClaim) or concerns(new, pod)
 
     def csi_node_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether drivers are new on a node, or serve the volumes of other plugins there."""
+        """Return whether a node has new drivers, or newly migrated in-tree plugins."""
         if not isinstance(old, CSINode) or not isinstance(new, CSINode):
             return True
         return old.migrated_plugins_text != new.migrated_plugins_text
 
     def driver_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Tell whether a driver that the pod names inline no longer counts what is left; claims are ignored."""
+        """Return whether a driver of the pod's inline volumes stopped tracking capacity; claims are ignored."""
         if not isinstance(old, CSIDriver) or not isinstance(new, CSIDriver):
             return True
         named = any(volume.csi is not None and volume.csi.driver == new.metadata.name for volume in pod.spec.volumes)
         return named and old.spec.storage_capacity is True and new.spec.storage_capacity is not True
 
     def capacity_changed(self, pod: Pod, event: Event, old: object, new: object) -> bool:
-        """Return whether larger volumes can be provisioned somewhere."""
+        """Return whether larger volumes can be provisioned on any node."""
         if not isinstance(old, CSIStorageCapacity) or not isinstance(new, CSIStorageCapacity):
             return True
         before, now = volume_limit(old), volume_limit(new)

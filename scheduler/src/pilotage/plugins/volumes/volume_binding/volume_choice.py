@@ -1,6 +1,6 @@
-"""Which volumes a pod would have on a node: bound ones, ones to bind, and ones to provision.
+"""The volumes of a pod on a node: bound ones, ones to bind, and ones to provision.
 
-For one node the choice is a value; for many nodes it is arrays that say the same.
+For one node the choice is a value; for many nodes it is the equivalent arrays.
 """
 
 from collections.abc import Callable, Sequence
@@ -24,12 +24,12 @@ NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_GONE = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 NONE = -1  # no volume
-# Tells on which nodes a CSI driver serves the volumes of an in-tree plugin.
+# Returns on which nodes a CSI driver serves the volumes of an in-tree plugin.
 MigratedOn = Callable[[str, Nodes], Bools]
 
 
 class BoundVolume:
-    """The volume of a claim that has one; None if the volume is gone."""
+    """The volume of a bound claim; None if the volume was deleted."""
 
     def __init__(self, volume: PersistentVolume | None) -> None:
         self.volume = volume
@@ -37,7 +37,7 @@ class BoundVolume:
         self.reach: Reach = reach_of_volume(volume) if volume else EVERYWHERE
 
     def migrated_reach(self) -> Reach:
-        """Return from where the volume can be reached by a CSI driver, or raise PluginFailed."""
+        """Return the reach of the volume through its CSI driver, or raise PluginFailed."""
         assert self.volume is not None
         assert self.migration is not None
         try:
@@ -49,7 +49,7 @@ class BoundVolume:
 
 @dataclass
 class NodeVolumes:
-    """What would be bound for a pod on one node, and what would be provisioned."""
+    """The volumes to bind and to provision for a pod on one node."""
 
     bindings: list[tuple[DelayedClaim, PersistentVolume]] = field(default_factory=list)
     provisions: list[tuple[DelayedClaim, CSIStorageCapacity | None]] = field(default_factory=list)
@@ -57,20 +57,20 @@ class NodeVolumes:
 
 @dataclass
 class ManyNodesVolumes:
-    """The same for many nodes: the rejections and, elsewhere, what would be bound and provisioned."""
+    """The same for many nodes, with the rejections of the others."""
 
     out_of_reach: Bools
     gone: Bools
     nothing_to_bind: Bools
     not_enough_space: Bools
-    # For each claim: a number of `volumes` for each node, or NONE.
+    # For each claim: an index into `volumes` for each node, or NONE.
     bindings: list[tuple[DelayedClaim, Ids]] = field(default_factory=list)
-    # For each claim: where a volume would be provisioned, and from which capacity, by rank.
+    # For each claim: on which nodes a volume would be provisioned, and the rank of the capacity.
     provisions: list[tuple[DelayedClaim, Bools, Ids | None]] = field(default_factory=list)
 
     @property
     def rejected(self) -> Bools:
-        """Return where the pod cannot go."""
+        """Return a mask of the rejected nodes."""
         return self.out_of_reach | self.gone | self.nothing_to_bind | self.not_enough_space
 
     def verdicts(self) -> Verdicts:
@@ -88,14 +88,14 @@ class ManyNodesVolumes:
 
 
 class TakenVolumes:
-    """Which volumes earlier claims of the pod would bind on each node: a bit for each of them."""
+    """The volumes that earlier claims of the pod would bind on each node, as bits."""
 
     def __init__(self, nodes: int, volumes: int) -> None:
         self._bits = np.zeros((nodes, volumes // 8 + 1), np.uint8)
         self._rows = np.arange(nodes)
 
     def take_first_free(self, numbers: Ids) -> Ids:
-        """Take on each node the first of these volumes that is free, and return which that is, or NONE."""
+        """Take the first free one of these volumes on each node, and return its index, or NONE."""
         byte, bit = np.maximum(numbers, 0) >> 3, np.uint8(1) << (numbers & 7).astype(np.uint8)
         free = (numbers != NONE) & ((self._bits[self._rows[:, None], byte] & bit) == 0)
         first = free.argmax(axis=1)
@@ -106,21 +106,21 @@ class TakenVolumes:
 
 
 class VolumeChoice:
-    """The claims of a pod, and what follows from them for nodes."""
+    """The claims of a pod, and the choice of volumes for nodes."""
 
     def __init__(self, bound: Sequence[BoundVolume], delayed: Sequence[DelayedClaim]) -> None:
         self.bound = bound
         self.delayed = delayed
         self._selected = [each for each in delayed if each.selected is not None]
-        # The smallest first, so that it takes the smallest volume.
+        # The smallest claim first, so that it gets the smallest volume.
         self._searching = sorted((each for each in delayed if each.selected is None), key=lambda each: each.size)
         self._numbers: dict[str, int] = {}
-        self.volumes: list[PersistentVolume] = []  # that any claim could take; their places are their numbers
+        self.volumes: list[PersistentVolume] = []  # the possible volumes of all claims
 
     # One node.
 
     def on_node(self, node: NodeInfo, objects: Objects) -> NodeVolumes | Rejection:
-        """Return what the pod would have on a node, or why that is impossible."""
+        """Return the pod's volumes on a node, or why it cannot run there."""
         bound = self._bound_reason(node, objects)
         chosen = self._choose(node)
         delayed = chosen if isinstance(chosen, str) else None
@@ -177,7 +177,7 @@ class VolumeChoice:
     # Many nodes.
 
     def on_nodes(self, nodes: Nodes, migrated_on: MigratedOn) -> ManyNodesVolumes:
-        """Return what the pod would have on each node, or why that is impossible."""
+        """Return the pod's volumes on each node, or why it cannot run there."""
         nowhere = np.zeros((4, len(nodes)), np.bool_)
         chosen = ManyNodesVolumes(nowhere[0], nowhere[1], nowhere[2], nowhere[3])
         self._check_bound(nodes, migrated_on, chosen)
@@ -209,7 +209,7 @@ class VolumeChoice:
         numbers_of = {id(each.suitable): self._numbers_of(each.suitable) for each in self._searching}
         taken = TakenVolumes(len(nodes), len(self.volumes))
         for place, each in enumerate(self._searching):
-            # As many as earlier claims may have bound, and one more.
+            # As many as earlier claims may bind, plus one.
             ranked = each.suitable.ranking.best(nodes, place + 1)
             chosen.bindings.append((each, taken.take_first_free(numbers_of[id(each.suitable)][ranked])))
 

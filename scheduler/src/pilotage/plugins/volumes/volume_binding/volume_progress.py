@@ -1,4 +1,4 @@
-"""The progress of a pod's volumes since they were written, from the watches."""
+"""The progress of a pod's volumes after the writes, as seen by the watches."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Objects(Protocol):
 
 
 class Labelled(Protocol):
-    """A node, as far as volumes know it."""
+    """A node's labels."""
 
     @property
     def labels(self) -> Labels:
@@ -33,7 +33,7 @@ class Labelled(Protocol):
 
 @dataclass(frozen=True)
 class ClusterView:
-    """The state from the watches, without requests."""
+    """The cluster as seen by the watches."""
 
     objects: Objects
     find_node: Callable[[str], Labelled | None]
@@ -55,13 +55,13 @@ class Written(Generic[Thing]):
 class Progress(Enum):
     """The progress, if nothing has failed."""
 
-    WAITING = "something is still to come"
+    WAITING = "not all claims have their volumes yet"
     DONE = "every claim has its volume"
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Waiting longer is useless; the message is kube-scheduler's."""
+    """Waiting longer cannot help; the message is kube-scheduler's."""
 
     message: str
 
@@ -70,7 +70,7 @@ Seen = Progress | Failed
 
 
 class VolumeProgress:
-    """The volumes that are bound for a pod on its node, and the claims with provisioning."""
+    """The volumes being bound for a pod on its node, and the claims being provisioned."""
 
     def __init__(self, view: ClusterView, pod: Pod, node: str) -> None:
         self._view = view
@@ -80,7 +80,7 @@ class VolumeProgress:
         self.claims: list[Written[PersistentVolumeClaim]] = []
 
     def look(self) -> Seen:
-        """Return the overall progress: that of the first part that is not done."""
+        """Return the overall progress: that of the first unfinished part."""
         node = self._view.find_node(self._node)
         if node is None:
             return Failed(f'failed to get node "{self._node}": node "{self._node}" not found')
@@ -96,7 +96,7 @@ class VolumeProgress:
         return Progress.DONE
 
     def _taken(self, volume: Written[PersistentVolume], labels: Labels) -> Seen:
-        """Look at a volume that was there."""
+        """Check a volume that is being bound."""
         reference = volume.wanted.spec.claim_ref
         assert reference is not None
         name = volume.wanted.metadata.name
@@ -114,12 +114,12 @@ class VolumeProgress:
         if stored.spec.claim_ref is None or not stored.spec.claim_ref.uid:
             return Failed(f'ClaimRef got reset for pv "{name}"')
         if claim.is_bound and claim.spec.volume_name != name:
-            # kube-scheduler takes this for done, and the pod may end where it cannot reach its volume.
+            # kube-scheduler considers this done, and the pod may end up on a node without access to its volume.
             return Failed(f'PVC "{reference.name}" was bound to pv "{claim.spec.volume_name}" instead of "{name}"')
         return Progress.DONE if claim.is_bound else Progress.WAITING
 
     def _made(self, claim: Written[PersistentVolumeClaim], labels: Labels) -> Seen:
-        """Look at a claim for which a volume is being made."""
+        """Check a claim for which a volume is being provisioned."""
         stored = self._same(claim.wanted)
         if stored is None:
             key = key_of(claim.wanted.metadata)
@@ -129,23 +129,23 @@ class VolumeProgress:
         if not stored.metadata.annotations:
             return Failed(f'selectedNode annotation reset for PVC "{stored.metadata.name}"')
         if stored.metadata.annotations.get(SELECTED_NODE, "") != self._node:
-            # A provisioner gives up on a node by removing its name.
+            # A provisioner rejects a node by removing the annotation.
             return Failed(f'provisioning failed for PVC "{stored.metadata.name}"')
         if stored.spec.volume_name:
             volume = self._view.objects.get(PersistentVolume, stored.spec.volume_name)
             if volume is None:
-                return Progress.WAITING  # the watch of volumes may be behind that of claims
+                return Progress.WAITING  # the watch of volumes may lag behind that of claims
             if complaint := self._complaint(volume, labels):
                 return Failed(complaint)
         return Progress.DONE if stored.is_bound else Progress.WAITING
 
     def _same(self, wanted: Thing) -> Thing | None:
-        """Return the current object; one of the same name but another uid does not count."""
+        """Return the current object, not a successor of the same name."""
         stored = self._view.objects.get(type(wanted), wanted.metadata.name, wanted.metadata.namespace)
         return stored if stored is not None and stored.metadata.uid == wanted.metadata.uid else None
 
     def _complaint(self, volume: PersistentVolume, labels: Labels, translating: str = "") -> str:
-        """Return why the node cannot reach a volume, or ""."""
+        """Return why a volume is not accessible from the node, or ""."""
         try:
             within = reaches(self._reach(volume), labels)
         except Untranslatable as error:

@@ -1,4 +1,4 @@
-"""What a pod reserves while it is being bound: volumes and claims as they will be."""
+"""Reservations of volumes and claims for pods in their binding cycle."""
 
 from dataclasses import dataclass, field
 
@@ -12,7 +12,7 @@ from pilotage.plugins.volumes.volume_binding.volume_choice import NodeVolumes
 
 @dataclass
 class Reservation:
-    """The volumes taken and the claims to be served on a node."""
+    """The reserved volumes, and the claims to provision, on a node."""
 
     node: str
     volumes: list[Assumption[PersistentVolume]] = field(default_factory=list)
@@ -20,14 +20,14 @@ class Reservation:
 
 
 class Reservations:
-    """All volumes and claims as they will be once everything that is decided has happened."""
+    """The assumed states of all volumes and claims."""
 
     def __init__(self) -> None:
         self.volumes: Assumed[PersistentVolume] = Assumed()
         self.claims: Assumed[PersistentVolumeClaim] = Assumed()
 
     def make(self, chosen: NodeVolumes, node: str, objects: Objects) -> Reservation:
-        """Reserve everything that was chosen, or nothing and raise PluginFailed."""
+        """Reserve the chosen volumes, all or nothing; PluginFailed if that fails."""
         held = Reservation(node)
         try:
             for delayed, volume in chosen.bindings:
@@ -45,7 +45,7 @@ class Reservations:
         return held
 
     def release(self, held: Reservation) -> None:
-        """Release what is reserved; idempotent."""
+        """Release a reservation; idempotent."""
         while held.volumes:
             self.volumes.release(held.volumes.pop())
         while held.claims:

@@ -1,4 +1,4 @@
-"""How well the volumes that a pod would have on a node fit what it asks for, as a score."""
+"""Scores how well the volumes of a pod on a node match its requests."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from pilotage.plugins.volumes.volume_binding.volume_choice import NONE, ManyNode
 
 
 class StorageScore:
-    """The mean over storage classes of a function of how much of the storage would be used."""
+    """The mean over storage classes of a function of the used share of storage."""
 
     def __init__(self, shape: Sequence[UtilizationShapePoint]) -> None:
         scale = MAX_SCORE // HIGHEST_SHAPE_SCORE
@@ -54,17 +54,17 @@ class StorageScore:
 
 
 class _ManyClasses:
-    """For each class: what is requested, the capacity, and whether the class counts, on each node."""
+    """For each class and node: the requested amount, the capacity, and whether the class counts."""
 
     def __init__(self, count: int, kind: type) -> None:
         self._count = count
-        self._kind = kind  # of numbers: 64 bits, or any size where these might not do
+        self._kind = kind  # of numbers: 64 bits, or Python integers if these may overflow
         self.amounts: dict[tuple[str, bool], tuple[Ints, Ints, Bools]] = {}
 
     def add_bindings(self, chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> Bools:
-        """Add what would be taken; returns where anything would."""
+        """Add the volumes to bind; returns a mask of nodes with any."""
         any_taken = np.zeros(self._count, np.bool_)
-        # The last entry is the volume number NONE.
+        # The last entry is for the index NONE.
         sizes = np.array([*(value_of(volume.capacity) for volume in volumes), 0], np.int64)
         names = list(dict.fromkeys(volume.spec.storage_class_name for volume in volumes))
         of_class = np.array([*(names.index(volume.spec.storage_class_name) for volume in volumes), NONE], np.int32)
@@ -79,7 +79,7 @@ class _ManyClasses:
         return any_taken
 
     def add_provisions(self, chosen: ManyNodesVolumes, where: Bools) -> None:
-        """Add what would be made on these nodes."""
+        """Add the volumes to provision on these nodes."""
         for each, wanted, ranks in chosen.provisions:
             if ranks is None:
                 continue
@@ -97,7 +97,7 @@ class _ManyClasses:
 
 
 def _is_huge(chosen: ManyNodesVolumes, volumes: Sequence[PersistentVolume]) -> bool:
-    """Return whether sums and percentages might not fit into 64 bits: claims can have any size."""
+    """Return whether sums and percentages may overflow 64 bits: claims can have any size."""
     claims = [*(each for each, _ in chosen.bindings), *(each for each, _, _ in chosen.provisions)]
     wanted = sum(each.requested for each in claims)
     there = sum(value_of(volume.capacity) for volume in volumes)

@@ -1,9 +1,9 @@
 """Binds and provisions volumes through the API server; its controllers do the rest.
 
-volumes ── claims ── look ──> ""                 every claim has its volume
-   │         │        │ └──── wait ── look       for news of them, and at most a second
-   │         │        └─────> why not            it failed, or took too long
-   └─────────┴──────────────> why not            the server refused; what was written before stays
+volumes ── claims ── check ──> ""                every claim has its volume
+   │         │        │ └───── wait ── check     for watch events, at most a second
+   │         │        └──────> error             it failed, or timed out
+   └─────────┴───────────────> error             the server refused a write; earlier writes stay
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from pilotage.plugins.volumes.volume_binding.volume_progress import (
     Written,
 )
 
-BETWEEN_LOOKS = 1.0  # seconds; changes of nodes and pods, and missed events, are noticed as late as by kube-scheduler
+BETWEEN_LOOKS = 1.0  # seconds; changes of nodes and pods, and missed events, are noticed as fast as in kube-scheduler
 BETWEEN_PODS = 0.001  # seconds between the checks of two pods, so that thousands do not block the loop
 OUT_OF_TIME = "context deadline exceeded"
 NOT_ALLOWED = "volumes not bound: this scheduler is not the leader, or the pod or node no longer exists"
@@ -47,13 +47,13 @@ class _Versioned(Struct, frozen=True, gc=False):
 
 
 class VolumeWriter:
-    """Has volumes bound."""
+    """Binds and provisions volumes for pods."""
 
     def __init__(self, api: Api, view: ClusterView) -> None:
         self._api = api
         self._view = view
         self._waiting: dict[_Key, set[asyncio.Event]] = {}
-        self._last_look = 0.0  # that was given to anybody, as the loop has the time
+        self._last_look = 0.0  # the time of the last check for any pod, by the loop's clock
 
     def noticed(self, changed: Kind) -> None:
         """Record that an object was added, changed or deleted."""
@@ -68,7 +68,7 @@ class VolumeWriter:
         claims: Sequence[PersistentVolumeClaim],
         timeout_seconds: float,
     ) -> str:
-        """Write all and wait until every claim has its volume; returns why that failed, or ""."""
+        """Write all changes and wait until every claim has its volume; returns the error, or ""."""
         progress = VolumeProgress(self._view, pod, node)
         try:
             await self._write_all(pod, node, volumes, claims, progress)
@@ -90,7 +90,7 @@ class VolumeWriter:
         for volume in volumes:
             version = await self._write(pod, node, volume_path(volume), volume_patch(volume))
             progress.volumes.append(Written(volume, version))
-        # A pod may name a claim twice, and the second write would meet a newer version.
+        # A pod may name a claim twice, and the second write would conflict with the first.
         for claim in {each.metadata.name: each for each in claims}.values():
             version = await self._write(pod, node, claim_path(claim), claim_patch(claim))
             progress.claims.append(Written(claim, version))
@@ -98,14 +98,14 @@ class VolumeWriter:
     async def _write(self, pod: Pod, node: str, path: str, change: dict[str, Any]) -> str:
         """Change one object and return its new version.
 
-        A request that took effect without a response meets a conflict when repeated; the pod then finds at its next
-        attempt what it has.
+        Repeating a request that took effect without a response leads to a conflict; the next attempt of the pod then
+        sees the result.
         """
         answer = await self._api.patch(path, change, pod=pod, node=node, strategic=True)
         return msgspec.convert(answer, _Versioned).metadata.resource_version
 
     async def _wait(self, progress: VolumeProgress, seconds: float) -> str:
-        """Return "" once every claim has its volume, or why that will not happen."""
+        """Return "" once every claim has its volume, or the error."""
         clock = asyncio.get_running_loop().time
         deadline, due = clock() + seconds, 0.0
         is_over = seconds <= 0
@@ -160,7 +160,7 @@ def volume_patch(volume: PersistentVolume) -> dict[str, Any]:
     """Return the patch that binds a volume, in the version of the decision, to its claim."""
     marked = volume.metadata.annotations.get(BOUND_BY_CONTROLLER)
     reference = msgspec.to_builtins(volume.spec.claim_ref)
-    # A reference is replaced as a whole: further fields of an older one are dropped.
+    # A reference is replaced as a whole, without fields of an older one.
     spec = {"claimRef": {**reference, "fieldPath": None}}
     metadata = _precondition(volume.metadata) | ({"annotations": {BOUND_BY_CONTROLLER: marked}} if marked else {})
     return {"metadata": metadata, "spec": spec}
@@ -173,7 +173,7 @@ def claim_patch(claim: PersistentVolumeClaim) -> dict[str, Any]:
 
 
 def _precondition(metadata: Metadata) -> dict[str, Any]:
-    """Return the preconditions: the server rejects a patch of a newer version, or of another object of that name."""
+    """Return the preconditions: the server rejects the patch if the object was changed or replaced."""
     return {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
 
 
