@@ -1,6 +1,6 @@
 """Everything that a cache knows about a cluster, without the versions that grow with each change."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -100,10 +100,12 @@ def _places(places: Any) -> dict[int, int]:
 
 
 def _objects(cache: ClusterCache) -> dict[str, dict[str, int]]:
-    found: dict[str, dict[str, int]] = {
-        kind.__name__: {_key(each): id(each) for each in cache.objects.all(kind)} for kind in cache.objects.kinds()
-    }
+    found: dict[str, dict[str, int]] = {kind.__name__: _ids(cache.objects.all(kind)) for kind in cache.objects.kinds()}
     return {kind: objects for kind, objects in found.items() if objects}
+
+
+def _ids(objects: Iterable[Any]) -> dict[str, int]:
+    return {_key(each): id(each) for each in objects}
 
 
 def _key(found: Any) -> str:
