@@ -200,11 +200,11 @@ async def test_a_plugin_that_fails_for_every_pod_is_told_with_its_profile() -> N
     said: Said = {}
     following = Following(Reloading(), said.update)
     following.begin_with("h")
-    following.tell_failing("ours", "NameScore", "x" * 100_000)
+    following.report_failing("ours", "NameScore", "x" * 100_000)
     about = {"scheduler_name": "ours", "plugin": "NameScore"}
     assert replica(said).trouble == Trouble(kind=handshake.FAILING, hash="h", message="x" * 1000, **about)
     assert len(said[handshake.TROUBLE] or "") < 5000, "annotations have a limit that all of them share"
-    following.tell_well()
+    following.report_recovered()
     assert (replica(said).hash, replica(said).trouble) == ("h", None)
 
 
@@ -228,7 +228,7 @@ def test_a_plugin_that_holds_a_replica_up_is_told_from_beside_it(monkeypatch: py
     plugin = SimpleNamespace(name="Slow")
     watch: Any = SimpleNamespace(profile_of=lambda _: "ours")
     pod: Any = SimpleNamespace(pod_namespace="sys", pod_name="s")
-    PluginWatch.tell_stalled(watch, pod, None, "agent", lambda: "h")  # type: ignore[arg-type] # nothing is sent
+    PluginWatch.report_stalled(watch, pod, None, "agent", lambda: "h")  # type: ignore[arg-type] # nothing is sent
     WATCHDOG.on_stalled(plugin, "filter", "it does not come back")
     message = "it does not come back"
     expected = Trouble(kind=handshake.STALLED, hash="h", scheduler_name="ours", plugin="Slow", message=message)

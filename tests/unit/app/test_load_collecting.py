@@ -202,8 +202,8 @@ def test_which_source(arguments: Any, provider: Provider, address: str) -> None:
     [
         pytest.param(
             {"metricProvider": {"type": "SignalFx"}},
-            "invalid MetricProvider.Type, got SignalFx; SignalFx is not supported directly; write KubernetesMetricsServer or "
-            "Prometheus, or give a watcherAddress of a load-watcher that queries it",
+            "invalid MetricProvider.Type, got SignalFx; SignalFx is not supported directly; write "
+            "KubernetesMetricsServer or Prometheus, or give a watcherAddress of a load-watcher that queries it",
             id="SignalFx",
         ),
         pytest.param(

@@ -48,9 +48,7 @@ def test_a_file_is_asked_for_its_plugins(sandbox: Sandbox) -> None:
             id="an import that fails",
         ),
         pytest.param("x = 1", "mine/a.py: no plugin in it", id="no plugin"),
-        pytest.param(
-            GOOD.replace("Tidy", "NodeName"), "the plugin NodeName already exists (built in)", id="our name"
-        ),
+        pytest.param(GOOD.replace("Tidy", "NodeName"), "the plugin NodeName already exists (built in)", id="our name"),
         pytest.param("import sys; sys.exit(3)", "it cannot be imported: SystemExit: 3", id="it exits"),
         pytest.param("raise KeyboardInterrupt", "it cannot be imported: KeyboardInterrupt", id="it interrupts"),
         pytest.param("import os; os._exit(4)", "the process that imported it ended with code 4", id="it really exits"),
