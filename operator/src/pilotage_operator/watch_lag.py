@@ -1,4 +1,4 @@
-"""Whether the watchers still work: what is in the cluster must have been reported."""
+"""Detects watchers that have stopped working: every object in the cluster must have been reported."""
 
 from collections.abc import Mapping
 
@@ -20,11 +20,11 @@ class WatchLag:
         """Record what exists."""
         self._heard = {key: version for key, version in self._heard.items() if key in versions}
         missed = {key: version for key, version in versions.items() if not self._has_heard(key, version)}
-        # An object counts as missed since the first version that was not reported.
+        # An object counts as missed from the first unreported version on.
         self._missed = {key: (version, self._since(key, now)) for key, version in missed.items()}
 
     def seconds(self, now: float) -> float:
-        """Return for how long an unreported version has existed."""
+        """Return how long an unreported version has existed."""
         missed = [since for key, (version, since) in self._missed.items() if not self._has_heard(key, version)]
         return now - min(missed) if missed else 0.0
 

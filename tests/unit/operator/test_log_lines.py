@@ -89,7 +89,7 @@ CONDITIONS = [{"type": "Accepted", "status": "False"}, READY | {"message": FAULT
         ),
         pytest.param(
             PatchConfigMap({"data": {CONFIGURATION: "x"}}),
-            "the scheduler's ConfigMap gets its configuration again, after a change by somebody else",
+            "the scheduler's ConfigMap gets its configuration back, which another writer had changed",
             id="a configuration that was damaged",
         ),
         pytest.param(

@@ -39,7 +39,7 @@ class _ConfigMap(msgspec.Struct):
 
 
 class ControllerApi:
-    """One API server, seen from the controllers: WorldChanged, NotReachable or Refused say why something failed."""
+    """The API server for controllers; failures raise WorldChanged, NotReachable or Refused."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -52,7 +52,7 @@ class ControllerApi:
         return self._cluster.client
 
     async def serves(self, resource: Resource) -> bool:
-        """Return whether a resource is served, with a status; core resources always are."""
+        """Return whether a resource is served and has a status subresource; core resources always do."""
         if not resource.group:
             return True
         try:
@@ -66,16 +66,16 @@ class ControllerApi:
         return resource.plural in names
 
     def _warn_of(self, resource: Resource) -> None:
-        """Log once that a definition is insufficient."""
+        """Log once that a CRD is insufficient."""
         if resource not in self._warned:
             self._warned.add(resource)
             text = "%s.%s have no writable status; let the chart install the CRD with crds.adopt=true"
             log.warning(text, resource.plural, resource.group)
 
     async def config_map(self, namespace: str, name: str) -> Mapping[str, str] | None:
-        """Return the data of a ConfigMap; None if there is none, or the name is invalid."""
+        """Return the data of a ConfigMap; None if it does not exist, or its name is invalid."""
         if not _NAME.fullmatch(name):
-            return None  # users choose it, and it becomes part of a path
+            return None  # users choose the name, which becomes part of a path
         try:
             answer = await self._cluster.asked(
                 self._cluster.client.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
@@ -100,7 +100,7 @@ class ControllerApi:
                 await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
     async def tell(self, resource: Resource, held: Held, story: Story) -> None:
-        """Write an event; a lost one is no reason to stop."""
+        """Write an event; failures are only logged."""
         if not self._budget.take():
             return
         path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"
@@ -112,7 +112,7 @@ class ControllerApi:
 
 
 def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, Any]:
-    """Return an event about an object as events.k8s.io/v1 has it."""
+    """Return an event of events.k8s.io/v1 about an object."""
     metadata = held.metadata
     return {
         "apiVersion": "events.k8s.io/v1",

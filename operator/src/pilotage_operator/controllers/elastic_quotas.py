@@ -1,4 +1,4 @@
-"""The desired status of an ElasticQuota: the numbers by which the scheduler decides, and errors."""
+"""The desired status of an ElasticQuota: the usage that the scheduler's decisions are based on, and errors."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
@@ -40,7 +40,7 @@ class StoredElasticQuota(ElasticQuota, rename="camel"):
 
 
 class Settled(Protocol):
-    """Knows which quota applies to which pods."""
+    """The mapping from pods to quotas."""
 
     @property
     def summary(self) -> QuotaTable:
@@ -48,14 +48,14 @@ class Settled(Protocol):
 
 
 def facts(each: Pod | Namespace | ElasticQuota) -> Any:
-    """Return what matters: what a pod is charged for, the labels of a namespace, a quota's bounds and selection."""
+    """Return the relevant part of an object: a pod's usage, a namespace's labels, a quota's bounds and selection."""
     if isinstance(each, Pod):
         return counts_as(each) if is_charged(each) else None
     return each.metadata.labels if isinstance(each, Namespace) else (each.spec, each.priority_classes)
 
 
 def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterable[str] | None:
-    """Return the quota of a pod; a change of a quota or namespace concerns all quotas."""
+    """Return the quota of a pod; changes of quotas or namespaces concern all quotas."""
     if not isinstance(each, Pod):
         return None
     quota = settled.summary.quota_of(Cohort.of(each))
@@ -65,7 +65,7 @@ def concerned(each: Pod | Namespace | ElasticQuota, settled: Settled) -> Iterabl
 def status_of(
     quota: StoredElasticQuota, pods: Callable[[str], Collection[Pod]], table: QuotaTable, now: datetime
 ) -> dict[str, Any]:
-    """Return the fields of the status that the controller keeps; `pods` are asked for by namespace."""
+    """Return the status fields that the controller owns; `pods` are read by namespace."""
     bounds, generation = read_quota(quota), quota.metadata.generation
     ledger = QuotaLedger()
     ledger.settle(table)
@@ -82,7 +82,7 @@ def status_of(
 
 
 def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+    """Return the events for a change to this status."""
     return turns(quota.status.conditions, status, GOOD)
 
 
@@ -99,7 +99,7 @@ def _served(bounds: Quota, table: QuotaTable) -> str:
     namespaces = ", ".join(sorted(table.in_force.get(bounds.key, ())))
     if bounds.priority_classes is None:
         return namespaces
-    return f"pods of {', '.join(bounds.priority_classes)} in {namespaces}" if namespaces else "nobody"
+    return f"pods of {', '.join(bounds.priority_classes)} in {namespaces}" if namespaces else "no pods"
 
 
 def _claimed(pods: Cohort) -> str:

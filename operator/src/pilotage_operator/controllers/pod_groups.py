@@ -3,7 +3,7 @@
 too few pods ──► Pending ──► Scheduling ──► Running ──► Finished
                     ▲            │ ▲           │
                     │            ▼ │           ▼
-                    └───────── Failed ◄────────┘      it ends when pods that failed are replaced
+                    └───────── Failed ◄────────┘      ends when the failed pods are replaced
 """
 
 import re
@@ -48,7 +48,7 @@ class PodGroupStatus(Struct, frozen=True, rename="camel"):
 
 
 class StoredPodGroup(Struct, rename="camel"):
-    """A PodGroup with its whole status."""
+    """A PodGroup with its complete status."""
 
     metadata: Metadata
     spec: PodGroupSpec = PodGroupSpec()
@@ -56,7 +56,7 @@ class StoredPodGroup(Struct, rename="camel"):
 
     @property
     def quorum(self) -> int:
-        """Return how many members are needed; zero would make every group a finished one."""
+        """Return the number of required members; with zero, every group would count as finished."""
         return max(self.spec.min_member, 1)
 
 
@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Return what the status says in numbers."""
+        """Return the counts of the status."""
         return {
             "scheduled": self.scheduled,
             "pending": len(self.waiting),
@@ -87,7 +87,7 @@ class Tally:
 
 
 def is_member(pod: Pod, group: StoredPodGroup) -> bool:
-    """Return whether a pod counts for a group; one that is deleted before it finishes no longer does."""
+    """Return whether a pod counts for a group; one that is deleted before it finishes does not."""
     is_own = pod.namespace == group.metadata.namespace and pod.labels.get(LABEL) == group.metadata.name
     return is_own and (pod.is_finished or not pod.is_terminating)
 
@@ -99,14 +99,14 @@ def groups_of(pod: Pod) -> tuple[str, ...]:
 
 
 def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
-    """Return the fields of the status that the controller keeps, and the pods to delete.
+    """Return the status fields that the controller owns, and the pods to delete.
 
-    `pods` may have others than the group's; `refusal` is why the API server did not delete a member the last time.
+    `pods` may contain pods of other groups; `refusal` is why the API server rejected the last deletion.
     """
     tally, past = Tally(group, pods), group.status
     generation = {"observedGeneration": group.metadata.generation}
     if past.phase in (FINISHED, FAILED) and not tally.active and (not tally.members or past.phase == FINISHED):
-        return Outcome(generation)  # its pods were cleaned up, and no others came
+        return Outcome(generation)  # its pods were cleaned up, and there are no new ones
     is_late = _waits_too_long(group, tally, now)
     after = aftermath(group.metadata, group.quorum, find(past.conditions, MEMBER_FAILED), tally.members, now, refusal)
     said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
@@ -123,7 +123,7 @@ def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: s
 
 
 def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, Said]:
-    """Return that the quorum was reached once, for the scheduler: it stays true until the group is restarted."""
+    """Return the condition that the quorum was once reached, for the scheduler; it stays true until a restart."""
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
     if after.restarts:
@@ -140,7 +140,7 @@ def _phase(quorum: int, tally: Tally) -> str:
     if tally.succeeded >= quorum:
         return FINISHED
     if done >= quorum:
-        return RUNNING  # regardless of failures: the group has what it needs
+        return RUNNING  # regardless of failures: enough members run
     if tally.failed and tally.active + tally.succeeded < quorum:
         return FAILED  # too few are left
     return SCHEDULING
@@ -172,7 +172,7 @@ def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> Said:
 
 
 def _blocker(waiting: Sequence[Pod]) -> Said | None:
-    """Return the condition of the member that fits no node: a rejected gang has it on all members."""
+    """Return the condition of the member that fits no node, which all members of a rejected gang repeat."""
     names, others = {pod.name for pod in waiting}, None
     for pod in waiting:
         told = pod.status.condition("PodScheduled")
@@ -186,7 +186,7 @@ def _blocker(waiting: Sequence[Pod]) -> Said | None:
 
 
 def _owners(members: Sequence[Pod]) -> str:
-    """Return the owner of the oldest owned member; pods of a group have one owner, or owners of one kind."""
+    """Return the owner of the oldest owned member; all members have the same owner, or owners of one kind."""
     for pod in members:
         if owners := pod.metadata.owner_references:
             return ",".join(sorted(f"{pod.namespace}/{owner.name}" for owner in owners))
@@ -194,7 +194,7 @@ def _owners(members: Sequence[Pod]) -> str:
 
 
 def stories(group: StoredPodGroup, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+    """Return the events for a change to this status."""
     told = []
     phase = status.get("phase", group.status.phase)
     if phase != group.status.phase and phase != PENDING:

@@ -2,10 +2,10 @@
 
 Waiting ──► Pending ──► Running ──► Succeeded
    ▲           │           │
-   └───────────┴───────────┘     Suspended, whenever it is asked for
+   └───────────┴───────────┘     Suspended, if spec.suspend is set
 
-The pod's name is the job's: the API server prevents duplicates. Phases other than Waiting and Suspended come
-from a pod that was seen, so that a view that lags behind never counts a pod as lost.
+The pod has the job's name, so the API server prevents duplicates. Phases other than Waiting and Suspended require an
+observed pod, so that a lagging watch never counts a pod as lost.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,7 +28,7 @@ WAITING, PENDING, RUNNING, SUSPENDED, SUCCEEDED = "Waiting", "Pending", "Running
 READY, COMPLETE = "Ready", "Complete"
 POD_FAILED, POD_LOST = "PodFailed", "PodLost"
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0  # seconds before a pod is recreated
-RAN_WELL_AFTER = timedelta(minutes=10)  # a failure after that counts as the first again
+RAN_WELL_AFTER = timedelta(minutes=10)  # a later failure counts as the first one again
 
 
 class StickyJobSpec(Struct, frozen=True, rename="camel"):
@@ -50,7 +50,7 @@ class StickyJobStatus(Struct, frozen=True, rename="camel"):
 
 
 class StoredStickyJob(Struct, rename="camel"):
-    """A StickyJob as it is stored."""
+    """A StickyJob as stored."""
 
     metadata: Metadata
     spec: StickyJobSpec = StickyJobSpec()
@@ -69,14 +69,14 @@ class Step:
 
 
 def jobs_of(pod: Pod) -> tuple[str, ...]:
-    """Return the job that a change of a pod concerns, whoever owns the pod: it may block the name."""
+    """Return the job that a change of a pod concerns, even a pod of another owner, which may block the name."""
     return (pod.key,)
 
 
 def decide(job: StoredStickyJob, pods: Iterable[Pod], now: datetime, refusal: str = "") -> Outcome:
-    """Return what to do; `refusal` is why the API server rejected the pod last time."""
+    """Return the outcome; `refusal` is why the API server rejected the last pod."""
     if job.metadata.deletion_timestamp:
-        return Outcome({})  # its pod goes with it
+        return Outcome({})  # its pod is deleted with it
     step = _step(job, next((pod for pod in pods if pod.name == job.metadata.name), None), now, refusal)
     is_over = step.phase == SUCCEEDED
     complete = Said(is_over, "Succeeded" if is_over else "NotSucceeded", "the pod succeeded" if is_over else "")
@@ -107,7 +107,7 @@ def _is_own(pod: Pod, job: StoredStickyJob) -> bool:
 
 
 def _suspended(pod: Pod | None) -> Step:
-    """A pod that was deleted on purpose was not lost, and the next one is not a restart."""
+    """Suspend the job: a pod deleted on purpose is not lost, and the next one is not a restart."""
     said = Said(False, "Suspended", "spec.suspend is true")
     seen = {"podUID": None, "failures": 0, "lastFailureTime": None}
     if pod is None:
@@ -156,7 +156,7 @@ def _with_pod(job: StoredStickyJob, pod: Pod, now: datetime) -> Step:
 
 
 def _failed(job: StoredStickyJob, pod: Pod, seen: dict[str, Any], now: datetime, *, is_counted: bool) -> Step:
-    """Keep a failed pod, for its logs, until it is replaced."""
+    """Keep a failed pod for its logs until it is replaced."""
     failures, failed_at = job.status.failures, moment(job.status.last_failure_time)
     if not is_counted or failed_at is None:
         failures, failed_at = _failures(job, now), now
@@ -169,7 +169,7 @@ def _failed(job: StoredStickyJob, pod: Pod, seen: dict[str, Any], now: datetime,
 
 
 def _failures(job: StoredStickyJob, now: datetime) -> int:
-    """Return how many pods in a row have failed, with one more."""
+    """Return the number of consecutive failed pods, including this one."""
     ready = find(job.status.conditions, READY)
     ran_well = ready.is_true and ready.since is not None and now - ready.since >= RAN_WELL_AFTER
     return 1 if ran_well else job.status.failures + 1
@@ -185,7 +185,7 @@ def _node(pod: Pod) -> dict[str, Any]:
 
 
 def pod_manifest(job: StoredStickyJob) -> dict[str, Any]:
-    """Return the pod of a job, as its template has it, and as the job's own."""
+    """Return the pod of a job: its template, with the job's name and owner."""
     given, name = _map(job.spec.template, "metadata"), job.metadata.name
     owner = {"apiVersion": API_VERSION, "kind": KIND, "name": name, "uid": job.metadata.uid, "controller": True}
     return {
@@ -208,7 +208,7 @@ def _map(given: Mapping[str, Any], key: str) -> dict[str, Any]:
 
 
 def stories(job: StoredStickyJob, status: Mapping[str, Any]) -> list[Story]:
-    """Return what is worth an event when the status becomes this."""
+    """Return the events for a change to this status."""
     phase, before = status.get("phase", job.status.phase), job.status.phase
     (ready,) = [each for each in status.get("conditions", ()) if each["type"] == READY] or [None]
     if ready is None or (phase == before and ready["reason"] == find(job.status.conditions, READY).reason):

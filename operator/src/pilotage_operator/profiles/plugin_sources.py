@@ -1,4 +1,4 @@
-"""The ConfigMaps with plugin files in a round: their current and previous content, and errors."""
+"""The ConfigMaps with plugin files: current and previous content, and errors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +17,7 @@ def plugin_files(world: World) -> list[PluginFile]:
 
 
 def hash_of(spec: Any, files: tuple[PluginFile, ...]) -> str:
-    """Return the hash of a spec with its plugin files; empty if it is nested too deeply, and so never runs."""
+    """Return the hash of a spec with its plugin files; empty if it is nested too deeply to run."""
     try:
         return spec_hash(spec, files)
     except RecursionError:
@@ -25,7 +25,7 @@ def hash_of(spec: Any, files: tuple[PluginFile, ...]) -> str:
 
 
 def where_plugins_were(units: Mapping[str, Unit]) -> dict[str, str]:
-    """Return the path of the file that each plugin was in when it ran."""
+    """Return the path of each plugin's file when it ran."""
     return {plugin: path for unit in units.values() for plugin, path in unit.plugins.items()}
 
 

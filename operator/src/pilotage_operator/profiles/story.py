@@ -1,4 +1,4 @@
-"""The events of a profile: each change once."""
+"""The events of a profile, one for each change."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
@@ -8,12 +8,12 @@ from pilotage_operator.profiles.actions import TellEvent
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
 
-# What is normal when it is so, and worth a warning when it is not, or the other way round.
+# The status of each condition that is normal; the opposite is worth a warning.
 _GOOD_NEWS = {
     **dict.fromkeys(("Accepted", "Applied", "Ready"), "True"),
     **dict.fromkeys(("RolledBack", "Warning", "Contended"), "False"),
 }
-# These follow from another condition, which says more.
+# These follow from another condition with more details.
 _TOLD_ELSEWHERE = {
     *("NotAccepted", "LastGoodRunning", "RolledBack", "NotRolledBack", "Waiting", "NoWarning", "NotContended"),
 }

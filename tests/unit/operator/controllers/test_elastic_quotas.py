@@ -172,7 +172,7 @@ def test_a_selector_that_reaches_for_a_namespace_with_a_quota() -> None:
             "delete one of them, or let it select other namespaces or name other classes",
             id="one of those",
         ),
-        pytest.param("", "False NoConflict: it applies to nobody", id="none"),
+        pytest.param("", "False NoConflict: it applies to no pods", id="none"),
     ],
 )
 def test_quotas_of_a_namespace_that_name_classes(classes: str, expected: str) -> None:
