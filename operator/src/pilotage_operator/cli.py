@@ -183,7 +183,7 @@ def _hosts(context: click.Context, parameter: click.Parameter, value: str) -> tu
 def run(context: click.Context, /, release: str, log_format: str, verbose: bool, **given: Any) -> None:
     """Reconcile the SchedulerProfiles of one release until stopped."""
     # kopf takes a second to import, which only this command should pay for.
-    from pilotage_operator.cluster import NoWay
+    from pilotage_operator.cluster import NoClusterAccess
     from pilotage_operator.operate import operate
 
     namespace = given.pop("namespace") or _own_namespace(context)
@@ -192,7 +192,7 @@ def run(context: click.Context, /, release: str, log_format: str, verbose: bool,
     set_up_logs(_DEBUG if verbose else 0, json=log_format == "json")
     try:
         asyncio.run(operate(settings_for(namespace, release, **given)))
-    except NoWay as error:
+    except NoClusterAccess as error:
         raise click.ClickException(str(error)) from error
 
 

@@ -38,9 +38,9 @@ from pilotage_operator.profiles.actions import (
     PatchProfile,
     PatchStatus,
     StampDeployment,
-    TellEvent,
-    TellFileEvent,
     WakeUp,
+    WriteEvent,
+    WriteFileEvent,
 )
 from pilotage_operator.profiles.own_nodes import PatchNode
 from pilotage_operator.profiles.plugin_library import is_plugin_file
@@ -115,14 +115,14 @@ class _Object(msgspec.Struct):
 
 
 def connect(settings: Settings) -> "Cluster":
-    """Find the access to the API server; NoWay if there is none."""
+    """Find the access to the API server; NoClusterAccess if there is none."""
     try:
         return Cluster(settings, ways.find(settings.kubeconfig))
     except NoAccess as error:
-        raise NoWay(str(error)) from error
+        raise NoClusterAccess(str(error)) from error
 
 
-class NoWay(Exception):
+class NoClusterAccess(Exception):
     """There is no access to the API server; the message says what to do."""
 
 
@@ -158,7 +158,7 @@ class Cluster:
         """Return whether SchedulerProfiles are served."""
         return PLURAL in await self._resources(GROUP)
 
-    async def look(self, *, with_owner: bool) -> Seen:
+    async def read_state(self, *, with_owner: bool) -> Seen:
         """Read everything that the reconciliation depends on."""
         profiles, config_map, sources, deployment, pods, owner = await asyncio.gather(
             self._list(PROFILES, StoredProfile),
@@ -313,17 +313,17 @@ class Cluster:
             case StampDeployment(stamp):
                 template = {"metadata": {"annotations": {HASH: stamp}}}
                 await self._patch(self._deployment_path(), {"spec": {"template": template}})
-            case TellEvent() | TellFileEvent():
-                await self._tell(action)
+            case WriteEvent() | WriteFileEvent():
+                await self._write_event(action)
             case WakeUp():
                 pass
 
-    async def _tell(self, event: TellEvent | TellFileEvent) -> None:
+    async def _write_event(self, event: WriteEvent | WriteFileEvent) -> None:
         """Write an event; failures are only logged."""
         if event.once in self._told or not self._budget.take():
             return
         try:
-            if isinstance(event, TellFileEvent):
+            if isinstance(event, WriteFileEvent):
                 path = self._path("/apis/events.k8s.io/v1", "events")
                 await self._create(path, file_event_manifest(event, self._settings.namespace))
             else:

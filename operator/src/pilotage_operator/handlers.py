@@ -29,7 +29,7 @@ def handlers(cluster: Cluster, reconciler: Reconciler) -> kopf.OperatorRegistry:
     @kopf.on.event("", "v1", "pods", registry=registry)
     @kopf.on.event("apps", "v1", "deployments", registry=registry)
     async def changed(body: kopf.Body, **_: Any) -> None:
-        reconciler.watch_lag.heard((body["kind"], body.metadata["name"]), body.metadata.get("resourceVersion", ""))
+        reconciler.watch_lag.reported((body["kind"], body.metadata["name"]), body.metadata.get("resourceVersion", ""))
         reconciler.something_changed()
 
     return registry

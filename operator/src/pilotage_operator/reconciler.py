@@ -40,7 +40,7 @@ _STANDS_STILL_AFTER, _LAGS_AFTER = 120.0, 90.0
 class Api(Protocol):
     """The cluster as the reconciler needs it."""
 
-    async def look(self, *, with_owner: bool) -> Seen:
+    async def read_state(self, *, with_owner: bool) -> Seen:
         """Read the current state."""
 
     async def rights(self, wanted: Collection[Right]) -> Mapping[Right, Answer]:
@@ -133,7 +133,7 @@ class Reconciler:
 
     async def _world(self) -> World:
         kept = self._values.profiles()
-        seen = await self._api.look(with_owner=kept is not None)
+        seen = await self._api.read_state(with_owner=kept is not None)
         self.watch_lag.seen(seen.versions, monotonic())
         self._profiles = seen.profiles
         if seen.config_map is not None and is_intact(seen.config_map):

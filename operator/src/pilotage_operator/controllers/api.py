@@ -14,7 +14,7 @@ from pilotage.cluster.write.microtime import format_microtime
 from pilotage.model.label_syntax import SUBDOMAIN
 from pilotage_operator.api_requests import ApiRequests
 from pilotage_operator.cluster import Cluster, NotReachable, Refused, WorldChanged
-from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, Story
+from pilotage_operator.controllers.outcome import CreatePod, DeletePod, PodAction, StatusEvent
 from pilotage_operator.controllers.registry import PODS, Resource
 from pilotage_operator.controllers.watching import Held
 from pilotage_operator.event_objects import EventBudget
@@ -99,19 +99,19 @@ class ControllerApi:
             case DeletePod(namespace, name, uid):
                 await self._cluster.asked(client.delete(PODS.path(namespace, name), uid))
 
-    async def tell(self, resource: Resource, held: Held, story: Story) -> None:
+    async def write_event(self, resource: Resource, held: Held, event: StatusEvent) -> None:
         """Write an event; failures are only logged."""
         if not self._budget.take():
             return
         path = f"/apis/events.k8s.io/v1/namespaces/{held.metadata.namespace}/events"
         try:
-            manifest = event_manifest(resource, held, story)
+            manifest = event_manifest(resource, held, event)
             await self._cluster.asked(self._cluster.client.create(path, manifest))
         except (WorldChanged, NotReachable, Refused) as error:
-            log.warning("cannot write the event %s on %s: %s", story.reason, held.metadata.name, error)
+            log.warning("cannot write the event %s on %s: %s", event.reason, held.metadata.name, error)
 
 
-def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, Any]:
+def event_manifest(resource: Resource, held: Held, event: StatusEvent) -> dict[str, Any]:
     """Return an event of events.k8s.io/v1 about an object."""
     metadata = held.metadata
     return {
@@ -122,7 +122,7 @@ def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, An
         "reportingController": f"{resource.kind}Controller",
         "reportingInstance": FIELD_MANAGER,
         "action": "Reconciling",
-        "reason": story.reason,
+        "reason": event.reason,
         "regarding": {
             "apiVersion": resource.root.removeprefix("/apis/"),
             "kind": resource.kind,
@@ -130,6 +130,6 @@ def event_manifest(resource: Resource, held: Held, story: Story) -> dict[str, An
             "namespace": metadata.namespace,
             "uid": metadata.uid,
         },
-        "note": shortened(story.note),
-        "type": story.severity,
+        "note": shortened(event.note),
+        "type": event.severity,
     }

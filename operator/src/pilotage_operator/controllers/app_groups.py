@@ -10,8 +10,8 @@ from pilotage.kinds.app_network import AppGroup, AppGroupStatus, AppWorkload
 from pilotage.model.pod import Pod
 from pilotage.plugins.network._shared.app_groups import app_group_of
 from pilotage.plugins.network._shared.topology_order import Complaint, topology_order
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import StatusEvent
 from pilotage_operator.profiles.world import written
 
 ACCEPTED = "Accepted"
@@ -80,7 +80,7 @@ def status_of(group: StoredAppGroup, pods: Iterable[Pod], now: datetime) -> dict
     }
 
 
-def stories(group: StoredAppGroup, status: Mapping[str, Any]) -> list[Story]:
+def status_events(group: StoredAppGroup, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the events for a change to this status."""
     return turns(group.status.conditions, status, {ACCEPTED: True})
 
@@ -98,9 +98,9 @@ def _written_out(entry: _Entry) -> dict[str, Any]:
     return {"workload": workload, "index": entry.index}
 
 
-def _accepted(complaints: Sequence[Complaint]) -> Said:
+def _accepted(complaints: Sequence[Complaint]) -> ConditionState:
     if not complaints:
-        return Said(True, SORTED, "every workload is in the topology order")
+        return ConditionState(True, SORTED, "every workload is in the topology order")
     told = "; ".join(complaint.message for complaint in complaints[:MOST_COMPLAINTS])
     more = len(complaints) - MOST_COMPLAINTS
-    return Said(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)
+    return ConditionState(False, complaints[0].reason, f"{told}; and {more} more" if more > 0 else told)

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.outcome import StatusEvent
 from pilotage_operator.profiles.world import written
 
 LONGEST_MESSAGE = 1024  # characters; some quote a scheduler's message
@@ -35,7 +35,7 @@ class StoredCondition(Struct, frozen=True, rename="camel"):
 
 
 @dataclass(frozen=True)
-class Said:
+class ConditionState:
     """The desired state of a condition."""
 
     holds: bool
@@ -44,11 +44,11 @@ class Said:
 
 
 def conditions(
-    stored: Iterable[StoredCondition], said: Mapping[str, Said], generation: int, now: datetime
+    stored: Iterable[StoredCondition], state: Mapping[str, ConditionState], generation: int, now: datetime
 ) -> list[dict[str, Any]]:
     """Return all conditions with these states; conditions of other controllers are unchanged."""
     known = {condition.type: condition for condition in stored}
-    wanted = {kind: _answered(kind, answer, known.get(kind), generation, now) for kind, answer in said.items()}
+    wanted = {kind: _answered(kind, answer, known.get(kind), generation, now) for kind, answer in state.items()}
     kept = {kind: to_builtins(condition) for kind, condition in known.items()}
     return list((kept | wanted).values())
 
@@ -72,7 +72,7 @@ def find(stored: Iterable[StoredCondition], kind: str) -> StoredCondition:
     return next((condition for condition in stored if condition.type == kind), StoredCondition(kind))
 
 
-def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[Story]:
+def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Mapping[str, bool]) -> list[StatusEvent]:
     """Return an event for each condition that becomes bad or good again; `good` are the good statuses."""
     before = tuple(stored)
     told = []
@@ -82,7 +82,7 @@ def turns(stored: Iterable[StoredCondition], status: Mapping[str, Any], good: Ma
             continue
         is_good = (each["status"] == "True") == good[kind]
         if not is_good or (was.status and was.is_true != good[kind]):
-            told.append(Story("Normal" if is_good else "Warning", each["reason"], each["message"]))
+            told.append(StatusEvent("Normal" if is_good else "Warning", each["reason"], each["message"]))
     return told
 
 
@@ -95,14 +95,16 @@ def moment(text: str | None) -> datetime | None:
     return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _answered(kind: str, said: Said, stored: StoredCondition | None, generation: int, now: datetime) -> dict[str, Any]:
-    status = "True" if said.holds else "False"
+def _answered(
+    kind: str, state: ConditionState, stored: StoredCondition | None, generation: int, now: datetime
+) -> dict[str, Any]:
+    status = "True" if state.holds else "False"
     is_old = stored is not None and stored.status == status and stored.since is not None
     return {
         "type": kind,
         "status": status,
-        "reason": said.reason,
-        "message": said.message[:LONGEST_MESSAGE],
+        "reason": state.reason,
+        "message": state.message[:LONGEST_MESSAGE],
         "lastTransitionTime": stored.last_transition_time if stored and is_old else written(now),
         "observedGeneration": generation,
     }

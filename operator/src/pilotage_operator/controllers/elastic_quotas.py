@@ -20,8 +20,8 @@ from pilotage.kinds.quota_accounting import (
 )
 from pilotage.kinds.workloads import Namespace
 from pilotage.model.pod import Pod
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, turns
-from pilotage_operator.controllers.outcome import Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, turns
+from pilotage_operator.controllers.outcome import StatusEvent
 
 CONFLICT, VALID = "Conflict", "Valid"
 GOOD = {CONFLICT: False, VALID: True}
@@ -73,26 +73,26 @@ def status_of(
         for pod in pods(namespace):
             ledger.place(pod)
     used = ledger.used(bounds)
-    said = {CONFLICT: _conflict(bounds, table), VALID: _valid(bounds)}
+    state = {CONFLICT: _conflict(bounds, table), VALID: _valid(bounds)}
     return {
         "used": {name: quantity_text(name, used.get(name, 0)) for name in sorted(bounds.named)},
         "observedGeneration": generation,
-        "conditions": conditions(quota.status.conditions, said, generation, now),
+        "conditions": conditions(quota.status.conditions, state, generation, now),
     }
 
 
-def stories(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[Story]:
+def status_events(quota: StoredElasticQuota, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the events for a change to this status."""
     return turns(quota.status.conditions, status, GOOD)
 
 
-def _conflict(bounds: Quota, table: QuotaTable) -> Said:
+def _conflict(bounds: Quota, table: QuotaTable) -> ConditionState:
     lost = table.contests.get(bounds.key, ())
     if not lost:
-        return Said(False, "NoConflict", f"it applies to {_served(bounds, table)}")
+        return ConditionState(False, "NoConflict", f"it applies to {_served(bounds, table)}")
     winners = "; ".join(f"{_claimed(each.claimed)} covered by the older quota {each.winner}" for each in lost)
     other = "other namespaces" if bounds.priority_classes is None else "other namespaces or name other classes"
-    return Said(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
+    return ConditionState(True, "OlderQuota", f"{winners}: delete one of them, or let it select {other}")
 
 
 def _served(bounds: Quota, table: QuotaTable) -> str:
@@ -107,9 +107,9 @@ def _claimed(pods: Cohort) -> str:
     return f"pods of {pods.priority_class} in {where} are" if pods.priority_class else f"{where} is"
 
 
-def _valid(bounds: Quota) -> Said:
+def _valid(bounds: Quota) -> ConditionState:
     if bounds.faults:
-        return Said(False, "NotReadable", f"it is ignored: {'; '.join(bounds.faults)}")
+        return ConditionState(False, "NotReadable", f"it is ignored: {'; '.join(bounds.faults)}")
     if excess := bounds.contradictions():
-        return Said(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max applies")
-    return Said(True, "BoundsAreValid", "min is not greater than max for any resource")
+        return ConditionState(False, "MinAboveMax", f"{told(excess, 'in min', 'in max')}; max applies")
+    return ConditionState(True, "BoundsAreValid", "min is not greater than max for any resource")

@@ -11,8 +11,8 @@ from msgspec import Struct
 from pilotage.model.metadata import Metadata
 from pilotage.model.node import Node
 from pilotage.plugins.network._shared.costs import REGION, ZONE, Place, place_of
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, moment, turns
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, moment, turns
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.shortest_paths import Costs, shortest_paths
 from pilotage_operator.profiles.world import written
 
@@ -86,31 +86,33 @@ def decide(
     return Outcome(status, spec={"weights": weights})
 
 
-def stories(topology: StoredNetworkTopology, status: Mapping[str, Any]) -> list[Story]:
+def status_events(topology: StoredNetworkTopology, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the events for a change to this status."""
     return turns(topology.status.conditions, status, {CALCULATED: True})
 
 
 def _status(
-    topology: StoredNetworkTopology, said: Said, now: datetime, nodes: int | None = None, time: str = ""
+    topology: StoredNetworkTopology, state: ConditionState, now: datetime, nodes: int | None = None, time: str = ""
 ) -> dict[str, Any]:
     generation = topology.metadata.generation
-    told = conditions(topology.status.conditions, {CALCULATED: said}, generation, now)
+    told = conditions(topology.status.conditions, {CALCULATED: state}, generation, now)
     status: dict[str, Any] = {"observedGeneration": generation, "conditions": told}
     return status if nodes is None else {"nodeCount": nodes, "weightCalculationTime": time, **status}
 
 
-def _calculated(found: Measurements) -> Said:
-    return Said(True, "Measured", _with_complaints(f"{len(found.nodes)} nodes were measured", found))
+def _calculated(found: Measurements) -> ConditionState:
+    return ConditionState(True, "Measured", _with_complaints(f"{len(found.nodes)} nodes were measured", found))
 
 
-def _nothing(topology: StoredNetworkTopology, measured: Mapping[str, str] | None, found: Measurements) -> Said:
+def _nothing(
+    topology: StoredNetworkTopology, measured: Mapping[str, str] | None, found: Measurements
+) -> ConditionState:
     name = f"ConfigMap {topology.metadata.namespace}/{topology.spec.configmap_name}"
     if measured is None:
         text = f"{name} not found: without it there are no measurements, and {NETPERF_COSTS} stay unchanged"
-        return Said(False, "ConfigMapNotFound", text)
+        return ConditionState(False, "ConfigMapNotFound", text)
     text = f"{name} has no latency between two nodes under {PREFIX}<node>{BETWEEN}<node>"
-    return Said(False, "NothingMeasured", _with_complaints(text, found))
+    return ConditionState(False, "NothingMeasured", _with_complaints(text, found))
 
 
 def _with_complaints(text: str, found: Measurements) -> str:

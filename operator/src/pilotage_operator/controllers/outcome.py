@@ -36,7 +36,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Story:
+class StatusEvent:
     """An event about an object."""
 
     severity: Literal["Normal", "Warning"]

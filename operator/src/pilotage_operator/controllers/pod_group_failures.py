@@ -11,8 +11,8 @@ from typing import Any
 
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
-from pilotage_operator.controllers.conditions import Said, StoredCondition, moment
-from pilotage_operator.controllers.outcome import DeletePod, Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, moment
+from pilotage_operator.controllers.outcome import DeletePod, StatusEvent
 
 ANNOTATION = "pod-group.pilotage.dev/when-a-member-fails"
 RESTART_GROUP = "RestartGroup"
@@ -31,14 +31,14 @@ LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Aftermath:
     """The condition about failures, and the members to delete because of them."""
 
-    said: Said | None = None  # None: no condition
+    state: ConditionState | None = None  # None: no condition
     actions: tuple[DeletePod, ...] = ()
     again: datetime | None = None
 
     @property
     def restarts(self) -> bool:
         """Return whether the group is restarted."""
-        return self.said is not None and self.said.reason == RESTARTING
+        return self.state is not None and self.state.reason == RESTARTING
 
 
 class Failures:
@@ -79,11 +79,13 @@ def aftermath(
     failures, wish = Failures(members), metadata.annotations.get(ANNOTATION)
     if wish not in (None, RESTART_GROUP):
         text = f"the annotation {ANNOTATION} is {wish!r}; set it to {RESTART_GROUP}, or remove it"
-        return Aftermath(Said(bool(failures.pods), NOT_UNDERSTOOD, "; ".join(filter(None, (failures.names, text)))))
+        return Aftermath(
+            ConditionState(bool(failures.pods), NOT_UNDERSTOOD, "; ".join(filter(None, (failures.names, text))))
+        )
     if not failures.pods:
-        return Aftermath(Said(False, NO_FAILURE, "") if stored.status else None)
+        return Aftermath(ConditionState(False, NO_FAILURE, "") if stored.status else None)
     if wish is None or not failures.older:
-        return Aftermath(Said(True, MEMBER_FAILED, failures.names))
+        return Aftermath(ConditionState(True, MEMBER_FAILED, failures.names))
     return _restart(failures, quorum, stored, now, refusal)
 
 
@@ -92,33 +94,33 @@ def _restart(failures: Failures, quorum: int, stored: StoredCondition, now: date
     left = [pod for pod in failures.older if not _is_owned(pod)]
     spared = f"; not deleted, because no controller would recreate it: {_names(left)}" if left else ""
     if not owned:
-        return Aftermath(Said(True, NO_OWNER, failures.names + spared))
+        return Aftermath(ConditionState(True, NO_OWNER, failures.names + spared))
     # Members already deleted by this restart are missing: there were enough when it started.
     is_under_way = stored.reason == RESTARTING and stored.message.startswith(f"{failures.names};")
     if failures.after_a_restart < quorum and not is_under_way:
         text = f"only {failures.after_a_restart} of the {quorum} required members would be recreated"
-        return Aftermath(Said(True, TOO_FEW, f"{failures.names}; {text}"))
+        return Aftermath(ConditionState(True, TOO_FEW, f"{failures.names}; {text}"))
     due = max(created_at(pod) for pod in owned) + YOUNGEST
     if now < due:
-        return Aftermath(Said(True, MEMBER_FAILED, failures.names), again=due)
+        return Aftermath(ConditionState(True, MEMBER_FAILED, failures.names), again=due)
     actions = tuple(DeletePod(pod.namespace, pod.name, pod.uid) for pod in owned)
     if refusal:
         text = f"{refusal}; controller.restartPodGroups=true of the chart grants `delete` on pods"
-        return Aftermath(Said(True, REFUSED, f"{failures.names}; {text}"), actions)
+        return Aftermath(ConditionState(True, REFUSED, f"{failures.names}; {text}"), actions)
     text = f"{failures.names}; deleting, to restart together: {_names(owned)}{spared}"
-    return Aftermath(Said(True, RESTARTING, text), actions)
+    return Aftermath(ConditionState(True, RESTARTING, text), actions)
 
 
-def stories(stored: StoredCondition, failed: int, status: Mapping[str, Any]) -> list[Story]:
+def status_events(stored: StoredCondition, failed: int, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the events; `failed` is the number of members that had failed before."""
-    (said,) = [each for each in status.get("conditions", ()) if each["type"] == MEMBER_FAILED] or [None]
-    if said is None:
+    (state,) = [each for each in status.get("conditions", ()) if each["type"] == MEMBER_FAILED] or [None]
+    if state is None:
         return []
-    told, reason, message = [], said["reason"], said["message"]
-    if said["status"] == "True" and _is_new(message, stored, more=status["failed"] > failed):
-        told.append(Story("Warning", MEMBER_FAILED, f"failed: {message.partition('; ')[0]}"))
+    told, reason, message = [], state["reason"], state["message"]
+    if state["status"] == "True" and _is_new(message, stored, more=status["failed"] > failed):
+        told.append(StatusEvent("Warning", MEMBER_FAILED, f"failed: {message.partition('; ')[0]}"))
     if reason not in (MEMBER_FAILED, NO_FAILURE, stored.reason):
-        told.append(Story("Normal" if reason == RESTARTING else "Warning", reason, message))
+        told.append(StatusEvent("Normal" if reason == RESTARTING else "Warning", reason, message))
     return told
 
 

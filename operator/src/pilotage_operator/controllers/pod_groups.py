@@ -18,8 +18,8 @@ from pilotage.model.match_policies import MatchPolicy, match_policy
 from pilotage.model.metadata import Metadata
 from pilotage.model.pod import Pod
 from pilotage_operator.controllers import pod_group_failures
-from pilotage_operator.controllers.conditions import Said, StoredCondition, conditions, find, moment
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.conditions import ConditionState, StoredCondition, conditions, find, moment
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.pod_group_failures import MEMBER_FAILED, Aftermath, aftermath
 
 LABEL = "scheduling.x-k8s.io/pod-group"
@@ -109,28 +109,30 @@ def decide(group: StoredPodGroup, pods: Iterable[Pod], now: datetime, refusal: s
         return Outcome(generation)  # its pods were cleaned up, and there are no new ones
     is_late = _waits_too_long(group, tally, now)
     after = aftermath(group.metadata, group.quorum, find(past.conditions, MEMBER_FAILED), tally.members, now, refusal)
-    said = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
-    if after.said is not None:
-        said[MEMBER_FAILED] = after.said
+    state = {SCHEDULED: _scheduled(group, tally, is_late=is_late), **_quorum_reached(group, tally, after)}
+    if after.state is not None:
+        state[MEMBER_FAILED] = after.state
     status = {
         "phase": (past.phase or PENDING) if is_late else _phase(group.quorum, tally),
         "occupiedBy": _owners(tally.members) if len(tally.members) >= group.quorum else past.occupied_by,
         **tally.counts,
         **generation,
-        "conditions": conditions(past.conditions, said, group.metadata.generation, now),
+        "conditions": conditions(past.conditions, state, group.metadata.generation, now),
     }
     return Outcome(status, actions=after.actions, again=after.again)
 
 
-def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, Said]:
+def _quorum_reached(group: StoredPodGroup, tally: Tally, after: Aftermath) -> dict[str, ConditionState]:
     """Return the condition that the quorum was once reached, for the scheduler; it stays true until a restart."""
     if match_policy(group.metadata) is not MatchPolicy.ONCE_SATISFIED:
         return {}
     if after.restarts:
-        return {QUORUM_REACHED: Said(False, "GroupRestarts", "its members are restarted together")}
+        return {QUORUM_REACHED: ConditionState(False, "GroupRestarts", "its members are restarted together")}
     if find(group.status.conditions, QUORUM_REACHED).is_true or tally.lasting < group.quorum:
         return {}
-    return {QUORUM_REACHED: Said(True, "MembersScheduled", f"{tally.lasting} members had a node at the same time")}
+    return {
+        QUORUM_REACHED: ConditionState(True, "MembersScheduled", f"{tally.lasting} members had a node at the same time")
+    }
 
 
 def _phase(quorum: int, tally: Tally) -> str:
@@ -159,19 +161,19 @@ def _waits_too_long(group: StoredPodGroup, tally: Tally, now: datetime) -> bool:
     return is_whole and first is not None and now - first > LONGEST_WAIT
 
 
-def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> Said:
+def _scheduled(group: StoredPodGroup, tally: Tally, *, is_late: bool) -> ConditionState:
     quorum, there = group.quorum, len(tally.members)
     if tally.scheduled >= quorum:
-        return Said(True, "MembersScheduled", f"{tally.scheduled} members have a node, {quorum} are needed")
+        return ConditionState(True, "MembersScheduled", f"{tally.scheduled} members have a node, {quorum} are needed")
     if is_late:
-        return Said(False, TIMEOUT, TOO_LONG)
+        return ConditionState(False, TIMEOUT, TOO_LONG)
     if there < quorum:
-        return Said(False, "NotEnoughMembers", f"{there} of {quorum} members exist")
+        return ConditionState(False, "NotEnoughMembers", f"{there} of {quorum} members exist")
     blocker = _blocker(tally.waiting)
-    return blocker or Said(False, "Waiting", f"{tally.scheduled} of {quorum} members have a node")
+    return blocker or ConditionState(False, "Waiting", f"{tally.scheduled} of {quorum} members have a node")
 
 
-def _blocker(waiting: Sequence[Pod]) -> Said | None:
+def _blocker(waiting: Sequence[Pod]) -> ConditionState | None:
     """Return the condition of the member that fits no node, which all members of a rejected gang repeat."""
     names, others = {pod.name for pod in waiting}, None
     for pod in waiting:
@@ -180,8 +182,8 @@ def _blocker(waiting: Sequence[Pod]) -> Said | None:
             continue
         reason = told.reason or "Unschedulable"
         if (found := TURNED_DOWN.match(told.message)) and found["pod"] in names:
-            return Said(False, reason, f"pod {found['pod']}: {found['why']}")
-        others = others or Said(False, reason, f"pod {pod.name}: {told.message}")
+            return ConditionState(False, reason, f"pod {found['pod']}: {found['why']}")
+        others = others or ConditionState(False, reason, f"pod {pod.name}: {told.message}")
     return others
 
 
@@ -193,16 +195,16 @@ def _owners(members: Sequence[Pod]) -> str:
     return ""
 
 
-def stories(group: StoredPodGroup, status: Mapping[str, Any]) -> list[Story]:
+def status_events(group: StoredPodGroup, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the events for a change to this status."""
     told = []
     phase = status.get("phase", group.status.phase)
     if phase != group.status.phase and phase != PENDING:
         done = f"{status['running']} run, {status['succeeded']} succeeded, {status['failed']} failed"
         note = f"{done}; {group.quorum} members are needed"
-        told.append(Story("Warning" if phase == FAILED else "Normal", phase, note))
+        told.append(StatusEvent("Warning" if phase == FAILED else "Normal", phase, note))
     now_late = any(each["reason"] == TIMEOUT for each in status.get("conditions", ()))
     if now_late and find(group.status.conditions, SCHEDULED).reason != TIMEOUT:
-        told.append(Story("Warning", TIMEOUT, TOO_LONG))
+        told.append(StatusEvent("Warning", TIMEOUT, TOO_LONG))
     failure = find(group.status.conditions, MEMBER_FAILED)
-    return [*told, *pod_group_failures.stories(failure, group.status.failed, status)]
+    return [*told, *pod_group_failures.status_events(failure, group.status.failed, status)]

@@ -22,7 +22,7 @@ from pilotage_operator.controllers import app_groups, elastic_quotas, network_to
 from pilotage_operator.controllers.app_groups import StoredAppGroup
 from pilotage_operator.controllers.elastic_quotas import StoredElasticQuota
 from pilotage_operator.controllers.network_topologies import StoredNetworkTopology
-from pilotage_operator.controllers.outcome import Outcome, Story
+from pilotage_operator.controllers.outcome import Outcome, StatusEvent
 from pilotage_operator.controllers.pod_groups import StoredPodGroup
 from pilotage_operator.controllers.sticky_jobs import StoredStickyJob
 
@@ -96,11 +96,11 @@ class Seen(Overview, Protocol):
         """Return the data of the ConfigMap that the controller needs; None if it does not exist."""
 
 
-def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[Story]:
+def synced(controller: "Controller", held: Any, status: Mapping[str, Any]) -> list[StatusEvent]:
     """Return the event about an updated status, for kinds without other events."""
     words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", controller.resource.kind)
     name = f"{held.metadata.namespace}/{held.metadata.name}"
-    return [Story("Normal", "Synced", f"{words} {name} synced successfully")]
+    return [StatusEvent("Normal", "Synced", f"{words} {name} synced successfully")]
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Controller:
     # Computed once for all objects from everything that is read except pods, until that changes.
     summary: Callable[[Overview], Any] | None = None
     label: str = ""  # the label of pods with the name of an object
-    stories: Callable[["Controller", Any, Mapping[str, Any]], Iterable[Story]] = synced
+    status_events: Callable[["Controller", Any, Mapping[str, Any]], Iterable[StatusEvent]] = synced
     config_map: Callable[[Any], str] | None = None  # its name, in the object's namespace
     every: float = 0.0  # seconds after which to reconcile again; 0: only after changes
     writes_spec: bool = False
@@ -137,7 +137,7 @@ CONTROLLERS = (
         concerns=lambda each, seen: app_groups.concerned(each, seen.summary),
         summary=lambda seen: app_groups.homes(seen.all(APP_GROUPS)),
         label=APP_GROUP,
-        stories=lambda _, group, status: app_groups.stories(group, status),
+        status_events=lambda _, group, status: app_groups.status_events(group, status),
     ),
     Controller(
         ELASTIC_QUOTAS,
@@ -146,14 +146,17 @@ CONTROLLERS = (
         facts=elastic_quotas.facts,
         concerns=elastic_quotas.concerned,
         summary=lambda seen: table_of(seen.all(ELASTIC_QUOTAS), seen.all(NAMESPACES)),
-        stories=lambda own, quota, status: [*synced(own, quota, status), *elastic_quotas.stories(quota, status)],
+        status_events=lambda own, quota, status: [
+            *synced(own, quota, status),
+            *elastic_quotas.status_events(quota, status),
+        ],
     ),
     Controller(
         NETWORK_TOPOLOGIES,
         lambda topology, seen: network_topologies.decide(topology, seen.config_map, seen.all(NODES), seen.now),
         reads=(NODES,),
         facts=lambda node: place_of(node.labels),
-        stories=lambda _, topology, status: network_topologies.stories(topology, status),
+        status_events=lambda _, topology, status: network_topologies.status_events(topology, status),
         config_map=lambda topology: topology.spec.configmap_name,
         every=300.0,  # the ConfigMap is not watched
         writes_spec=True,
@@ -163,14 +166,14 @@ CONTROLLERS = (
         lambda group, seen: pod_groups.decide(group, seen.labelled(group.metadata.name), seen.now, seen.refusal),
         concerns=lambda pod, _: pod_groups.groups_of(pod),
         label=pod_groups.LABEL,
-        stories=lambda _, group, status: pod_groups.stories(group, status),
+        status_events=lambda _, group, status: pod_groups.status_events(group, status),
         every=3600.0,  # to report a group that has waited too long
     ),
     Controller(
         STICKY_JOBS,
         lambda job, seen: sticky_jobs.decide(job, seen.pods(job.metadata.namespace), seen.now, seen.refusal),
         concerns=lambda pod, _: sticky_jobs.jobs_of(pod),
-        stories=lambda _, job, status: sticky_jobs.stories(job, status),
+        status_events=lambda _, job, status: sticky_jobs.status_events(job, status),
         writes_pods=True,
     ),
 )

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from pilotage_operator.cluster import NotReachable, Refused, WorldChanged
 from pilotage_operator.controllers.conditions import with_times
-from pilotage_operator.controllers.outcome import Outcome, PodAction, Story, merge_patch
+from pilotage_operator.controllers.outcome import Outcome, PodAction, StatusEvent, merge_patch
 from pilotage_operator.controllers.registry import CONTROLLERS, Controller, Resource
-from pilotage_operator.controllers.watching import Around, Held, Key, Watching
+from pilotage_operator.controllers.watching import ControllerView, Held, Key, Watching
 from pilotage_operator.controllers.work_queue import WorkQueue
 
 log = logging.getLogger(__name__)
@@ -42,12 +42,12 @@ class Api(Protocol):
     async def do(self, action: PodAction) -> None:
         """Create or delete a pod."""
 
-    async def tell(self, resource: Resource, held: Held, story: Story) -> None:
+    async def write_event(self, resource: Resource, held: Held, event: StatusEvent) -> None:
         """Write an event; failures are only logged."""
 
 
 @dataclass(frozen=True)
-class Surroundings(Around):
+class Surroundings(ControllerView):
     """The data that a controller reads for one object at one moment."""
 
     now: datetime
@@ -172,8 +172,8 @@ class Controllers:
             held = watching.find((resource.kind, _name(held))) or held
             # The CRD of another project may lack the fields that differ.
             if part == "status" and held.metadata.resource_version != version:
-                for story in controller.stories(controller, first.value, outcome.status):
-                    await self._api.tell(resource, held, story)
+                for event in controller.status_events(controller, first.value, outcome.status):
+                    await self._api.write_event(resource, held, event)
 
 
 def _name(held: Held) -> str:

@@ -159,7 +159,7 @@ class Watching:
         is_kept = any(resource == each.resource for each in self._controllers.values())
         labels = {each.label for each in self._controllers.values() if each.label} if resource == PODS else ()
         shape = api_resource(resource, is_kept=is_kept)
-        view = View(self._api, shape, lambda *states: self._heard(resource, *states), labels)
+        view = View(self._api, shape, lambda *states: self._changed(resource, *states), labels)
         self._views[resource] = view
         self._tasks.append(asyncio.create_task(view.reflector.run(), name=f"watch {resource.plural}"))
 
@@ -210,10 +210,10 @@ class Watching:
         """Return what a controller has computed for all of its objects."""
         kind = controller.resource.kind
         if controller.summary is not None and kind not in self._summaries:
-            self._summaries[kind] = controller.summary(Around(self, controller))
+            self._summaries[kind] = controller.summary(ControllerView(self, controller))
         return self._summaries.get(kind)
 
-    def _heard(self, resource: Resource, *states: Any) -> None:
+    def _changed(self, resource: Resource, *states: Any) -> None:
         """Queue all objects that a changed object concerns, in its old and new state."""
         for kind, controller in self._controllers.items():
             if resource == controller.resource:
@@ -234,7 +234,7 @@ class Watching:
             self._wake((kind, key))
 
     def _concerned(self, controller: Controller, states: Sequence[Any]) -> set[str]:
-        known, around = self._views[controller.resource].reflector.objects, Around(self, controller)
+        known, around = self._views[controller.resource].reflector.objects, ControllerView(self, controller)
         found: set[str] = set()
         for each in states:
             keys = controller.concerns(each, around) if controller.concerns else None
@@ -245,7 +245,7 @@ class Watching:
 
 
 @dataclass(frozen=True)
-class Around:
+class ControllerView:
     """One controller's view of the watched objects."""
 
     watching: Watching

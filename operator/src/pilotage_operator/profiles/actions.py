@@ -59,7 +59,7 @@ class StampDeployment:
 
 
 @dataclass(frozen=True)
-class TellEvent:
+class WriteEvent:
     """Write an event about a profile; with a key, only once."""
 
     name: str
@@ -71,7 +71,7 @@ class TellEvent:
 
 
 @dataclass(frozen=True)
-class TellFileEvent:
+class WriteFileEvent:
     """Write an event about an invalid plugin file of a ConfigMap; only once."""
 
     name: str
@@ -95,8 +95,8 @@ Action: TypeAlias = (
     | CreateConfigMap
     | PatchConfigMap
     | StampDeployment
-    | TellEvent
-    | TellFileEvent
+    | WriteEvent
+    | WriteFileEvent
     | WakeUp
 )
 

@@ -28,7 +28,7 @@ _REASONS = (
     DUPLICATE,
     DIFFERENT_QUEUE_SORT,
 )
-Said = tuple[bool, str, str]
+ConditionState = tuple[bool, str, str]
 
 
 OWN_NODES = (
@@ -96,7 +96,7 @@ def conditions(facts: Facts) -> list[Condition]:
     return [_condition(name, answer, facts) for name, answer in said.items()]
 
 
-def _condition(name: str, said: Said, facts: Facts) -> Condition:
+def _condition(name: str, said: ConditionState, facts: Facts) -> Condition:
     is_true, reason, message = said
     status, before = "True" if is_true else "False", facts.past.conditions.get(name)
     is_same = before is not None and before.status == status
@@ -110,7 +110,7 @@ def _condition(name: str, said: Said, facts: Facts) -> Condition:
     )
 
 
-def _accepted(facts: Facts) -> Said:
+def _accepted(facts: Facts) -> ConditionState:
     if not facts.complaints:
         return True, "Accepted", "it can run"
     reason = min((complaint.reason for complaint in facts.complaints), key=_REASONS.index)
@@ -130,7 +130,7 @@ def _earlier(chosen: Candidate, facts: Facts) -> str:
     return f"{which} with its previous plugin files" if chosen.generation == facts.generation else which
 
 
-def _applied(facts: Facts) -> Said:
+def _applied(facts: Facts) -> ConditionState:
     if facts.is_applied:
         return True, "Applied", f"it is in the configuration {facts.at.hash}"
     if facts.chosen is not None:
@@ -138,7 +138,7 @@ def _applied(facts: Facts) -> Said:
     return False, "NotAccepted", "this profile is not running"
 
 
-def _ready(facts: Facts) -> Said:
+def _ready(facts: Facts) -> ConditionState:
     failed = facts.past.failed
     # `kubectl get` shows only this condition, so it repeats the reason instead of referring to another one.
     if failed is not None and facts.past.has_failed(facts.hash) and not facts.is_applied:
@@ -156,7 +156,7 @@ def _ready(facts: Facts) -> Said:
     return _acknowledged(facts)
 
 
-def _acknowledged(facts: Facts) -> Said:
+def _acknowledged(facts: Facts) -> ConditionState:
     waiting = [replica for replica in facts.at.lagging if not facts.has_time(replica)]
     if not waiting and any(map(facts.counts, facts.at.replicas)):
         if not facts.at.rolls_on or facts.is_settled:
@@ -166,7 +166,7 @@ def _acknowledged(facts: Facts) -> Said:
     return False, "Waiting", "; ".join(["not all replicas run it yet", *told])
 
 
-def _rolled_back(facts: Facts) -> Said:
+def _rolled_back(facts: Facts) -> ConditionState:
     failed, before = facts.past.failed, facts.past.is_true("RolledBack")
     if failed is None or facts.is_applied or not (before or facts.past.has_failed(facts.hash)):
         return False, "NotRolledBack", "it was not rolled back"
@@ -174,14 +174,14 @@ def _rolled_back(facts: Facts) -> Said:
     return True, failed.reason, f"{failed.message}; {tail}; it is retried when it changes"
 
 
-def _warning(facts: Facts) -> Said:
+def _warning(facts: Facts) -> ConditionState:
     found = list(unwise(facts.chosen.verdict, facts.kube_scheduler)) if facts.chosen else []
     if not found:
         return False, "NoWarning", "no warnings"
     return True, found[0][0], "; ".join(sentence for _, sentence in found)
 
 
-def _contended(facts: Facts) -> Said:
+def _contended(facts: Facts) -> ConditionState:
     found = facts.at.contended(facts.chosen.verdict.scheduler_name) if facts.chosen else None
     if found is None:
         return False, "NotContended", "kubelets accept its pods"

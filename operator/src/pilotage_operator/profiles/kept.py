@@ -11,7 +11,7 @@ from pilotage_operator.profiles.actions import (
     CreateProfile,
     DeleteProfile,
     PatchProfile,
-    TellEvent,
+    WriteEvent,
     difference,
 )
 from pilotage_operator.profiles.world import KeptProfile, OwnerReference, StoredProfile, World
@@ -101,10 +101,10 @@ def _reference(owner: OwnerReference) -> dict[str, str]:
     return {"apiVersion": owner.api_version, "kind": owner.kind, "name": owner.name, "uid": owner.uid}
 
 
-def _foreign(found: StoredProfile, settings: Settings) -> TellEvent:
+def _foreign(found: StoredProfile, settings: Settings) -> WriteEvent:
     note = (
         f"the values of the release {settings.instance} contain a profile of this name, but did not create it: it "
         f"is left unchanged, and theirs is {second_name(found.name, settings)}; rename one of the two"
     )
     once = f"{found.metadata.uid} {settings.instance}"
-    return TellEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)
+    return WriteEvent(found.name, found.metadata.uid, "Warning", "NotOfTheValues", note, once)

@@ -5,7 +5,7 @@ from typing import Any
 
 from pilotage.config.handshake import PluginFile
 from pilotage.scheduler_profiles.hashes import spec_hash
-from pilotage_operator.profiles.actions import Action, TellFileEvent
+from pilotage_operator.profiles.actions import Action, WriteFileEvent
 from pilotage_operator.profiles.plugin_library import Library
 from pilotage_operator.profiles.units import Unit
 from pilotage_operator.profiles.world import World
@@ -34,4 +34,4 @@ def about_files(world: World, library: Library) -> Iterator[Action]:
     for source in world.plugin_sources:
         for file in source.files:
             if problem := library.broken.get(file.path):
-                yield TellFileEvent(source.name, source.uid, problem, f"{source.uid} {file.key} {problem}")
+                yield WriteFileEvent(source.name, source.uid, problem, f"{source.uid} {file.key} {problem}")

@@ -68,7 +68,7 @@ def reconcile(world: World, settings: Settings, judge: UnitJudge) -> list[Action
     """Return the actions in order; after their execution, nothing is left to do."""
     before, library = _situation(world), judge.library(plugin_files(world))
     cases = _judged(world, settings, judge, library)  # 1. judge: can each spec run with the given permissions
-    _watch_over(cases, before, judge)  # 2. supervise: has the running spec worked so far
+    _supervise(cases, before, judge)  # 2. supervise: has the running spec worked so far
     choice = _chosen(cases, before, judge)  # 3. choose the spec to serve
     text, files = _rendered(choice, settings)  # 4. render
     after = _planned(world, before, cases, unit_hash(unit_data(text, files)))  # 5. apply: bring it to the replicas
@@ -129,7 +129,7 @@ def _situation(world: World) -> Situation:
     return Situation(said.get(HASH, ""), strategy, written_at, world.replicas, world.deployment, world.now)
 
 
-def _watch_over(cases: list[Case], at: Situation, judge: UnitJudge) -> None:
+def _supervise(cases: list[Case], at: Situation, judge: UnitJudge) -> None:
     if not at.hash:
         return
     running = {case.name: _verdict_on(case.ran, case, judge) for case in cases if case.ran}
@@ -155,10 +155,10 @@ def _verdict_on(spec: ServedSpec, case: Case, judge: UnitJudge) -> Verdict:
 
 def _had_files(case: Case) -> bool:
     """Return whether a rollback target has plugin files, which may have blocked a replica."""
-    return any(good is not None and good.spec_hash in case.units for good in _come_back(case.past))
+    return any(good is not None and good.spec_hash in case.units for good in _rollback_targets(case.past))
 
 
-def _come_back(past: Past) -> tuple[GoodSpec | None, ...]:
+def _rollback_targets(past: Past) -> tuple[GoodSpec | None, ...]:
     return past.last_acknowledged, past.last_good
 
 
@@ -198,7 +198,7 @@ def _earlier(case: Case, at: Situation) -> Iterator[ServedSpec]:
         yield case.ran
     stalled = at.stalled(case.verdict.scheduler_name)
     fell_silent_before = stalled is not None and stalled.hash != at.hash
-    for good in _come_back(case.past):
+    for good in _rollback_targets(case.past):
         if good is None:
             continue
         files = case.units[good.spec_hash].files if good.spec_hash in case.units else ()

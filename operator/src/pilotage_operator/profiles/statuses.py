@@ -10,8 +10,8 @@ from pilotage_operator.profiles.case import Case
 from pilotage_operator.profiles.conditions import Facts, conditions
 from pilotage_operator.profiles.ownership import gives_up
 from pilotage_operator.profiles.past import past_of
+from pilotage_operator.profiles.profile_events import events
 from pilotage_operator.profiles.rollout import Situation
-from pilotage_operator.profiles.story import events
 from pilotage_operator.profiles.world import StoredProfile, World, written
 from pilotage_operator.settings import Settings
 

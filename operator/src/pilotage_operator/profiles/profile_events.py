@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from pilotage.scheduler_profiles.resource import Condition
-from pilotage_operator.profiles.actions import TellEvent
+from pilotage_operator.profiles.actions import WriteEvent
 from pilotage_operator.profiles.past import Past
 from pilotage_operator.profiles.world import StoredProfile
 
@@ -19,7 +19,7 @@ _TOLD_ELSEWHERE = {
 }
 
 
-def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[TellEvent]:
+def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> Iterator[WriteEvent]:
     """Yield an event for each condition that changed."""
     for condition in status["conditions"]:
         old = before.conditions.get(condition["type"])
@@ -31,7 +31,7 @@ def events(stored: StoredProfile, before: Past, status: Mapping[str, Any]) -> It
         good = condition["status"] == _GOOD_NEWS[condition["type"]]
         severity: Literal["Normal", "Warning"] = "Normal" if good else "Warning"
         note = f"generation {stored.metadata.generation}: {condition['message']}"
-        yield TellEvent(stored.name, stored.metadata.uid, severity, condition["reason"], note)
+        yield WriteEvent(stored.name, stored.metadata.uid, severity, condition["reason"], note)
 
 
 def _is_later(old: Condition, condition: Mapping[str, Any]) -> bool:
